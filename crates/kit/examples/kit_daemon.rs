@@ -1,0 +1,73 @@
+//! The smallest whole daemon: health and metrics on one port, one service, one support task.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use vmafx_kit::channel::ChannelArgs;
+use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Renamed};
+use vmafx_kit::daemon::{self, Settings};
+use vmafx_kit::health::{self, Readiness};
+use vmafx_kit::logs::LogArgs;
+use vmafx_kit::metrics::{self, Metrics};
+use vmafx_kit::serve::{listen, serve};
+use vmafx_kit::tasks::{BoxError, TaskSet};
+
+/// Works until it is told to stop.
+#[derive(clap::Parser)]
+#[command(version)]
+struct Args {
+    /// Where health and metrics are served; 0 is nowhere.
+    #[arg(long, env = "VMAFX_EXAMPLE_ADDR", default_value = "127.0.0.1:0")]
+    addr: ListenAddr,
+
+    /// How long the parts may take to stop.
+    #[arg(long, env = "VMAFX_EXAMPLE_GRACEFUL_SHUTDOWN", default_value = "30s")]
+    graceful_shutdown: GoDuration,
+
+    /// The controller.
+    #[arg(long, env = "VMAFX_CONTROLLER_ADDR", default_value = "localhost:9090")]
+    controller_addr: HostPort,
+
+    #[command(flatten)]
+    channel: ChannelArgs,
+
+    #[command(flatten)]
+    logs: LogArgs,
+}
+
+impl Settings for Args {
+    const RENAMED: &'static [Renamed] = &[Renamed::new("VMAFX_EXAMPLE_PORT", "VMAFX_EXAMPLE_ADDR")];
+
+    fn logs(&self) -> &LogArgs {
+        &self.logs
+    }
+
+    fn shutdown_budget(&self) -> GoDuration {
+        self.graceful_shutdown
+    }
+}
+
+async fn start(args: Args, tasks: &mut TaskSet) -> Result<(), BoxError> {
+    let _channel = args.channel.open(&args.controller_addr)?;
+    let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
+    let rounds = registry.counter("example_rounds", "Rounds of work begun");
+    let readiness = Readiness::new(tasks.shutdown());
+    let worker = readiness.gate("worker", "has not begun");
+
+    if let Some(listener) = listen("VMAFX_EXAMPLE_ADDR", &args.addr).await? {
+        let router = health::router(readiness).merge(metrics::router(Arc::new(registry)));
+        tasks.support("http", |shutdown| serve(listener, router, shutdown));
+    }
+    let shutdown = tasks.shutdown();
+    tasks.service("worker", async move {
+        rounds.inc();
+        worker.open();
+        shutdown.begun().await;
+        Ok::<_, BoxError>(())
+    });
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    daemon::main::<Args, _>(start)
+}

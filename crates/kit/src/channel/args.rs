@@ -1,0 +1,137 @@
+//! The settings of the channel, and what is refused at start.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tonic::transport::Endpoint;
+
+use super::service::GrpcChannel;
+use super::tls;
+use super::token::TokenSource;
+use crate::config::{GoDuration, HostPort, Refusal, Secret};
+
+const TLS: &str = "VMAFX_CONTROLLER_TLS=true";
+pub(super) const CA_FILE: &str = "VMAFX_CONTROLLER_CA_FILE";
+const TOKEN_FILE: &str = "VMAFX_CONTROLLER_TOKEN_FILE";
+pub(super) const TOKEN: &str = "VMAFX_CONTROLLER_TOKEN";
+const RPC_TIMEOUT: &str = "VMAFX_CONTROLLER_RPC_TIMEOUT";
+
+/// A connection that says nothing for this long is asked whether it still lives, used or not: a peer that
+/// vanished is then found before the next call has to wait for it.
+const PING_AFTER: Duration = Duration::from_secs(20);
+const PONG_WITHIN: Duration = Duration::from_secs(10);
+
+/// How to reach the controller; a daemon flattens this into its own settings, beside the address.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ChannelArgs {
+    /// Speak TLS to the controller.
+    #[arg(long, env = "VMAFX_CONTROLLER_TLS")]
+    pub controller_tls: bool,
+
+    /// PEM file with the authorities that may have signed the controller's certificate; the system's by default.
+    #[arg(long, env = "VMAFX_CONTROLLER_CA_FILE", value_name = "FILE")]
+    pub controller_ca_file: Option<PathBuf>,
+
+    /// Name that the controller's certificate must carry; the host of its address by default.
+    #[arg(long, env = "VMAFX_CONTROLLER_SERVER_NAME", value_name = "NAME")]
+    pub controller_server_name: Option<String>,
+
+    /// File with the token to send; read again for each call.
+    #[arg(long, env = "VMAFX_CONTROLLER_TOKEN_FILE", value_name = "FILE")]
+    pub controller_token_file: Option<PathBuf>,
+
+    /// The token to send.
+    #[arg(long, env = "VMAFX_CONTROLLER_TOKEN", value_name = "TOKEN")]
+    pub controller_token: Option<Secret>,
+
+    /// How long a call to the controller may take.
+    #[arg(long, env = "VMAFX_CONTROLLER_RPC_TIMEOUT", value_name = "DURATION", default_value = "10s")]
+    pub controller_rpc_timeout: GoDuration,
+}
+
+/// Why there is no channel.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// Settings that do not go together.
+    #[error("the settings of the channel to the controller cannot be used")]
+    Refused(#[from] Refusal),
+    /// The file with the authorities cannot be read.
+    #[error("cannot read {} (VMAFX_CONTROLLER_CA_FILE)", file.display())]
+    ReadCa {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The file with the authorities has none.
+    #[error("{} holds no PEM certificate (VMAFX_CONTROLLER_CA_FILE)", file.display())]
+    NoCa {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The address or the TLS settings are not usable.
+    #[error("cannot set up a channel to {target}")]
+    Setup {
+        /// The controller's address.
+        target: HostPort,
+        /// Tonic's reason.
+        #[source]
+        source: tonic::transport::Error,
+    },
+}
+
+impl ChannelArgs {
+    /// The channel to `target`. Nothing is connected yet: the controller may start after us.
+    pub fn open(&self, target: &HostPort) -> Result<GrpcChannel, ChannelError> {
+        self.check()?;
+        let setup = |source| ChannelError::Setup { target: target.clone(), source };
+        let scheme = if self.controller_tls { "https" } else { "http" };
+        let mut endpoint = Endpoint::from_shared(format!("{scheme}://{target}"))
+            .map_err(setup)?
+            .connect_timeout(self.controller_rpc_timeout.0)
+            .http2_keep_alive_interval(PING_AFTER)
+            .keep_alive_timeout(PONG_WITHIN)
+            .keep_alive_while_idle(true);
+        if self.controller_tls {
+            let name = self.controller_server_name.as_deref().unwrap_or(target.host());
+            let config = tls::client(self.controller_ca_file.as_deref(), name)?;
+            endpoint = endpoint.tls_config(config).map_err(setup)?;
+        }
+        let token = self.token();
+        if token.is_some() && !self.controller_tls && !target.is_loopback() {
+            tracing::warn!(%target, "the token is sent without encryption: set {TLS}");
+        }
+        Ok(GrpcChannel::new(
+            endpoint.connect_lazy(),
+            target.clone(),
+            token,
+            self.controller_rpc_timeout.0,
+            self.controller_ca_file.clone(),
+        ))
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        if self.controller_token.is_some() && self.controller_token_file.is_some() {
+            return Err(Refusal::Both { first: TOKEN_FILE, second: TOKEN });
+        }
+        if self.controller_ca_file.is_some() && !self.controller_tls {
+            return Err(Refusal::Without { variable: CA_FILE, needs: TLS });
+        }
+        if self.controller_rpc_timeout.0.is_zero() {
+            let (variable, value) = (RPC_TIMEOUT.to_owned(), self.controller_rpc_timeout.to_string());
+            let reason = "every call would fail: give it some time, such as 10s".to_owned();
+            return Err(Refusal::Value { variable, value, reason });
+        }
+        Ok(())
+    }
+
+    fn token(&self) -> Option<TokenSource> {
+        match (&self.controller_token_file, &self.controller_token) {
+            (Some(file), _) => Some(TokenSource::File(file.clone())),
+            (None, Some(token)) => Some(TokenSource::Inline(token.clone())),
+            (None, None) => None,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What must hold before work may come.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::tasks::Shutdown;
+
+/// Why a gate is closed; `None` when it is open.
+type Gates = BTreeMap<&'static str, Option<String>>;
+
+/// Named gates: the process is ready when all are open and shutdown has not begun. Clones see the same gates.
+#[derive(Clone, Debug)]
+pub struct Readiness {
+    gates: Arc<Mutex<Gates>>,
+    shutdown: Shutdown,
+}
+
+impl Readiness {
+    /// Ready until a gate is added. Once `shutdown` begins it is not ready any more, so that no new work is sent
+    /// to a process that is finishing its last.
+    pub fn new(shutdown: Shutdown) -> Self {
+        Self { gates: Arc::default(), shutdown }
+    }
+
+    /// Adds a gate that is closed for `reason`, such as "the store is not open yet".
+    pub fn gate(&self, name: &'static str, reason: impl Into<String>) -> Gate {
+        self.lock().insert(name, Some(reason.into()));
+        Gate { name, readiness: self.clone() }
+    }
+
+    /// What is missing, each with its reason; empty when ready.
+    pub fn missing(&self) -> Vec<(&'static str, String)> {
+        let leaving =
+            self.shutdown.has_begun().then(|| ("shutdown", "the process is shutting down".to_owned()));
+        let closed =
+            |(name, reason): (&&'static str, &Option<String>)| reason.clone().map(|reason| (*name, reason));
+        leaving.into_iter().chain(self.lock().iter().filter_map(closed)).collect()
+    }
+
+    /// The map is whole whatever its last holder was doing, so a panic elsewhere does not close the probe.
+    fn lock(&self) -> MutexGuard<'_, Gates> {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One condition of readiness. Dropping it changes nothing: a part that ends does not thereby become ready.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    name: &'static str,
+    readiness: Readiness,
+}
+
+impl Gate {
+    /// The condition holds.
+    pub fn open(&self) {
+        self.set(None);
+    }
+
+    /// The condition does not hold (any more).
+    pub fn close(&self, reason: impl Into<String>) {
+        self.set(Some(reason.into()));
+    }
+
+    fn set(&self, reason: Option<String>) {
+        let before = self.readiness.lock().insert(self.name, reason.clone()).flatten();
+        match (before, reason) {
+            (Some(_), None) => tracing::info!(gate = self.name, "ready"),
+            (None, Some(reason)) => tracing::warn!(gate = self.name, reason, "not ready any more"),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_gate_must_be_open() {
+        let readiness = Readiness::new(Shutdown::new());
+        assert_eq!(readiness.missing(), []);
+        let store = readiness.gate("store", "not open yet");
+        let cache = readiness.gate("cache", "not synced yet");
+        store.open();
+        assert_eq!(readiness.missing(), [("cache", "not synced yet".to_owned())]);
+        cache.open();
+        assert_eq!(readiness.missing(), []);
+        store.close("disk full");
+        assert_eq!(readiness.missing(), [("store", "disk full".to_owned())]);
+    }
+
+    #[test]
+    fn a_process_that_shuts_down_is_not_ready() {
+        let shutdown = Shutdown::new();
+        let readiness = Readiness::new(shutdown.clone());
+        shutdown.begin();
+        assert_eq!(readiness.missing(), [("shutdown", "the process is shutting down".to_owned())]);
+    }
+}

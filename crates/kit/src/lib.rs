@@ -1,0 +1,21 @@
+//! What every VMAFX daemon needs and none should write twice.
+//!
+//! | module      | gives                                                                              |
+//! |-------------|------------------------------------------------------------------------------------|
+//! | [`config`]  | settings from environment variables and flags; a refusal names the variable         |
+//! | [`logs`]    | text on a terminal, JSON elsewhere; a panic is a log line too                        |
+//! | [`metrics`] | a Prometheus registry whose labels cannot grow without bound                         |
+//! | [`health`]  | `/healthz`, and `/readyz` that says what is missing                                  |
+//! | [`serve`]   | HTTP listeners that name the variable when a port is taken                           |
+//! | [`tasks`]   | named tasks: none can die unseen, and all stop within a budget                       |
+//! | [`channel`] | a gRPC channel with TLS, a token file, and a deadline on every call                  |
+//! | [`daemon`]  | the few lines that turn the above into a `main`                                      |
+
+pub mod channel;
+pub mod config;
+pub mod daemon;
+pub mod health;
+pub mod logs;
+pub mod metrics;
+pub mod serve;
+pub mod tasks;

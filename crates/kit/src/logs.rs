@@ -1,0 +1,155 @@
+//! Logs to standard error: text on a terminal, one JSON object per line elsewhere.
+
+mod filter;
+pub(crate) mod panics;
+
+use std::io::{self, IsTerminal};
+
+use clap::ValueEnum;
+pub use filter::{FilterError, LogFilter};
+use tracing::Subscriber;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{Layer, Registry};
+
+/// The settings of the logs; a daemon flattens them into its own.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LogArgs {
+    /// How much is logged: debug, info, warn, error, or directives such as `info,vmafx_node=debug`.
+    #[arg(long, env = "VMAFX_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
+    pub log_level: LogFilter,
+
+    /// How it is written; `auto` is text on a terminal and JSON elsewhere.
+    #[arg(long, env = "VMAFX_LOG_FORMAT", default_value = "auto", value_name = "FORMAT")]
+    pub log_format: LogFormat,
+}
+
+/// How a log line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// For people.
+    Text,
+    /// For machines: one object per line.
+    Json,
+}
+
+impl LogFormat {
+    fn is_json(self, terminal: bool) -> bool {
+        match self {
+            Self::Auto => !terminal,
+            Self::Text => false,
+            Self::Json => true,
+        }
+    }
+}
+
+/// Sends the logs of this process to standard error, and its panics to the logs. Fails when another part of the
+/// process has done so before.
+pub fn init(args: &LogArgs) -> Result<(), TryInitError> {
+    subscriber(args, io::stderr().is_terminal(), io::stderr).try_init()?;
+    panics::to_logs();
+    Ok(())
+}
+
+/// The same for any writer. Timestamps are RFC 3339 in UTC.
+pub fn subscriber<W>(args: &LogArgs, terminal: bool, writer: W) -> impl Subscriber + Send + Sync
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+    let lines = if args.log_format.is_json(terminal) {
+        // Fields beside the message, where log collectors look for them, not in an object below it.
+        lines.json().flatten_event(true).with_span_list(false).boxed()
+    } else {
+        lines.with_ansi(terminal).boxed()
+    };
+    Registry::default().with(args.log_level.to_env_filter()).with(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex, MutexGuard};
+
+    use rstest::rstest;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    struct Pen<'p>(MutexGuard<'p, Vec<u8>>);
+
+    impl io::Write for Pen<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<'p> MakeWriter<'p> for Page {
+        type Writer = Pen<'p>;
+        fn make_writer(&'p self) -> Pen<'p> {
+            Pen(self.0.lock().unwrap())
+        }
+    }
+
+    fn written(level: &str, format: LogFormat, terminal: bool, act: impl FnOnce()) -> String {
+        let page = Page::default();
+        let args = LogArgs { log_level: level.parse().unwrap(), log_format: format };
+        tracing::subscriber::with_default(subscriber(&args, terminal, page.clone()), act);
+        String::from_utf8(page.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[rstest]
+    #[case(LogFormat::Auto, true, false)]
+    #[case(LogFormat::Auto, false, true)]
+    #[case(LogFormat::Text, false, false)]
+    #[case(LogFormat::Json, true, true)]
+    fn text_on_a_terminal_and_json_elsewhere_unless_told(
+        #[case] format: LogFormat,
+        #[case] terminal: bool,
+        #[case] json: bool,
+    ) {
+        let line = written("info", format, terminal, || tracing::info!(slots = 4, "node registered"));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&line).is_ok(), json, "{line}");
+    }
+
+    #[test]
+    fn a_json_line_has_time_level_message_and_fields_at_the_top() {
+        let line = written("info", LogFormat::Json, false, || {
+            tracing::info_span!("job", id = 7).in_scope(|| tracing::warn!(slots = 4, "node registered"));
+        });
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(line["level"], "WARN");
+        assert_eq!(line["message"], "node registered");
+        assert_eq!(line["slots"], 4);
+        assert_eq!(line["span"]["id"], 7);
+        line["timestamp"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    }
+
+    #[test]
+    fn a_pipe_gets_no_colours() {
+        let line = written("info", LogFormat::Text, false, || tracing::info!("node registered"));
+        assert!(line.contains("node registered") && !line.contains('\u{1b}'), "{line:?}");
+    }
+
+    #[test]
+    fn what_is_below_the_level_is_not_written() {
+        assert_eq!(written("warn", LogFormat::Json, false, || tracing::info!("chatter")), "");
+    }
+
+    #[test]
+    fn debug_does_not_open_the_flood_of_the_libraries() {
+        let act = || {
+            tracing::debug!(target: "h2::codec", "frame");
+            tracing::debug!(target: "vmafx_node", "pulled");
+        };
+        let lines = written("debug", LogFormat::Json, false, act);
+        assert!(lines.contains("pulled") && !lines.contains("frame"), "{lines}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Labels with a known set of values, and sets of them.
+
+use std::fmt;
+use std::hash::Hash;
+
+use prometheus_client::encoding::{EncodeLabelSet, LabelSetEncoder};
+
+/// One label: a name, and a value out of few. Made by [`closed_label!`](crate::closed_label) or [`Open`](super::Open).
+pub trait Label: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+    /// The label's name, as in `{outcome="…"}`.
+    const NAME: &'static str;
+
+    /// The value. Static, because a value made up at run time is exactly what must not get in.
+    fn value(&self) -> &'static str;
+
+    /// All values of a closed label; none when they are not known beforehand.
+    fn all() -> Vec<Self>;
+}
+
+/// One to three labels as a tuple: what a metric is split by.
+pub trait Labels: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+    /// Names and values, in order.
+    fn pairs(&self) -> Vec<(&'static str, &'static str)>;
+
+    /// All combinations, if all labels are closed; else none.
+    fn all() -> Vec<Self>;
+}
+
+impl<A: Label> Labels for (A,) {
+    fn pairs(&self) -> Vec<(&'static str, &'static str)> {
+        vec![(A::NAME, self.0.value())]
+    }
+
+    fn all() -> Vec<Self> {
+        A::all().into_iter().map(|a| (a,)).collect()
+    }
+}
+
+impl<A: Label, B: Label> Labels for (A, B) {
+    fn pairs(&self) -> Vec<(&'static str, &'static str)> {
+        vec![(A::NAME, self.0.value()), (B::NAME, self.1.value())]
+    }
+
+    fn all() -> Vec<Self> {
+        let (first, second) = (A::all(), B::all());
+        first.iter().flat_map(|a| second.iter().map(move |b| (a.clone(), b.clone()))).collect()
+    }
+}
+
+impl<A: Label, B: Label, C: Label> Labels for (A, B, C) {
+    fn pairs(&self) -> Vec<(&'static str, &'static str)> {
+        vec![(A::NAME, self.0.value()), (B::NAME, self.1.value()), (C::NAME, self.2.value())]
+    }
+
+    fn all() -> Vec<Self> {
+        let (front, last) = (<(A, B)>::all(), C::all());
+        front.iter().flat_map(|(a, b)| last.iter().map(move |c| (a.clone(), b.clone(), c.clone()))).collect()
+    }
+}
+
+/// A tuple of labels as the key of a metric family.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct By<L>(pub L);
+
+impl<L: Labels> EncodeLabelSet for By<L> {
+    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
+        for pair in self.0.pairs() {
+            prometheus_client::encoding::EncodeLabel::encode(&pair, encoder.encode_label())?;
+        }
+        Ok(())
+    }
+}
+
+/// Declares a label whose values are an enum.
+///
+/// ```
+/// vmafx_kit::closed_label! {
+///     /// How a job ended.
+///     pub enum Outcome: "outcome" {
+///         /// With a score.
+///         Succeeded = "succeeded",
+///         /// With an error.
+///         Failed = "failed",
+///     }
+/// }
+/// assert_eq!(vmafx_kit::metrics::Label::value(&Outcome::Failed), "failed");
+/// ```
+#[macro_export]
+macro_rules! closed_label {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident: $label:literal {
+            $($(#[$variant_meta:meta])* $variant:ident = $value:literal),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        $vis enum $name {
+            $($(#[$variant_meta])* $variant),+
+        }
+
+        impl $crate::metrics::Label for $name {
+            const NAME: &'static str = $label;
+
+            fn value(&self) -> &'static str {
+                match self {
+                    $(Self::$variant => $value),+
+                }
+            }
+
+            fn all() -> Vec<Self> {
+                vec![$(Self::$variant),+]
+            }
+        }
+    };
+}

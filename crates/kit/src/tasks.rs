@@ -1,0 +1,25 @@
+//! Named tasks that cannot die unseen.
+//!
+//! A task spawned on its own takes its panic to the grave, and the daemon goes on half dead: ready, and not
+//! working. Here every task has a name and an owner, the [`TaskSet`]:
+//!
+//! | what happens                                  | what follows                                               |
+//! |-----------------------------------------------|------------------------------------------------------------|
+//! | any task panics or returns an error           | shutdown begins; the process ends with an error naming it  |
+//! | a service returns before shutdown             | the same                                                   |
+//! | a finite task returns                         | nothing, unless it was the last thing to wait for          |
+//! | SIGTERM or SIGINT                             | shutdown begins                                            |
+//! | all services and finite tasks have ended      | support tasks are told to stop                             |
+//! | the budget is spent, or a second signal comes | what still runs is aborted and named                       |
+//!
+//! *Support* tasks serve the others until the last of those has ended: the metrics server, a node's heartbeats.
+
+mod error;
+mod set;
+mod shutdown;
+mod signals;
+
+pub use error::{BoxError, TaskError};
+pub use set::TaskSet;
+pub use shutdown::Shutdown;
+pub use signals::{Signal, signals};

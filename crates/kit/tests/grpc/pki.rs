@@ -1,0 +1,38 @@
+//! An authority that lives as long as a test.
+
+use std::path::PathBuf;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tempfile::TempDir;
+use tonic::transport::{Identity, ServerTlsConfig};
+
+/// A CA, and a server certificate signed by it.
+pub(crate) struct Pki {
+    pub(crate) ca_file: PathBuf,
+    certificate: String,
+    key: String,
+    _directory: TempDir,
+}
+
+impl Pki {
+    /// The server's certificate is for `name`; the authority calls itself `ca`.
+    pub(crate) fn new(ca: &str, name: &str) -> Self {
+        let mut params = CertificateParams::new([]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, ca);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new([name.to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &ca).unwrap();
+
+        let directory = tempfile::tempdir().unwrap();
+        let ca_file = directory.path().join("ca.pem");
+        std::fs::write(&ca_file, ca.pem()).unwrap();
+        Self { ca_file, certificate: certificate.pem(), key: key.serialize_pem(), _directory: directory }
+    }
+
+    pub(super) fn server(&self) -> ServerTlsConfig {
+        ServerTlsConfig::new().identity(Identity::from_pem(&self.certificate, &self.key))
+    }
+}
