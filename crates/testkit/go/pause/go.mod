@@ -1,0 +1,3 @@
+module vmafx.dev/testkit/pause
+
+go 1.26.0

@@ -1,0 +1,56 @@
+//! The processes that tests kill.
+//!
+//! ```text
+//! testkit-helper control-plane          own a control plane until killed
+//! testkit-helper whole-node BASE        own a whole node until killed
+//! testkit-helper role ROLE BASE         play a role of a whole node
+//! ```
+
+use std::error::Error;
+use std::io::{self, Read as _, Write as _};
+use std::iter::successors;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use vmafx_testkit::kube::node::{Launcher, Role};
+use vmafx_testkit::kube::{ControlPlane, Options, WholeNode};
+
+fn main() -> ExitCode {
+    let Err(error) = run() else { return ExitCode::SUCCESS };
+    let causes = successors(Some(&*error as &dyn Error), |&error| error.source());
+    eprintln!("{}", causes.map(ToString::to_string).collect::<Vec<_>>().join(": "));
+    ExitCode::FAILURE
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let args: Vec<_> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["control-plane"] => own_control_plane(),
+        ["whole-node", base] => own_whole_node(Path::new(base)),
+        ["role", role, base] => Ok(role.parse::<Role>()?.play(Path::new(base))?),
+        other => Err(format!("no such command: {other:?}").into()),
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn own_control_plane() -> Result<(), Box<dyn Error>> {
+    let options = Options { controller_manager: true, ..Options::default() };
+    let control_plane = ControlPlane::start(options).await?;
+    let directory = control_plane.kubeconfig_path().parent().unwrap_or(Path::new("/"));
+    report(&json!({"pids": control_plane.pids(), "directory": directory}))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn own_whole_node(base: &Path) -> Result<(), Box<dyn Error>> {
+    let launcher = Launcher::new(std::env::current_exe()?, &["role"]);
+    let node = WholeNode::start(base, &launcher).await?;
+    report(&json!({"keeper": node.keeper()}))
+}
+
+/// Says what is owned, then keeps it until killed, or until the input ends: with a test that failed on the way.
+fn report(what: &Value) -> Result<(), Box<dyn Error>> {
+    writeln!(io::stdout(), "{what}")?;
+    io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}

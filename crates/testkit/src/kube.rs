@@ -1,0 +1,42 @@
+//! A real Kubernetes on this machine, without downloads other than Go modules.
+//!
+//! Two shapes:
+//!
+//! * [`ControlPlane`]: etcd and an API server (and controllers on request), plain processes on loopback, no root.
+//!   What integration tests need; all tests of a run share one and take a namespace each.
+//! * [`WholeNode`]: adds the scheduler, containerd, a kubelet, kube-proxy and DNS in namespaces of its own. What
+//!   end-to-end tests need. Root and Linux only; [`probe`] says whether this machine can.
+//!
+//! Nothing outlives its owner, however the owner ends: no process, mount, network namespace, cgroup or directory.
+//!
+//! ```no_run
+//! # async fn test() -> Result<(), Box<dyn std::error::Error>> {
+//! use vmafx_testkit::kube::ControlPlane;
+//!
+//! let cluster = ControlPlane::shared().await?;
+//! let namespace = cluster.namespace("jobs").await?;
+//! // … namespace.client() and namespace.name() …
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod assets;
+mod cluster;
+mod control_plane;
+mod crds;
+mod hex;
+pub mod image;
+mod kubeconfig;
+pub mod node;
+mod pki;
+pub mod probe;
+pub mod process;
+mod scratch;
+mod servers;
+
+pub use cluster::{Cluster, ClusterError, TestNamespace};
+pub use control_plane::{ControlPlane, ControlPlaneError, KUBECONFIG_VARIABLE, Options};
+pub use crds::{CrdError, install_crds};
+pub use node::WholeNode;
+pub use pki::PkiError;
+pub use servers::Audit;

@@ -1,0 +1,227 @@
+//! Which program comes from which package of which pinned Go module.
+//!
+//! Versions are written down once, in `go/*/go.mod`; everything here reads them from there. The module files are
+//! part of this crate's compiled code, so a build needs neither the checkout nor a tidy working directory.
+
+use std::env::consts;
+
+use sha2::{Digest, Sha256};
+
+use crate::kube::hex::hex;
+
+/// A program of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Binary {
+    /// The store behind the API server.
+    Etcd,
+    /// The API server.
+    KubeApiserver,
+    /// Garbage collection, namespaces, `StatefulSet`s, Jobs and the rest of the built-in controllers.
+    KubeControllerManager,
+    /// Gives Pods to nodes.
+    KubeScheduler,
+    /// Runs Pods on a node.
+    Kubelet,
+    /// Makes Service addresses work on a node.
+    KubeProxy,
+    /// The command line.
+    Kubectl,
+    /// The container runtime.
+    Containerd,
+    /// What containerd starts per Pod.
+    ContainerdShim,
+    /// containerd's own command line, which loads images.
+    Ctr,
+    /// Cluster DNS.
+    CoreDns,
+    /// The program of the sandbox image, and a small network probe for tests.
+    Pause,
+}
+
+/// A Go module of `go/`, with the files that a build of it needs.
+struct Module {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! module {
+    ($name:literal: $($file:literal),+) => {
+        Module { name: $name, files: &[$(($file, include_str!(concat!("../../../go/", $name, "/", $file)))),+] }
+    };
+}
+
+static KUBERNETES: Module = module!("kubernetes": "go.mod", "go.sum");
+static CONTAINERD: Module = module!("containerd": "go.mod", "go.sum");
+static COREDNS: Module = module!("coredns": "go.mod", "go.sum");
+static PAUSE: Module = module!("pause": "go.mod", "main.go");
+
+impl Module {
+    /// The version of a required module, as `go.mod` has it.
+    fn version_of(&self, required: &str) -> Option<&'static str> {
+        let go_mod = self.files.iter().find(|(name, _)| *name == "go.mod")?.1;
+        go_mod.lines().find_map(|line| {
+            let mut words = line.split_whitespace().skip_while(|word| *word == "require");
+            (words.next() == Some(required)).then(|| words.next())?.filter(|word| word.starts_with('v'))
+        })
+    }
+}
+
+impl Binary {
+    /// Every program there is.
+    pub const ALL: [Self; 12] = [
+        Self::Etcd,
+        Self::KubeApiserver,
+        Self::KubeControllerManager,
+        Self::KubeScheduler,
+        Self::Kubelet,
+        Self::KubeProxy,
+        Self::Kubectl,
+        Self::Containerd,
+        Self::ContainerdShim,
+        Self::Ctr,
+        Self::CoreDns,
+        Self::Pause,
+    ];
+
+    /// The name of its file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
+            Self::Kubelet => "kubelet",
+            Self::KubeProxy => "kube-proxy",
+            Self::Kubectl => "kubectl",
+            Self::Containerd => "containerd",
+            Self::ContainerdShim => "containerd-shim-runc-v2",
+            Self::Ctr => "ctr",
+            Self::CoreDns => "coredns",
+            Self::Pause => "pause",
+        }
+    }
+
+    /// The version that is pinned.
+    pub fn version(self) -> &'static str {
+        // The pause program is our own: the digest in its cache key is its version.
+        self.module().version_of(self.versioned_by()).unwrap_or("v0")
+    }
+
+    /// The Go package that is its `main`.
+    pub(super) const fn package(self) -> &'static str {
+        match self {
+            Self::Etcd => "go.etcd.io/etcd/server/v3",
+            Self::KubeApiserver => "k8s.io/kubernetes/cmd/kube-apiserver",
+            Self::KubeControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
+            Self::KubeScheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
+            Self::Kubelet => "k8s.io/kubernetes/cmd/kubelet",
+            Self::KubeProxy => "k8s.io/kubernetes/cmd/kube-proxy",
+            Self::Kubectl => "k8s.io/kubernetes/cmd/kubectl",
+            Self::Containerd => "github.com/containerd/containerd/v2/cmd/containerd",
+            Self::ContainerdShim => "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+            Self::Ctr => "github.com/containerd/containerd/v2/cmd/ctr",
+            Self::CoreDns => "github.com/coredns/coredns",
+            Self::Pause => ".",
+        }
+    }
+
+    /// The linker flags. Without the version the API server calls itself `v0.0.0-master` and clients that look
+    /// at it misbehave.
+    pub(super) fn ldflags(self) -> String {
+        let stripped = "-s -w";
+        match self.versioned_by() {
+            "k8s.io/kubernetes" => {
+                format!("{stripped} -X k8s.io/component-base/version.gitVersion={}", self.version())
+            }
+            "github.com/containerd/containerd/v2" => {
+                format!(
+                    "{stripped} -X github.com/containerd/containerd/v2/version.Version={}",
+                    self.version()
+                )
+            }
+            _ => stripped.to_owned(),
+        }
+    }
+
+    /// The name of its directory in the cache: module, version, and a digest of what decides the build.
+    ///
+    /// The Go version is left out on purpose: a newer compiler is no reason to spend ten minutes again.
+    pub(super) fn cache_key(self) -> String {
+        let module = self.module();
+        let mut digest = Sha256::new();
+        for (name, content) in module.files {
+            digest.update(name);
+            digest.update([0]);
+            digest.update(content);
+            digest.update([0]);
+        }
+        digest.update(self.ldflags());
+        let digest = hex(&digest.finalize()[..6]);
+        format!("{}-{}-{}-{}-{digest}", module.name, self.version(), consts::OS, consts::ARCH)
+    }
+
+    /// The files that a build of it starts from.
+    pub(super) fn module_files(self) -> &'static [(&'static str, &'static str)] {
+        self.module().files
+    }
+
+    fn module(self) -> &'static Module {
+        match self {
+            Self::Containerd | Self::ContainerdShim | Self::Ctr => &CONTAINERD,
+            Self::CoreDns => &COREDNS,
+            Self::Pause => &PAUSE,
+            _ => &KUBERNETES,
+        }
+    }
+
+    /// The required module whose version is the program's version.
+    const fn versioned_by(self) -> &'static str {
+        match self {
+            Self::Etcd => "go.etcd.io/etcd/server/v3",
+            Self::Containerd | Self::ContainerdShim | Self::Ctr => "github.com/containerd/containerd/v2",
+            Self::CoreDns => "github.com/coredns/coredns",
+            Self::Pause => "vmafx.dev/testkit/pause",
+            _ => "k8s.io/kubernetes",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_program_but_our_own_has_a_version_pinned_in_its_go_mod() {
+        for binary in Binary::ALL {
+            let pinned = binary.module().version_of(binary.versioned_by());
+            assert_eq!(pinned.is_some(), binary != Binary::Pause, "{binary:?}");
+        }
+    }
+
+    #[test]
+    fn every_program_is_a_tool_of_its_go_mod_so_that_go_sum_covers_it() {
+        for binary in Binary::ALL.into_iter().filter(|binary| *binary != Binary::Pause) {
+            let go_mod = binary.module_files()[0].1;
+            let listed =
+                go_mod.lines().any(|line| line.trim().trim_start_matches("tool ") == binary.package());
+            assert!(listed, "{} is not a tool in go.mod", binary.package());
+        }
+    }
+
+    #[test]
+    fn the_api_server_carries_its_version() {
+        let version = Binary::KubeApiserver.version();
+        assert!(version.starts_with("v1."), "{version}");
+        assert!(Binary::KubeApiserver.ldflags().ends_with(&format!("gitVersion={version}")));
+    }
+
+    #[test]
+    fn programs_of_different_flags_or_modules_do_not_share_a_directory() {
+        let keys: BTreeSet<_> = Binary::ALL.into_iter().map(Binary::cache_key).collect();
+        // etcd (no version flag), the Kubernetes programs, containerd's three, CoreDNS, pause.
+        assert_eq!(keys.len(), 5, "{keys:?}");
+        assert!(keys.iter().all(|key| key.rsplit('-').next().is_some_and(|digest| digest.len() == 12)));
+    }
+}

@@ -1,0 +1,93 @@
+//! Custom resource definitions, installed so that a test may use them at once.
+
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
+use kube::runtime::conditions;
+use kube::runtime::wait::Condition as _;
+use kube::{Api, Client, ResourceExt as _};
+
+use crate::wait;
+
+/// How long the API server may take from a definition to its resource.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Why a definition is not in use.
+#[derive(Debug, thiserror::Error)]
+pub enum CrdError {
+    /// The API server refused it.
+    #[error("the definition {name} was refused")]
+    Refused {
+        /// Its name.
+        name: String,
+        /// What the API server said.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// It was taken, but its resource cannot be used.
+    #[error("the resource of {name} is not served")]
+    NotServed {
+        /// Its name.
+        name: String,
+        /// How long we waited, and what was last seen.
+        #[source]
+        source: wait::TimedOut,
+    },
+}
+
+/// Installs or updates definitions and returns once every served version of each can be listed.
+///
+/// "Established" is not enough: for a moment after it the API server still answers 404. Several tests may do this
+/// at once with the same definitions.
+pub async fn install_crds(client: &Client, crds: &[CustomResourceDefinition]) -> Result<(), CrdError> {
+    for crd in crds {
+        apply(client, crd).await?;
+    }
+    for crd in crds {
+        let name = crd.name_any();
+        served(client, crd).await.map_err(|source| CrdError::NotServed { name, source })?;
+    }
+    Ok(())
+}
+
+/// Server-side apply is the same for the first and for the hundredth; only two *first* ones can collide, and then
+/// the loser is told 409 and tries again.
+async fn apply(client: &Client, crd: &CustomResourceDefinition) -> Result<(), CrdError> {
+    let name = crd.name_any();
+    let api = Api::<CustomResourceDefinition>::all(client.clone());
+    let params = PatchParams::apply("vmafx-testkit").force();
+    let applied = wait::until(DEADLINE, "the definition to be applied", || async {
+        match api.patch(&name, &params, &Patch::Apply(crd)).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => Err(status.message.clone()),
+            other => Ok(other),
+        }
+    });
+    match applied.await {
+        Ok(applied) => applied
+            .map(drop)
+            .map_err(|source| CrdError::Refused { name: crd.name_any(), source: Box::new(source) }),
+        Err(source) => Err(CrdError::NotServed { name: crd.name_any(), source }),
+    }
+}
+
+async fn served(client: &Client, crd: &CustomResourceDefinition) -> Result<(), wait::TimedOut> {
+    let name = crd.name_any();
+    let definitions = Api::<CustomResourceDefinition>::all(client.clone());
+    wait::until(DEADLINE, &format!("{name} to be established"), || async {
+        let found = definitions.get_opt(&name).await.map_err(|error| error.to_string())?;
+        let established = conditions::is_crd_established().matches_object(found.as_ref());
+        established.then_some(()).ok_or_else(|| "not established".to_owned())
+    })
+    .await?;
+    let spec = &crd.spec;
+    for version in spec.versions.iter().filter(|version| version.served) {
+        let kind = GroupVersionKind::gvk(&spec.group, &version.name, &spec.names.kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind, &spec.names.plural);
+        let objects = Api::<DynamicObject>::all_with(client.clone(), &resource);
+        let one = ListParams::default().limit(1);
+        wait::until(DEADLINE, &format!("{name} {} to be served", version.name), || objects.list(&one))
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Kubeconfig files, written as JSON, which is YAML too.
+
+use std::io;
+use std::path::Path;
+
+use k8s_openapi::ByteString;
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use serde_json::json;
+
+use super::pki::{Authority, Identity};
+
+/// The only context of every file written here.
+pub(crate) const CONTEXT: &str = "vmafx-testkit";
+
+/// Writes a kubeconfig with everything in it, so that the file alone is enough. Readable by its owner only: it
+/// holds a key.
+pub(crate) fn write(path: &Path, server: &str, authority: &Authority, user: &Identity) -> io::Result<()> {
+    // Serialises as base64, which is what the format wants.
+    let data = |pem: &str| ByteString(pem.as_bytes().to_vec());
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": CONTEXT,
+        "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
+        "clusters": [{"name": CONTEXT, "cluster": {
+            "server": server,
+            "certificate-authority-data": data(authority.certificate_pem()),
+        }}],
+        "users": [{"name": CONTEXT, "user": {
+            "client-certificate-data": data(&user.certificate_pem),
+            "client-key-data": data(&user.key_pem),
+        }}],
+    });
+    // Renamed into place: whoever waits for the file must never read half of it.
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(parent)?;
+    io::Write::write_all(&mut file, config.to_string().as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Reads one, whatever `KUBECONFIG` says.
+pub(crate) async fn read(path: &Path) -> Result<Config, KubeconfigError> {
+    let kubeconfig = Kubeconfig::read_from(path)?;
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    // A proxy variable in the environment must not carry calls to a loopback address away from this machine.
+    config.proxy_url = None;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_written_file_is_read_back_and_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let authority = Authority::create(directory.path()).unwrap();
+        let admin = authority.client("admin", "system:masters").unwrap();
+        let path = directory.path().join("kubeconfig");
+        write(&path, "https://127.0.0.1:6443", &authority, &admin).unwrap();
+        let config = read(&path).await.unwrap();
+        assert_eq!(config.cluster_url.to_string(), "https://127.0.0.1:6443/");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,4 @@
+//! Real servers for tests, and the fixtures that go with them.
+
+pub mod kube;
+pub mod wait;
