@@ -1,0 +1,135 @@
+//! What became of a job.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::conditions::Condition;
+
+/// What became of the job. Written by the operator alone.
+#[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VmafxJobStatus {
+    /// Where the job stands, in one word; derived from the conditions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+
+    /// The pooled VMAF score: the mean over the scored frames. Present whenever the phase is Succeeded, also when it is
+    /// 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+
+    /// Name of the node that scores or scored the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned_node: Option<String>,
+
+    /// The job's id at the controller.
+    #[serde(rename = "controllerJobID", default, skip_serializing_if = "Option::is_none")]
+    pub controller_job_id: Option<String>,
+
+    /// When the current attempt began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+
+    /// When the job ended, in whatever way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Time>,
+
+    /// Why the job waits or why it failed, with what to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+
+    /// The generation of the spec that this status speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// Accepted, Running, Complete, Failed and Suspended; all present from the first write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+
+    /// How often the job was handed to a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<i32>,
+
+    /// How many frame pairs were scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<i64>,
+
+    /// The model that was really used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUsed>,
+
+    /// The score pooled over the frames in other ways than the mean alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<Scores>,
+
+    /// Whether the score reached spec.minScore; absent when the spec names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+
+    /// Where the per-frame report was written.
+    #[serde(rename = "reportURI", default, skip_serializing_if = "Option::is_none")]
+    pub report_uri: Option<String>,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(transform = crate::crd::described_by_its_field)]
+pub enum Phase {
+    /// It waits: for the controller, for a node, or because it is suspended.
+    Pending,
+    /// A node scores it.
+    Running,
+    /// It has a score.
+    Succeeded,
+    /// It ended without a score.
+    Failed,
+    /// It was given up by request.
+    Cancelled,
+}
+
+/// The model behind a score.
+#[derive(Clone, Debug, PartialEq, Eq, KubeSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelUsed {
+    /// Name of the model, also where the spec said `auto` or nothing.
+    pub name: String,
+    /// Digest of the model's content (sha256:…), which tells two models of one name apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// A score pooled over the frames in several ways.
+#[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scores {
+    /// Arithmetic mean; the same as status.score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// Harmonic mean, which weighs bad frames more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harmonic_mean: Option<f64>,
+    /// The worst frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// The best frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// Standard deviation over the frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stddev: Option<f64>,
+    /// The score that 1 % of the frames stay below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p1: Option<f64>,
+    /// The score that 5 % of the frames stay below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p5: Option<f64>,
+    /// The score that 10 % of the frames stay below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p10: Option<f64>,
+    /// The median frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+}

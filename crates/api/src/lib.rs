@@ -1,0 +1,27 @@
+//! The custom resources of `vmafx.dev/v1`: what users declare and what the system answers.
+//!
+//! The types here are the one source of truth. Their doc comments become the descriptions that `kubectl explain`
+//! shows, their attributes become schema and CEL rules, and `make manifests` writes the CRDs, the chart's copies
+//! and the API reference from [`crd::all`]. A field that is not here is pruned by the API server without a word,
+//! so every field is round-tripped through a real one (`tests/round_trip.rs`).
+//!
+//! This crate holds no client: reading and writing the resources is the business of those who use it.
+
+#![allow(unreachable_pub, reason = "the derives emit public items into private modules")]
+
+pub mod conditions;
+pub mod crd;
+pub mod job;
+pub mod node;
+pub mod pod_template;
+mod rules;
+pub mod training;
+pub mod workload;
+
+pub use conditions::{Condition, ConditionStatus};
+pub use job::{VmafxJob, VmafxJobSpec, VmafxJobStatus};
+pub use node::{VmafxNode, VmafxNodeSpec, VmafxNodeStatus};
+pub use training::{VmafxModelTraining, VmafxModelTrainingSpec, VmafxModelTrainingStatus};
+
+/// The API group of all resources.
+pub const GROUP: &str = "vmafx.dev";

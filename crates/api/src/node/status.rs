@@ -1,0 +1,62 @@
+//! How a pool of workers is doing.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::conditions::Condition;
+use crate::workload::StatefulSetRef;
+
+/// How the workers are doing. Every field has one writer: the controller writes lastHeartbeat, assignedJobs and
+/// detectedDevice from what the agents report, the operator writes the rest.
+#[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VmafxNodeStatus {
+    /// Whether the workers can be given jobs: the controller answers and the last heartbeat is not older than 60 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub healthy: Option<bool>,
+
+    /// When an agent of this pool was last heard of. Written by the controller, never by the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_heartbeat: Option<Time>,
+
+    /// Jobs that the workers are scoring. Written by the controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub assigned_jobs: Option<i32>,
+
+    /// The compute device that the agents found. Written by the controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detected_device: Option<String>,
+
+    /// The StatefulSet that runs the workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stateful_set: Option<StatefulSetRef>,
+
+    /// Workers that exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub replicas: Option<i32>,
+
+    /// Workers that are ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub ready_replicas: Option<i32>,
+
+    /// Label selector of the worker Pods, in text form; the scale subresource hands it to autoscalers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+
+    /// The image that the workers run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_image: Option<String>,
+
+    /// The generation of the spec that this status speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// Ready, WorkloadSynced, Paused, RolloutInProgress and AgentHealthy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}

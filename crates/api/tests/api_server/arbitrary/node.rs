@@ -1,0 +1,113 @@
+use k8s_openapi::api::core::v1::{ResourceClaim, ResourceRequirements, Toleration};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use vmafx_api::conditions::NodeCondition;
+use vmafx_api::node::{GpuVendor, ManagementPolicy};
+use vmafx_api::{VmafxNodeSpec, VmafxNodeStatus};
+
+use super::{conditions, count, labels, pod_template, stateful_set, text, time};
+
+pub(crate) fn node() -> impl Strategy<Value = (VmafxNodeSpec, VmafxNodeStatus)> {
+    (prop_oneof![4 => managed(), 1 => external()], status())
+}
+
+fn vendor() -> impl Strategy<Value = GpuVendor> {
+    select(vec![GpuVendor::Nvidia, GpuVendor::Amd, GpuVendor::Intel, GpuVendor::Cpu])
+}
+
+fn managed() -> impl Strategy<Value = VmafxNodeSpec> {
+    let size = (vendor(), 1..=64, option::of("[a-z][a-z0-9./:@-]{0,40}"), any::<bool>(), 0..=1000);
+    let pods = (option::of(resources()), option::of(labels()), option::of(vec(toleration(), 0..3)));
+    (size, pods, option::of(pod_template())).prop_map(|(size, pods, pod_template)| {
+        let (gpu_vendor, capacity, image, paused, replicas) = size;
+        let (resources, node_selector, tolerations) = pods;
+        VmafxNodeSpec {
+            gpu_vendor,
+            capacity,
+            image,
+            paused,
+            replicas,
+            management_policy: ManagementPolicy::Managed,
+            resources,
+            node_selector,
+            tolerations,
+            pod_template,
+        }
+    })
+}
+
+/// Workers of somebody else: the fields that shape a workload are not allowed.
+fn external() -> impl Strategy<Value = VmafxNodeSpec> {
+    (vendor(), 1..=64).prop_map(|(gpu_vendor, capacity)| VmafxNodeSpec {
+        gpu_vendor,
+        capacity,
+        image: None,
+        paused: false,
+        replicas: 1,
+        management_policy: ManagementPolicy::External,
+        resources: None,
+        node_selector: None,
+        tolerations: None,
+        pod_template: None,
+    })
+}
+
+fn resources() -> impl Strategy<Value = ResourceRequirements> {
+    let quantity = select(vec!["0", "2", "500m", "1Gi", "1.5", "1e3"]).prop_map(|text| Quantity(text.into()));
+    let amounts = btree_map("[a-z]{1,8}(\\.[a-z]{2,4}/[a-z]{1,8})?", quantity, 0..3);
+    let claims = subsequence(vec!["gpu", "nic"], 0..=2);
+    let claims = claims.prop_flat_map(|names| names.into_iter().map(claim).collect::<Vec<_>>());
+    (option::of(amounts.clone()), option::of(amounts), option::of(claims))
+        .prop_map(|(limits, requests, claims)| ResourceRequirements { claims, limits, requests })
+}
+
+fn claim(name: &'static str) -> impl Strategy<Value = ResourceClaim> {
+    option::of(text()).prop_map(|request| ResourceClaim { name: name.into(), request })
+}
+
+fn toleration() -> impl Strategy<Value = Toleration> {
+    let effect = select(vec!["NoSchedule", "PreferNoSchedule", "NoExecute"]).prop_map(str::to_owned);
+    let operator = select(vec!["Exists", "Equal"]).prop_map(str::to_owned);
+    (
+        option::of(effect),
+        option::of(text()),
+        option::of(operator),
+        option::of(any::<i64>()),
+        option::of(text()),
+    )
+        .prop_map(|(effect, key, operator, toleration_seconds, value)| Toleration {
+            effect,
+            key,
+            operator,
+            toleration_seconds,
+            value,
+        })
+}
+
+fn status() -> impl Strategy<Value = VmafxNodeStatus> {
+    let types = NodeCondition::ALL.iter().map(|c| c.as_str()).collect();
+    let agent = (option::of(any::<bool>()), option::of(time()), option::of(count()), option::of(text()));
+    let workload = (option::of(stateful_set()), option::of(count()), option::of(count()), option::of(text()));
+    let rest = (option::of(text()), option::of(any::<i64>()), conditions(types));
+    (agent, workload, rest).prop_map(|(agent, workload, rest)| {
+        let (healthy, last_heartbeat, assigned_jobs, detected_device) = agent;
+        let (stateful_set, replicas, ready_replicas, selector) = workload;
+        let (current_image, observed_generation, conditions) = rest;
+        VmafxNodeStatus {
+            healthy,
+            last_heartbeat,
+            assigned_jobs,
+            detected_device,
+            stateful_set,
+            replicas,
+            ready_replicas,
+            selector,
+            current_image,
+            observed_generation,
+            conditions,
+        }
+    })
+}

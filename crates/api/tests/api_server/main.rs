@@ -1,0 +1,11 @@
+//! The resources on a real API server: what it keeps, what it refuses, and what people see of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+
+mod arbitrary;
+mod bounds;
+mod cluster;
+mod kubectl;
+mod paths;
+mod round_trip;
+mod rules;
+mod unknown_fields;
