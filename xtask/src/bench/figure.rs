@@ -1,0 +1,83 @@
+//! A number with a bar to clear.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Which side of the bar is the good one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Bar {
+    /// Not above.
+    AtMost,
+}
+
+/// A number that was taken several times.
+#[derive(Debug, Serialize)]
+pub(super) struct Figure {
+    /// What was measured, `part.what`.
+    pub(super) name: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) bar: Bar,
+    pub(super) limit: f64,
+    /// Every sample, in the order in which it was taken.
+    pub(super) samples: Vec<f64>,
+}
+
+impl Figure {
+    /// The middle sample: one disturbed run does not move it.
+    pub(super) fn median(&self) -> f64 {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        match sorted.len() {
+            0 => f64::NAN,
+            n if n % 2 == 1 => sorted[middle],
+            _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+        }
+    }
+
+    /// Whether the median is on the good side of the bar. Without samples it is not.
+    pub(super) fn holds(&self) -> bool {
+        match self.bar {
+            Bar::AtMost => self.median() <= self.limit,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, unit, bar, limit, samples } = self;
+        let sign = match bar {
+            Bar::AtMost => "<=",
+        };
+        let verdict = if self.holds() { "ok" } else { "short" };
+        write!(f, "figure {name} {:.3} {unit} bar {sign} {limit} {verdict}", self.median())?;
+        let (least, most) =
+            (samples.iter().copied().reduce(f64::min), samples.iter().copied().reduce(f64::max));
+        match (least, most) {
+            (Some(least), Some(most)) => write!(f, "  ({least:.3} to {most:.3}, n={})", samples.len()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(samples: &[f64]) -> Figure {
+        Figure { name: "a.b", unit: "s", bar: Bar::AtMost, limit: 6.0, samples: samples.to_vec() }
+    }
+
+    #[test]
+    fn a_line_names_value_bar_and_verdict() {
+        let line = figure(&[5.0, 9.0, 4.0]).to_string();
+        assert_eq!(line, "figure a.b 5.000 s bar <= 6 ok  (4.000 to 9.000, n=3)");
+        assert!(figure(&[7.0, 6.5]).to_string().starts_with("figure a.b 6.750 s bar <= 6 short"));
+    }
+
+    #[test]
+    fn a_figure_without_samples_is_short() {
+        assert!(!figure(&[]).holds());
+    }
+}

@@ -1,0 +1,17 @@
+//! `make e2e`: the tests that need a whole node with real Pods.
+
+use anyhow::Result;
+use vmafx_testkit::kube::probe::{Verdict, probe};
+
+use crate::test::cargo;
+
+/// Runs them, or says why this machine cannot.
+pub(crate) fn run() -> Result<()> {
+    let verdict = probe();
+    if verdict != Verdict::Possible {
+        println!("e2e: skipped: {verdict}");
+        println!("0 passed, 0 failed, 1 skipped");
+        return Ok(());
+    }
+    cargo(&["test", "--locked", "--package", "vmafx-testkit", "--test", "whole_node", "--", "--ignored"], &[])
+}

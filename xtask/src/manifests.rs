@@ -1,0 +1,117 @@
+//! Everything that is written from the types: one list of files, either written or compared.
+
+mod evolution;
+mod reference;
+mod yaml;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workspace;
+
+/// Where the definitions of the last release are kept, which the next one may only extend.
+const BASELINE: &str = "config/crd/baseline";
+
+/// A generated file.
+struct Generated {
+    path: PathBuf,
+    text: String,
+}
+
+/// Writes all generated files; says which ones changed.
+pub(crate) fn write() -> Result<()> {
+    for file in render()? {
+        if current(&file.path)? != file.text {
+            let path = workspace::root().join(&file.path);
+            if let Some(dir) = path.parent() {
+                fs::create_dir_all(dir)?;
+            }
+            fs::write(&path, &file.text).with_context(|| format!("write {}", path.display()))?;
+            println!("wrote {}", file.path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Fails when a generated file is not what the types say, or when a definition is not an extension of the baseline.
+pub(crate) fn check() -> Result<()> {
+    let mut stale = Vec::new();
+    for file in render()? {
+        if current(&file.path)? != file.text {
+            stale.push(file.path.display().to_string());
+        }
+    }
+    if !stale.is_empty() {
+        bail!("not what the types say: {}\nrun `make manifests` and commit the result", stale.join(", "));
+    }
+    check_evolution()
+}
+
+/// Makes the present definitions the baseline, if they only extend the one that is there.
+pub(crate) fn move_baseline() -> Result<()> {
+    check_evolution()?;
+    for (plural, crd) in definitions()? {
+        let path = baseline_path(&plural);
+        fs::create_dir_all(workspace::root().join(BASELINE))?;
+        fs::write(workspace::root().join(&path), yaml::render(&crd)?)?;
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+fn check_evolution() -> Result<()> {
+    let mut breaches = Vec::new();
+    for (plural, crd) in definitions()? {
+        let old = current(&baseline_path(&plural))?;
+        if !old.is_empty() {
+            let old: serde_json::Value = serde_saphyr::from_str(&old)?;
+            breaches.extend(evolution::breaches(&old, &crd).into_iter().map(|b| format!("  {plural}: {b}")));
+        }
+    }
+    if !breaches.is_empty() {
+        bail!(
+            "{GROUP} v1 may only grow, because resources and clients out there rely on it:\n{}",
+            breaches.join("\n"),
+            GROUP = vmafx_api::GROUP
+        );
+    }
+    Ok(())
+}
+
+fn render() -> Result<Vec<Generated>> {
+    let mut files = Vec::new();
+    let definitions = definitions()?;
+    for (plural, crd) in &definitions {
+        let text = yaml::render(crd)?;
+        for dir in ["config/crd/bases", "deploy/helm/vmafx/crds"] {
+            let path = Path::new(dir).join(format!("{}_{plural}.yaml", vmafx_api::GROUP));
+            files.push(Generated { path, text: text.clone() });
+        }
+    }
+    let crds = definitions.iter().map(|(_, crd)| crd).collect::<Vec<_>>();
+    files.push(Generated { path: "docs/api.md".into(), text: reference::render(&crds) });
+    Ok(files)
+}
+
+/// The definitions with their plural names, as JSON.
+fn definitions() -> Result<Vec<(String, serde_json::Value)>> {
+    vmafx_api::crd::all()
+        .into_iter()
+        .map(|crd| Ok((crd.spec.names.plural.clone(), yaml::normalise(serde_json::to_value(&crd)?))))
+        .collect()
+}
+
+fn baseline_path(plural: &str) -> PathBuf {
+    Path::new(BASELINE).join(format!("{}_{plural}.yaml", vmafx_api::GROUP))
+}
+
+/// What is on disk now; nothing where there is no such file.
+fn current(path: &Path) -> Result<String> {
+    match fs::read_to_string(workspace::root().join(path)) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error).with_context(|| format!("read {}", path.display())),
+    }
+}

@@ -1,0 +1,29 @@
+//! A definition as YAML that a person can read and a tool can diff.
+
+use anyhow::Result;
+use serde_json::{Number, Value};
+
+const HEADER: &str = "# Generated from crates/api by `make manifests`. Do not edit.\n";
+
+/// The file's whole text.
+pub(super) fn render(crd: &Value) -> Result<String> {
+    Ok(format!("{HEADER}{}", serde_saphyr::to_string(crd)?))
+}
+
+/// Writes whole numbers without a fraction: the types hold every bound as a float, and the API server prints them
+/// without, so `kubectl diff` would otherwise never be quiet.
+pub(super) fn normalise(value: Value) -> Value {
+    match value {
+        Value::Number(number) => Value::Number(whole(&number).unwrap_or(number)),
+        Value::Array(items) => items.into_iter().map(normalise).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, normalise(value))).collect(),
+        other => other,
+    }
+}
+
+/// Bounds are far below 2^53, so the cast is exact where the fraction is zero.
+#[allow(clippy::cast_possible_truncation, reason = "guarded by the range check")]
+fn whole(number: &Number) -> Option<Number> {
+    let float = number.as_f64().filter(|f| number.is_f64() && f.fract() == 0.0 && f.abs() < 9.0e15)?;
+    Some(Number::from(float as i64))
+}

@@ -1,0 +1,35 @@
+//! `make test`: every test of the workspace, on one Kubernetes control plane that all of them share.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use vmafx_testkit::kube::{ControlPlane, KUBECONFIG_VARIABLE, Options};
+
+use crate::workspace;
+
+/// Builds the tests, brings up the control plane, runs them, takes it down again. `extra` goes to `cargo test`.
+pub(crate) fn run(extra: &[String]) -> Result<()> {
+    cargo(&["test", "--workspace", "--locked", "--no-run"], &[])?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let plane = runtime.block_on(ControlPlane::start(Options::default()))?;
+    println!("Kubernetes for the tests: {}", plane.kubeconfig_path().display());
+    let arguments = ["test", "--workspace", "--locked"].into_iter().chain(extra.iter().map(String::as_str));
+    let outcome = cargo(
+        &arguments.collect::<Vec<_>>(),
+        &[(KUBECONFIG_VARIABLE, &plane.kubeconfig_path().display().to_string())],
+    );
+    drop(plane);
+    outcome
+}
+
+/// Runs cargo in the workspace; an error when it fails.
+pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).envs(environment.iter().copied()).current_dir(workspace::root());
+    let status = command.status().context("run cargo")?;
+    if !status.success() {
+        bail!("cargo {} failed", arguments.join(" "));
+    }
+    Ok(())
+}
