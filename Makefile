@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-XTASK := cargo run --quiet --locked --package xtask --
+XTASK := cargo run --quiet --locked --bin xtask --
 DENY_VERSION := 0.20.2
 CACHE := $(or $(VMAFX_CACHE_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vmafx)
 DENY := $(CACHE)/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
@@ -25,13 +25,13 @@ lint: $(DENY) ## Formatting, clippy, stale generated files, API evolution, licen
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(XTASK) manifests --check
-	$(DENY) --locked check bans licenses sources
+	$(DENY) --locked check --hide-inclusion-graph bans licenses sources
 
 manifests: ## Write the CRDs, the chart's copies and the API reference from the types
 	@$(XTASK) manifests
 
 bench: setup ## Measure (ONLY=part for one part); fails when a figure is short of its bar
-	@cargo run --quiet --release --locked --package xtask -- bench $(if $(ONLY),--only $(ONLY))
+	@cargo run --quiet --release --locked --bin xtask -- bench $(if $(ONLY),--only $(ONLY))
 
 e2e: setup ## Run the tests that need a whole Kubernetes node with real Pods
 	@$(XTASK) e2e

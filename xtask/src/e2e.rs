@@ -13,5 +13,5 @@ pub(crate) fn run() -> Result<()> {
         println!("0 passed, 0 failed, 1 skipped");
         return Ok(());
     }
-    cargo(&["test", "--locked", "--package", "vmafx-testkit", "--test", "whole_node", "--", "--ignored"], &[])
+    cargo(&["test", "--locked", "--workspace", "--test", "whole_node", "--", "--ignored"], &[])
 }

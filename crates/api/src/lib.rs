@@ -7,6 +7,14 @@
 //!
 //! This crate holds no client: reading and writing the resources is the business of those who use it.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "doc comments are what kubectl explain shows, where backticks are noise"
+)]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type repeat a key, in attributes of the derive"
+)]
 #![allow(unreachable_pub, reason = "the derives emit public items into private modules")]
 
 pub mod conditions;

@@ -87,19 +87,19 @@ impl Objects {
         Self { api: Api::namespaced_with(client, namespace, &kind.resource()) }
     }
 
-    pub(crate) async fn create(&self, object: &Value) -> Result<Value, Status> {
+    pub(crate) async fn create(&self, object: &Value) -> Result<Value, Box<Status>> {
         let object = serde_json::from_value(object.clone()).unwrap();
         answer(self.api.create(&PostParams::default(), &object).await)
     }
 
     /// Writes the status of an object that exists, as a merge patch: the way of clients that do not own the rest.
-    pub(crate) async fn patch_status(&self, object: &Value) -> Result<Value, Status> {
+    pub(crate) async fn patch_status(&self, object: &Value) -> Result<Value, Box<Status>> {
         let patch = kube::api::Patch::Merge(json!({ "status": object["status"] }));
         answer(self.api.patch_status(name(object), &PatchParams::default(), &patch).await)
     }
 
     /// Replaces the spec of an object that exists, as a JSON patch, so that what is left out is removed.
-    pub(crate) async fn replace_spec(&self, object: &Value) -> Result<Value, Status> {
+    pub(crate) async fn replace_spec(&self, object: &Value) -> Result<Value, Box<Status>> {
         let mut live = self.api.get(name(object)).await.unwrap();
         live.data["spec"] = object["spec"].clone();
         answer(self.api.replace(name(object), &PostParams::default(), &live).await)
@@ -110,10 +110,10 @@ fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap()
 }
 
-fn answer(result: kube::Result<DynamicObject>) -> Result<Value, Status> {
+fn answer(result: kube::Result<DynamicObject>) -> Result<Value, Box<Status>> {
     match result {
         Ok(object) => Ok(serde_json::to_value(object).unwrap()),
-        Err(kube::Error::Api(status)) => Err(*status),
+        Err(kube::Error::Api(status)) => Err(status),
         Err(error) => panic!("{error}"),
     }
 }
