@@ -82,12 +82,16 @@ pub fn locate(binary: Binary) -> Result<Place, AssetError> {
             return Ok(Place::Ready(path));
         }
     }
-    let cache = cache_directory(|name| env::var_os(name)).ok_or(AssetError::NoCacheDirectory)?;
+    let cache = cache().ok_or(AssetError::NoCacheDirectory)?;
     let path = cache.join("kubernetes").join(binary.cache_key()).join(binary.name());
     Ok(if path.is_file() { Place::Ready(path) } else { Place::Missing(path) })
 }
 
 /// The directory for what can be made again: ours if set, else the user's by the XDG rules.
+pub fn cache() -> Option<PathBuf> {
+    cache_directory(|name| env::var_os(name))
+}
+
 fn cache_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     // An empty variable counts as unset, as the XDG rules say; joined it would name the working directory.
     let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);

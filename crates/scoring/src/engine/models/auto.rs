@@ -1,0 +1,74 @@
+//! Which model fits a clip.
+//!
+//! VMAF v1 is the current generation, so `auto` takes it wherever it can.
+//!
+//! | picture                          | below 48 frames a second | from 48 frames a second      |
+//! |----------------------------------|--------------------------|------------------------------|
+//! | too small for v1                 | `vmaf_v0.6.1`            | `vmaf_v0.6.1`                |
+//! | up to 1080 lines                 | `vmaf_v1.0.16_3d0h`      | `vmaf_v1.0.16_hfr_3d0h`      |
+//! | more                             | `vmaf_v1.0.16_1d5h_2160` | `vmaf_v1.0.16_hfr_1d5h_2160` |
+
+use super::Model;
+use crate::picture::Format;
+
+/// From here on the models for a high frame rate are meant.
+const HIGH_FRAME_RATE: f64 = 48.0;
+
+/// A model, and why.
+pub(super) struct Pick {
+    pub(super) name: &'static str,
+    pub(super) because: String,
+}
+
+/// Picks a model.
+pub(super) fn pick(format: Format, frame_rate: Option<f64>) -> Pick {
+    let tall = format.height > 1080;
+    // An unknown rate is taken for an ordinary one: most clips are.
+    let fast = frame_rate.is_some_and(|rate| rate >= HIGH_FRAME_RATE);
+    let name = match (tall, fast) {
+        (false, false) => "vmaf_v1.0.16_3d0h",
+        (false, true) => "vmaf_v1.0.16_hfr_3d0h",
+        (true, false) => "vmaf_v1.0.16_1d5h_2160",
+        (true, true) => "vmaf_v1.0.16_hfr_1d5h_2160",
+    };
+    let too_small = Model::named(name).ok().and_then(|model| model.document.too_small_for(format));
+    if let Some(needs) = too_small {
+        let because =
+            format!("{}x{} is too small for VMAF v1, which needs {needs}", format.width, format.height);
+        return Pick { name: "vmaf_v0.6.1", because };
+    }
+    let lines = if tall { "more than 1080 lines" } else { "up to 1080 lines" };
+    let rate = match frame_rate {
+        Some(rate) if fast => format!("{rate} frames a second, which is 48 or more"),
+        Some(rate) => format!("{rate} frames a second, which is below 48"),
+        None => "a frame rate that the file does not tell".to_owned(),
+    };
+    Pick { name, because: format!("{} lines are {lines}, at {rate}", format.height) }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::picture::{Chroma, Depth};
+
+    #[rstest]
+    #[case(160, 90, Some(24.0), "vmaf_v0.6.1")]
+    #[case(1280, 720, None, "vmaf_v1.0.16_3d0h")]
+    #[case(1920, 1080, Some(47.95), "vmaf_v1.0.16_3d0h")]
+    #[case(1920, 1080, Some(48.0), "vmaf_v1.0.16_hfr_3d0h")]
+    #[case(2560, 1440, Some(25.0), "vmaf_v1.0.16_1d5h_2160")]
+    #[case(3840, 2160, Some(59.94), "vmaf_v1.0.16_hfr_1d5h_2160")]
+    fn height_and_frame_rate_decide(
+        #[case] width: u32,
+        #[case] height: u32,
+        #[case] rate: Option<f64>,
+        #[case] expected: &str,
+    ) {
+        let format = Format { width, height, chroma: Chroma::C420, depth: Depth::Eight };
+        let pick = pick(format, rate);
+        assert_eq!(pick.name, expected);
+        assert!(pick.because.contains(&height.to_string()), "{}", pick.because);
+    }
+}

@@ -1,0 +1,143 @@
+//! Reads video: what a clip is, and its frames one after the other as planar YUV.
+//!
+//! Y4M and raw planar YUV are read in this process. Everything else, and whatever has to be scaled or whose chroma has
+//! to be converted, goes through an `ffmpeg` subprocess that writes Y4M to a pipe; decoders are large, often attacked
+//! programs and belong into a process of their own.
+//!
+//! Three promises, because a score of wrong pictures looks exactly like a score of the right ones:
+//!
+//! - A frame is whole or there is an error: no short read, dead decoder or damaged packet ends a clip quietly.
+//! - Samples arrive as they are stored. A deeper format is reached by shifting, a shallower one never; the range of the
+//!   samples (limited or full) is not touched.
+//! - No decoder outlives its source: dropping a source, or stopping it from another thread, kills and reaps it.
+
+mod digest;
+mod error;
+mod ffmpeg;
+mod local;
+mod pixel_format;
+mod planes;
+mod probe;
+mod raw;
+mod stop;
+mod tools;
+mod y4m;
+
+use std::path::PathBuf;
+
+pub use digest::digest;
+pub use error::InputError;
+pub use probe::{Probe, probe};
+pub use stop::Stopper;
+pub use tools::Tools;
+
+use crate::picture::{Format, PictureMut};
+
+/// An input as the user names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clip {
+    /// A regular file.
+    pub path: PathBuf,
+    /// The shape of a file that has no header. Given, the file is read as raw planar YUV whatever its name is.
+    pub raw: Option<RawFormat>,
+}
+
+impl Clip {
+    /// A file that says itself what it is.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), raw: None }
+    }
+
+    /// A file of bare planes.
+    pub fn raw(path: impl Into<PathBuf>, raw: RawFormat) -> Self {
+        Self { path: path.into(), raw: Some(raw) }
+    }
+}
+
+/// What somebody must say about a file without a header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RawFormat {
+    /// The shape of its pictures.
+    pub format: Format,
+    /// Frames per second, if known.
+    pub frame_rate: Option<f64>,
+}
+
+/// How a clip is to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The shape of the pictures wanted. Another size or chroma than the clip's own makes `ffmpeg` convert it.
+    pub format: Format,
+    /// Frames to leave out at the start.
+    pub skip: u64,
+    /// Frames to read at most after that.
+    pub take: Option<u64>,
+    /// Threads of the decoder; its own choice when nothing is said.
+    pub decoder_threads: Option<u32>,
+    /// How pictures of another size are scaled.
+    pub scale_filter: ScaleFilter,
+}
+
+impl Reading {
+    /// The whole clip in this shape.
+    pub fn whole(format: Format) -> Self {
+        Self { format, skip: 0, take: None, decoder_threads: None, scale_filter: ScaleFilter::default() }
+    }
+}
+
+/// How pictures are scaled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleFilter {
+    /// What the VMAF models were trained with.
+    #[default]
+    Bicubic,
+    /// Softer.
+    Bilinear,
+    /// Sharper.
+    Lanczos,
+}
+
+impl ScaleFilter {
+    /// Its name, which is also the one `ffmpeg` uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bicubic => "bicubic",
+            Self::Bilinear => "bilinear",
+            Self::Lanczos => "lanczos",
+        }
+    }
+}
+
+/// Frames of a clip, one after the other.
+pub trait FrameSource: Send {
+    /// The shape of the pictures: what was asked for in [`Reading::format`].
+    fn format(&self) -> Format;
+
+    /// Fills the picture with the next frame; `false` at the proper end. After an error the picture holds nothing of use
+    /// and the source is finished.
+    fn read(&mut self, picture: &mut PictureMut<'_>) -> Result<bool, InputError>;
+
+    /// Passes over the next frame, cheaply where possible; `false` at the proper end.
+    fn skip(&mut self) -> Result<bool, InputError>;
+
+    /// A handle that ends this source from another thread: a blocked `read` returns [`InputError::Stopped`] at once.
+    fn stopper(&self) -> Stopper;
+}
+
+/// Opens a clip. `probe` is what [`probe()`] said about it.
+pub fn open(
+    clip: &Clip,
+    probe: &Probe,
+    reading: &Reading,
+    tools: &Tools,
+) -> Result<Box<dyn FrameSource>, InputError> {
+    let (found, wanted) = (probe.format, reading.format);
+    if wanted.depth < found.depth {
+        return Err(InputError::Narrowing { path: clip.path.clone(), found, wanted });
+    }
+    let converts = (found.width, found.height, found.chroma) != (wanted.width, wanted.height, wanted.chroma);
+    if converts || !probe.storage.is_local() {
+        return Ok(Box::new(ffmpeg::Source::open(clip, probe, reading, tools)?));
+    }
+    Ok(Box::new(local::Source::open(clip, probe, reading)?))
+}

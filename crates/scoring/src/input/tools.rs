@@ -1,0 +1,125 @@
+//! Where the programs are that we do not carry ourselves.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::error::InputError;
+
+/// The environment variable that names the `ffmpeg` to use.
+const FFMPEG_VARIABLE: &str = "VMAFX_FFMPEG_BIN";
+
+/// The programs found, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tools {
+    ffmpeg: Result<PathBuf, String>,
+}
+
+impl Tools {
+    /// By the values of `VMAFX_FFMPEG_BIN` and `PATH`. What the variable names is used or missed, never replaced by
+    /// something found elsewhere: whoever sets it wants that one.
+    pub fn from_env(ffmpeg_bin: Option<&OsStr>, path: Option<&OsStr>) -> Self {
+        let ffmpeg = match ffmpeg_bin.filter(|name| !name.is_empty()) {
+            Some(name) if name.as_encoded_bytes().contains(&b'/') => runnable(Path::new(name))
+                .ok_or_else(|| format!("{FFMPEG_VARIABLE}={} is no program", Path::new(name).display())),
+            Some(name) => in_path(name, path)
+                .ok_or_else(|| format!("{FFMPEG_VARIABLE}={} is not in PATH", Path::new(name).display())),
+            None => in_path(OsStr::new("ffmpeg"), path)
+                .ok_or_else(|| format!("there is none in PATH and {FFMPEG_VARIABLE} is not set")),
+        };
+        Self { ffmpeg }
+    }
+
+    /// By the environment of this process.
+    pub fn from_process_env() -> Self {
+        let [ffmpeg_bin, path]: [Option<OsString>; 2] = [FFMPEG_VARIABLE, "PATH"].map(std::env::var_os);
+        Self::from_env(ffmpeg_bin.as_deref(), path.as_deref())
+    }
+
+    /// The `ffmpeg` that will be used, if there is one.
+    pub fn ffmpeg(&self) -> Option<&Path> {
+        self.ffmpeg.as_deref().ok()
+    }
+
+    /// The `ffmpeg`, or the error that says what it was needed for.
+    pub(super) fn need_ffmpeg(&self, clip: &Path, purpose: &'static str) -> Result<&Path, InputError> {
+        self.ffmpeg.as_deref().map_err(|missing| InputError::FfmpegMissing {
+            path: clip.to_owned(),
+            purpose,
+            missing: missing.clone(),
+        })
+    }
+}
+
+/// The first program of this name in the directories of `path`.
+fn in_path(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
+    std::env::split_paths(path?).find_map(|directory| runnable(&directory.join(name)))
+}
+
+/// The path, if it is a file that may be run.
+fn runnable(path: &Path) -> Option<PathBuf> {
+    let metadata = path.metadata().ok()?;
+    (metadata.is_file() && metadata.permissions().mode() & 0o111 != 0).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A directory with a program and a file that is none.
+    fn directory() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, mode) in [("ffmpeg", 0o755), ("ffmpeg-8", 0o755), ("notes", 0o644)] {
+            let path = directory.path().join(name);
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        directory
+    }
+
+    #[test]
+    fn finds_ffmpeg_in_the_path() {
+        let directory = directory();
+        let path = std::env::join_paths([Path::new("/nowhere"), directory.path()]).unwrap();
+        let tools = Tools::from_env(None, Some(&path));
+        assert_eq!(tools.ffmpeg(), Some(directory.path().join("ffmpeg").as_path()));
+    }
+
+    #[test]
+    fn the_variable_wins_as_a_path_and_as_a_name() {
+        let directory = directory();
+        let wanted = directory.path().join("ffmpeg-8");
+        let path = Some(directory.path().as_os_str());
+        assert_eq!(Tools::from_env(Some(wanted.as_os_str()), path).ffmpeg(), Some(wanted.as_path()));
+        assert_eq!(Tools::from_env(Some(OsStr::new("ffmpeg-8")), path).ffmpeg(), Some(wanted.as_path()));
+    }
+
+    #[test]
+    fn a_wrong_variable_is_not_papered_over() {
+        let directory = directory();
+        let notes = directory.path().join("notes");
+        let tools = Tools::from_env(Some(notes.as_os_str()), Some(directory.path().as_os_str()));
+        let error = tools.need_ffmpeg(Path::new("a.mp4"), "to decode").unwrap_err().to_string();
+        assert!(error.starts_with("ffmpeg is needed to decode a.mp4, and VMAFX_FFMPEG_BIN="), "{error}");
+        assert!(error.contains("is no program; install ffmpeg 5.1 or newer"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_variable_counts_as_none() {
+        let directory = directory();
+        let tools = Tools::from_env(Some(OsStr::new("")), Some(directory.path().as_os_str()));
+        assert!(tools.ffmpeg().is_some());
+    }
+
+    #[test]
+    fn without_any_it_says_how_to_provide_one() {
+        let error = Tools::from_env(None, None).need_ffmpeg(Path::new("a.mp4"), "to decode").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ffmpeg is needed to decode a.mp4, and there is none in PATH and VMAFX_FFMPEG_BIN is not set; install \
+             ffmpeg 5.1 or newer, or set VMAFX_FFMPEG_BIN to its path"
+        );
+    }
+}

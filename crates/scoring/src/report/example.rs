@@ -1,0 +1,62 @@
+//! Comparisons made by hand, for tests.
+
+use std::collections::BTreeMap;
+
+use crate::outcome::{Alignment, EngineFacts, InputFacts, Interval, ModelScores, Outcome};
+use crate::picture::{Chroma, Depth, Format};
+
+const FORMAT: Format = Format { width: 1920, height: 1080, chroma: Chroma::C420, depth: Depth::Eight };
+
+fn input(path: &str, frames: u64) -> InputFacts {
+    InputFacts {
+        path: path.into(),
+        codec: "h264".to_owned(),
+        format: FORMAT,
+        frame_rate: Some(25.0),
+        frames,
+        digest: format!("blake3:{}", "0a".repeat(32)),
+    }
+}
+
+/// A comparison by `vmaf_v0.6.1` with these scores, and three features.
+pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> Outcome {
+    let count = scores.len() as u64;
+    let feature = |scale: f64| scores.iter().map(|score| score * scale).collect::<Vec<_>>();
+    Outcome {
+        reference: input("ref.mp4", count),
+        distorted: input(distorted, count),
+        alignment: Alignment {
+            format: FORMAT,
+            scaled_by: None,
+            reference_offset: 0,
+            distorted_offset: 0,
+            step: 1,
+            unpaired_reference: 0,
+            unpaired_distorted: 0,
+        },
+        frames: (0..count).collect(),
+        models: vec![ModelScores {
+            name: "vmaf_v0.6.1".to_owned(),
+            picked_because: None,
+            digest: format!("sha256:{}", "0b".repeat(32)),
+            scores: scores.to_vec(),
+            intervals: None,
+        }],
+        features: BTreeMap::from([
+            ("VMAF_integer_feature_adm2_score".to_owned(), feature(0.01)),
+            ("VMAF_integer_feature_motion2_score".to_owned(), feature(0.1)),
+            ("psnr_y".to_owned(), feature(0.5)),
+        ]),
+        warnings: vec![],
+        engine: EngineFacts { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+    }
+}
+
+/// The same with a confidence interval two below to one above each score.
+pub(crate) fn bootstrap(scores: &[f64]) -> Outcome {
+    let mut outcome = outcome("dis.mp4", scores);
+    outcome.models[0].name = "vmaf_b_v0.6.3".to_owned();
+    outcome.models[0].intervals =
+        Some(scores.iter().map(|score| Interval { low: score - 2.0, high: score + 1.0 }).collect());
+    outcome
+}

@@ -1,0 +1,54 @@
+//! What was compared, how, and by what: enough to repeat the comparison or to doubt it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::clips::Clip;
+use super::escape::text;
+use crate::outcome::InputFacts;
+use crate::report::wording;
+
+/// A list of facts for all clips. What the clips share is told once.
+pub(super) fn section(clips: &[Clip<'_>]) -> String {
+    let mut html = String::from("<dl class=\"facts\">");
+    if let Some(first) = clips.first() {
+        html.push_str(&input("Reference", &first.outcome.reference));
+    }
+    for clip in clips {
+        let label =
+            if clips.len() > 1 { format!("Distorted {}", clip.index + 1) } else { "Distorted".to_owned() };
+        html.push_str(&input(&label, &clip.outcome.distorted));
+        fact(&mut html, "Compared as", &text(&wording::alignment(&clip.outcome.alignment)));
+    }
+    let models: BTreeSet<_> = clips
+        .iter()
+        .flat_map(|clip| &clip.outcome.models)
+        .map(|model| (&model.name, model.picked_because.as_ref(), &model.digest))
+        .collect();
+    for (name, why, digest) in models {
+        let why = why.map_or_else(String::new, |why| format!(", picked because {}", text(why)));
+        fact(&mut html, "Model", &format!("{}{why}<code>{}</code>", text(name), text(digest)));
+    }
+    let engines: BTreeSet<_> =
+        clips.iter().map(|clip| (&clip.outcome.engine.vmafx, &clip.outcome.engine.libvmaf)).collect();
+    for (vmafx, libvmaf) in engines {
+        fact(&mut html, "Engine", &format!("vmafx {}, libvmaf {}", text(vmafx), text(libvmaf)));
+    }
+    html + "</dl>"
+}
+
+fn input(label: &str, facts: &InputFacts) -> String {
+    let mut html = String::new();
+    let value = format!(
+        "<strong>{}</strong><span>{}</span><code>{}</code>",
+        text(&facts.path.display().to_string()),
+        text(&wording::input(facts)),
+        text(&facts.digest)
+    );
+    fact(&mut html, label, &value);
+    html
+}
+
+fn fact(html: &mut String, name: &str, value: &str) {
+    let _ = write!(html, "<div><dt>{}</dt><dd>{value}</dd></div>", text(name));
+}

@@ -1,0 +1,176 @@
+//! libvmaf's JSON with our facts beside it.
+//!
+//! A program that reads what `vmaf --json` or ffmpeg's filter writes reads this as well: `version`, `fps`, `frames`,
+//! `pooled_metrics` and `aggregate_metrics` are where it looks for them. What libvmaf does not tell is added, never
+//! changed: more poolings in each entry of `pooled_metrics`, and everything else below the one key `vmafx`.
+//! Numbers are written with all their digits, so that reading them back gives the same bits.
+//!
+//! One comparison is one object, as libvmaf writes it. A ladder is an array of such objects.
+
+use std::io::Write;
+
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+use crate::outcome::{Alignment, InputFacts, Outcome};
+use crate::report::metrics::{self, Metric};
+use crate::report::pooling::{self, Pooled};
+use crate::report::summary::{ModelSummary, Summary, SummaryError};
+use crate::report::{Report, ReportError, wording};
+
+/// Writes one object for one comparison, an array for several.
+pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+    let documents: Vec<_> = report
+        .outcomes
+        .iter()
+        .map(|outcome| Document::new(outcome, report.speed))
+        .collect::<Result<_, SummaryError>>()?;
+    match documents.as_slice() {
+        [one] => serde_json::to_writer_pretty(&mut *out, one)?,
+        several => serde_json::to_writer_pretty(&mut *out, several)?,
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: &'a str,
+    fps: f64,
+    frames: Frames<'a>,
+    pooled_metrics: PooledMetrics,
+    aggregate_metrics: serde_json::Map<String, serde_json::Value>,
+    vmafx: Facts<'a>,
+}
+
+/// What libvmaf has no place for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Facts<'a> {
+    version: &'a str,
+    reference: &'a InputFacts,
+    distorted: &'a InputFacts,
+    alignment: &'a Alignment,
+    models: Vec<ModelSummary>,
+    warnings: Vec<WarningEntry<'a>>,
+}
+
+/// A warning for programs, with its sentence for people.
+#[derive(Serialize)]
+struct WarningEntry<'a> {
+    #[serde(flatten)]
+    warning: &'a crate::outcome::Warning,
+    message: String,
+}
+
+impl<'a> Document<'a> {
+    fn new(outcome: &'a Outcome, speed: Option<f64>) -> Result<Self, SummaryError> {
+        let summary = Summary::of(outcome)?;
+        let metrics = metrics::of(outcome);
+        let pooled = metrics
+            .iter()
+            .map(|metric| match pooling::pool(&outcome.frames, &metric.values) {
+                Ok(pooled) => Ok((metric.key.clone(), pooled)),
+                Err(source) => Err(SummaryError::Pooling { name: metric.key.clone(), source }),
+            })
+            .collect::<Result<_, _>>()?;
+        let warnings = outcome
+            .warnings
+            .iter()
+            .map(|warning| WarningEntry { warning, message: wording::warning(warning) })
+            .collect();
+        Ok(Self {
+            version: &outcome.engine.libvmaf,
+            // How fast it was scored, not the frame rate of the clip: libvmaf's meaning, and its two decimals.
+            fps: (speed.unwrap_or(0.0) * 100.0).round() / 100.0,
+            frames: Frames { numbers: &outcome.frames, metrics },
+            pooled_metrics: PooledMetrics(pooled),
+            aggregate_metrics: serde_json::Map::new(),
+            vmafx: Facts {
+                version: &outcome.engine.vmafx,
+                reference: &outcome.reference,
+                distorted: &outcome.distorted,
+                alignment: &outcome.alignment,
+                models: summary.models,
+                warnings,
+            },
+        })
+    }
+}
+
+/// The frames, written one after the other: a tree of a long clip in memory would be larger than its video.
+struct Frames<'a> {
+    numbers: &'a [u64],
+    metrics: Vec<Metric<'a>>,
+}
+
+#[derive(Serialize)]
+struct Frame<'a> {
+    #[serde(rename = "frameNum")]
+    number: u64,
+    metrics: Row<'a>,
+}
+
+struct Row<'a> {
+    metrics: &'a [Metric<'a>],
+    index: usize,
+}
+
+impl Serialize for Frames<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.numbers.len()))?;
+        for (index, &number) in self.numbers.iter().enumerate() {
+            list.serialize_element(&Frame { number, metrics: Row { metrics: &self.metrics, index } })?;
+        }
+        list.end()
+    }
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.metrics.len()))?;
+        for metric in self.metrics {
+            map.serialize_entry(&metric.key, &metric.values.get(self.index))?;
+        }
+        map.end()
+    }
+}
+
+/// The poolings by metric, in the order of the columns.
+struct PooledMetrics(Vec<(String, Pooled)>);
+
+/// libvmaf's four poolings under libvmaf's names, and ours after them as plain numbers like those.
+#[derive(Serialize)]
+struct PooledEntry {
+    min: f64,
+    max: f64,
+    mean: f64,
+    harmonic_mean: f64,
+    stddev: f64,
+    p1: f64,
+    p5: f64,
+    p10: f64,
+    p50: f64,
+}
+
+impl From<&Pooled> for PooledEntry {
+    fn from(pooled: &Pooled) -> Self {
+        Self {
+            min: pooled.min.value,
+            max: pooled.max.value,
+            mean: pooled.mean,
+            harmonic_mean: pooled.harmonic_mean,
+            stddev: pooled.stddev,
+            p1: pooled.p1.value,
+            p5: pooled.p5.value,
+            p10: pooled.p10.value,
+            p50: pooled.p50.value,
+        }
+    }
+}
+
+impl Serialize for PooledMetrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, pooled)| (key, PooledEntry::from(pooled))))
+    }
+}

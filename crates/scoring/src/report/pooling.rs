@@ -1,0 +1,246 @@
+//! One number out of many.
+//!
+//! Mean, harmonic mean, minimum and maximum are libvmaf's, to the bit: one sum from the first frame to the last,
+//! divided once. A different order of summation would give other last digits on every machine that splits a clip
+//! differently, so frames are merged first and pooled here, once.
+//!
+//! - **harmonic mean**: `n / Σ 1/(x + 1) − 1`, so that a frame of score zero does not make the whole zero.
+//! - **standard deviation**: of the population (divided by `n`): the frames are all there are, not a sample.
+//! - **percentiles**: linear interpolation between order statistics at rank `q · (n − 1)`, as `NumPy` does by
+//!   default. The frame named is the nearer of the two neighbours, the worse one if both are equally near.
+
+use serde::Serialize;
+
+/// A value and the frame it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Placed {
+    /// The value.
+    pub value: f64,
+    /// The frame that has it, or the one nearest to it.
+    pub frame: u64,
+}
+
+/// All poolings of one list of per-frame values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pooled {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Harmonic mean, shifted by one.
+    pub harmonic_mean: f64,
+    /// Standard deviation of the population.
+    pub stddev: f64,
+    /// The lowest value; the first frame that has it.
+    pub min: Placed,
+    /// The highest value; the first frame that has it.
+    pub max: Placed,
+    /// One frame in a hundred is below.
+    pub p1: Placed,
+    /// One frame in twenty is below.
+    pub p5: Placed,
+    /// One frame in ten is below.
+    pub p10: Placed,
+    /// The median.
+    pub p50: Placed,
+}
+
+/// Values that cannot be pooled.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PoolingError {
+    /// There is nothing to pool.
+    #[error("not one frame was scored")]
+    Empty,
+    /// The values do not belong to the frames.
+    #[error("{values} values for {frames} frames")]
+    Uneven {
+        /// How many frames.
+        frames: usize,
+        /// How many values.
+        values: usize,
+    },
+}
+
+/// Pools the values of the frames. Infinite values (`ciede` of two equal pictures) pool to infinite ones.
+pub fn pool(frames: &[u64], values: &[f64]) -> Result<Pooled, PoolingError> {
+    if frames.len() != values.len() {
+        return Err(PoolingError::Uneven { frames: frames.len(), values: values.len() });
+    }
+    let ordered = Ordered::new(frames, values).ok_or(PoolingError::Empty)?;
+    let count = count(values);
+    let mean = mean(values);
+    let reciprocals: f64 = values.iter().fold(0.0, |sum, value| sum + 1.0 / (value + 1.0));
+    let squares: f64 = values.iter().fold(0.0, |sum, value| sum + (value - mean) * (value - mean));
+    Ok(Pooled {
+        mean,
+        harmonic_mean: count / reciprocals - 1.0,
+        stddev: (squares / count).sqrt(),
+        min: ordered.first,
+        max: ordered.highest(),
+        p1: ordered.percentile(0.01),
+        p5: ordered.percentile(0.05),
+        p10: ordered.percentile(0.10),
+        p50: ordered.percentile(0.50),
+    })
+}
+
+/// The arithmetic mean as libvmaf computes it; not a number if there are no values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |sum, value| sum + value) / count(values)
+}
+
+#[allow(clippy::cast_precision_loss)] // Exact up to 2^53 frames: nine million years at 30 frames per second.
+fn count(values: &[f64]) -> f64 {
+    values.len() as f64
+}
+
+/// Values from low to high; of equal ones the earlier frame first. Never empty.
+struct Ordered {
+    first: Placed,
+    all: Vec<Placed>,
+}
+
+impl Ordered {
+    fn new(frames: &[u64], values: &[f64]) -> Option<Self> {
+        let mut all: Vec<Placed> =
+            frames.iter().zip(values).map(|(&frame, &value)| Placed { value, frame }).collect();
+        all.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.frame.cmp(&b.frame)));
+        Some(Self { first: *all.first()?, all })
+    }
+
+    /// The highest value, at the first frame that has it.
+    fn highest(&self) -> Placed {
+        let top = self.all.last().map_or(self.first.value, |placed| placed.value);
+        let at = self.all.partition_point(|placed| placed.value.total_cmp(&top).is_lt());
+        self.at(at)
+    }
+
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn percentile(&self, q: f64) -> Placed {
+        let rank = q * (self.all.len() - 1) as f64;
+        let (below, above) = (self.at(rank.floor() as usize), self.at(rank.ceil() as usize));
+        let fraction = rank - rank.floor();
+        let nearest = if fraction > 0.5 { above } else { below };
+        // Asked first, because infinity minus itself is not a number.
+        if fraction == 0.0 || below.value.total_cmp(&above.value).is_eq() {
+            return nearest;
+        }
+        Placed { value: below.value + (above.value - below.value) * fraction, frame: nearest.frame }
+    }
+
+    fn at(&self, rank: usize) -> Placed {
+        self.all.get(rank).copied().unwrap_or(self.first)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Exactly equal is what is meant, and counts are small.
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn pool_all(values: &[f64]) -> Pooled {
+        let frames: Vec<u64> = (0..values.len() as u64).collect();
+        pool(&frames, values).unwrap()
+    }
+
+    fn at(value: f64, frame: u64) -> Placed {
+        Placed { value, frame }
+    }
+
+    #[test]
+    fn a_small_list_pools_to_what_a_calculator_says() {
+        let pooled = pool(&[0, 2, 4, 6], &[40.0, 10.0, 30.0, 20.0]).unwrap();
+        assert!((pooled.mean - 25.0).abs() < 1e-12);
+        // 4 / (1/41 + 1/11 + 1/31 + 1/21) - 1
+        assert!((pooled.harmonic_mean - 19.494_276_141_281_59).abs() < 1e-12, "{}", pooled.harmonic_mean);
+        assert!((pooled.stddev - 125.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!((pooled.min, pooled.max), (at(10.0, 2), at(40.0, 0)));
+        // Rank 0.1 * 3 = 0.3: three tenths of the way from 10 to 20, nearer to the first.
+        assert!((pooled.p10.value - 13.0).abs() < 1e-12);
+        assert_eq!(pooled.p10.frame, 2);
+        // Rank 1.5: equally near to 20 (frame 6) and 30 (frame 4); the worse one is named.
+        assert_eq!(pooled.p50, at(25.0, 6));
+    }
+
+    #[test]
+    fn one_frame_is_all_of_its_poolings() {
+        let pooled = pool(&[7], &[93.25]).unwrap();
+        let only = at(93.25, 7);
+        assert_eq!([pooled.min, pooled.max, pooled.p1, pooled.p5, pooled.p10, pooled.p50], [only; 6]);
+        assert_eq!((pooled.mean, pooled.stddev), (93.25, 0.0));
+    }
+
+    #[test]
+    fn of_equal_values_the_first_frame_is_named() {
+        let pooled = pool_all(&[5.0, 1.0, 5.0, 1.0]);
+        assert_eq!((pooled.min, pooled.max), (at(1.0, 1), at(5.0, 0)));
+    }
+
+    #[test]
+    fn the_mean_is_the_plain_sum_from_first_to_last() {
+        // Pairwise or compensated summation gives 1.0 here; libvmaf's loop does not.
+        let values = [1e16, 1.0, -1e16, 3.0];
+        assert_eq!(pool_all(&values).mean.to_bits(), 0.75_f64.to_bits());
+    }
+
+    #[test]
+    fn equal_pictures_have_an_infinite_ciede_and_pooling_says_so() {
+        let pooled = pool_all(&[f64::INFINITY, f64::INFINITY, 45.0]);
+        assert_eq!((pooled.mean, pooled.p50.value, pooled.min.value), (f64::INFINITY, f64::INFINITY, 45.0));
+    }
+
+    #[rstest]
+    #[case::nothing(&[], &[], PoolingError::Empty)]
+    #[case::more_frames(&[0, 1], &[1.0], PoolingError::Uneven { frames: 2, values: 1 })]
+    #[case::more_values(&[], &[1.0], PoolingError::Uneven { frames: 0, values: 1 })]
+    fn what_cannot_be_pooled_is_refused(
+        #[case] frames: &[u64],
+        #[case] values: &[f64],
+        #[case] why: PoolingError,
+    ) {
+        assert_eq!(pool(frames, values), Err(why));
+    }
+
+    proptest! {
+        #[test]
+        fn poolings_keep_their_order(values in prop::collection::vec(0.0..110.0_f64, 1..300)) {
+            let pooled = pool_all(&values);
+            let rising = [pooled.min, pooled.p1, pooled.p5, pooled.p10, pooled.p50, pooled.max];
+            prop_assert!(rising.is_sorted_by(|a, b| a.value <= b.value), "{rising:?}");
+            let slack = 1e-9;
+            prop_assert!(pooled.min.value <= pooled.harmonic_mean + slack);
+            prop_assert!(pooled.harmonic_mean <= pooled.mean + slack);
+            prop_assert!(pooled.mean <= pooled.max.value + slack);
+            prop_assert!(pooled.stddev <= (pooled.max.value - pooled.min.value) / 2.0 + slack);
+        }
+
+        #[test]
+        fn a_named_frame_has_the_value_or_is_next_to_it(values in prop::collection::vec(0.0..110.0_f64, 1..300)) {
+            let pooled = pool_all(&values);
+            let of = |placed: Placed| values[usize::try_from(placed.frame).unwrap()];
+            prop_assert_eq!(of(pooled.min), pooled.min.value);
+            prop_assert_eq!(of(pooled.max), pooled.max.value);
+            for (placed, q) in [(pooled.p1, 0.01), (pooled.p5, 0.05), (pooled.p10, 0.1), (pooled.p50, 0.5)] {
+                let below = values.iter().filter(|&&value| value < of(placed)).count() as f64;
+                prop_assert!((below - q * (values.len() - 1) as f64).abs() <= 0.5 + 1e-9, "{placed:?}");
+            }
+        }
+
+        #[test]
+        fn the_order_of_frames_does_not_move_a_percentile(mut values in prop::collection::vec(0.0..110.0_f64, 1..100)) {
+            let forward = pool_all(&values);
+            values.reverse();
+            let backward = pool_all(&values);
+            prop_assert_eq!(forward.p1.value, backward.p1.value);
+            prop_assert_eq!(forward.p50.value, backward.p50.value);
+            prop_assert_eq!(forward.min.value, backward.min.value);
+        }
+
+        #[test]
+        fn no_list_of_floats_panics(values in prop::collection::vec(any::<f64>(), 1..50)) {
+            pool_all(&values);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Reads a frame into a picture of libvmaf.
+
+use crate::engine::Picture;
+use crate::input::{FrameSource, InputError};
+use crate::picture::{Format, PictureMut, PlaneMut};
+
+/// Reads frames into pictures. They differ for odd sizes: in files the last chroma column or row is there, in libvmaf's
+/// pictures it is not. Then a frame takes the way over a buffer; otherwise it is read to where it belongs.
+pub(super) struct Filler {
+    format: Format,
+    buffer: Option<[Vec<u8>; 3]>,
+}
+
+impl Filler {
+    pub(super) fn new(format: Format) -> Self {
+        Self { format, buffer: None }
+    }
+
+    /// Reads the next frame; `false` at the end.
+    pub(super) fn fill(
+        &mut self,
+        source: &mut dyn FrameSource,
+        picture: &mut Picture,
+    ) -> Result<bool, InputError> {
+        let mut planes = picture.planes();
+        let fits = (0..3).all(|plane| {
+            let (width, rows) = self.format.plane(plane);
+            planes[plane].rows == rows && planes[plane].row_bytes == width * self.format.depth.bytes()
+        });
+        if fits {
+            return source.read(&mut planes);
+        }
+        let format = self.format;
+        let buffer =
+            self.buffer.get_or_insert_with(|| [0, 1, 2].map(|plane| vec![0; format.plane_bytes(plane)]));
+        let [y, u, v] = buffer;
+        let mut whole = [plane(format, 0, y), plane(format, 1, u), plane(format, 2, v)];
+        let there = source.read(&mut whole)?;
+        copy(&mut whole, &mut planes);
+        Ok(there)
+    }
+}
+
+fn plane(format: Format, plane: usize, data: &mut [u8]) -> PlaneMut<'_> {
+    let (width, rows) = format.plane(plane);
+    let row_bytes = width * format.depth.bytes();
+    PlaneMut { data, stride: row_bytes, row_bytes, rows }
+}
+
+fn copy(from: &mut PictureMut<'_>, to: &mut PictureMut<'_>) {
+    for (from, to) in from.iter_mut().zip(to) {
+        let bytes = from.row_bytes.min(to.row_bytes);
+        for (from, to) in from.rows_mut().zip(to.rows_mut()) {
+            to[..bytes].copy_from_slice(&from[..bytes]);
+        }
+    }
+}

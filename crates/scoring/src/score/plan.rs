@@ -1,0 +1,253 @@
+//! In which shape clips are compared, and what a careful reader should know about it. Pure: probes in, decisions out.
+
+use std::path::PathBuf;
+
+use super::{Request, ScaleTo, ScoreError};
+use crate::input::{Clip, Probe};
+use crate::outcome::Warning;
+use crate::picture::Format;
+
+/// What the plan must know of a clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClipFacts {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its shape.
+    pub format: Format,
+    /// Its transfer function, where the file says it.
+    pub transfer: Option<String>,
+    /// The decoder's pixel format, if it has to be converted to be scored at all.
+    pub converted_from: Option<String>,
+}
+
+impl ClipFacts {
+    /// Takes them from a probe.
+    pub fn new(clip: &Clip, probe: &Probe) -> Self {
+        Self {
+            path: clip.path.clone(),
+            format: probe.format,
+            transfer: probe.transfer.clone(),
+            converted_from: probe.converted_from.clone(),
+        }
+    }
+}
+
+/// How a request is carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The comparisons, in the order of the distorted clips.
+    pub comparisons: Vec<Comparison>,
+    /// Comparisons in the same shape, by their place; each group is one pass over the reference.
+    pub groups: Vec<Group>,
+}
+
+/// How one distorted clip is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The shape of the pictures compared.
+    pub format: Format,
+    /// Whether the reference or the distorted clip is scaled to it.
+    pub scaled: bool,
+    /// What a careful reader should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Comparisons that share a pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The shape of the pictures compared.
+    pub format: Format,
+    /// Their places among the distorted clips.
+    pub clips: Vec<usize>,
+}
+
+/// Decides how clips are brought together.
+pub fn plan(request: &Request, reference: &ClipFacts, distorted: &[ClipFacts]) -> Result<Plan, ScoreError> {
+    if distorted.is_empty() {
+        return Err(ScoreError::NothingDistorted { reference: reference.path.clone() });
+    }
+    for (name, value) in
+        [("the step", request.step), ("threads", request.threads.into()), ("chunks", request.chunks.into())]
+    {
+        if value == 0 {
+            return Err(ScoreError::Zero(name));
+        }
+    }
+    let comparisons =
+        distorted.iter().map(|clip| compare(request, reference, clip)).collect::<Result<Vec<_>, _>>()?;
+    let mut groups: Vec<Group> = Vec::new();
+    for (index, comparison) in comparisons.iter().enumerate() {
+        match groups.iter_mut().find(|group| group.format == comparison.format) {
+            Some(group) => group.clips.push(index),
+            None => groups.push(Group { format: comparison.format, clips: vec![index] }),
+        }
+    }
+    Ok(Plan { comparisons, groups })
+}
+
+fn compare(
+    request: &Request,
+    reference: &ClipFacts,
+    distorted: &ClipFacts,
+) -> Result<Comparison, ScoreError> {
+    let (ours, theirs) = (reference.format, distorted.format);
+    let (width, height) = match request.scale {
+        ScaleTo::Reference => (ours.width, ours.height),
+        ScaleTo::Distorted => (theirs.width, theirs.height),
+        ScaleTo::Size { width, height } => (width, height),
+        ScaleTo::Never if (ours.width, ours.height) == (theirs.width, theirs.height) => {
+            (ours.width, ours.height)
+        }
+        ScaleTo::Never => {
+            return Err(ScoreError::SizesDiffer {
+                reference: reference.path.clone(),
+                reference_format: ours,
+                distorted: distorted.path.clone(),
+                distorted_format: theirs,
+            });
+        }
+    };
+    // The deeper wins: samples can be shifted up without loss, and never down.
+    let format = Format { width, height, chroma: ours.chroma, depth: ours.depth.max(theirs.depth) };
+    let mut warnings = Vec::new();
+    let mut scaled = false;
+    for clip in [reference, distorted] {
+        if (clip.format.width, clip.format.height) != (width, height) {
+            scaled = true;
+            warnings.push(Warning::Scaled {
+                from: format!("{}x{}", clip.format.width, clip.format.height),
+                to: format!("{width}x{height}"),
+            });
+        }
+        if let Some(from) = &clip.converted_from {
+            warnings.push(Warning::ChromaConverted { from: from.clone(), to: clip.format.to_string() });
+        }
+    }
+    if theirs.chroma != format.chroma {
+        warnings.push(Warning::ChromaConverted { from: theirs.to_string(), to: format.to_string() });
+    }
+    if request.step.is_multiple_of(2) {
+        warnings.push(Warning::EvenStep { step: request.step });
+    }
+    Ok(Comparison { format, scaled, warnings })
+}
+
+/// Transfer functions of HDR video. All models so far were made for SDR.
+const HDR: [&str; 2] = ["smpte2084", "arib-std-b67"];
+
+/// Warns of models that judge what they were not made for.
+pub fn hdr_warnings<'a>(
+    models: impl Iterator<Item = &'a str>,
+    reference: &ClipFacts,
+    distorted: &ClipFacts,
+) -> Vec<Warning> {
+    let transfers = [&reference.transfer, &distorted.transfer];
+    let hdr = transfers.into_iter().flatten().find(|transfer| HDR.contains(&transfer.as_str()));
+    let Some(transfer) = hdr else { return Vec::new() };
+    models
+        .map(|model| Warning::HdrWithSdrModel { transfer: transfer.clone(), model: model.to_owned() })
+        .collect()
+}
+
+/// Below this a frame counts as near zero.
+const NEAR_ZERO: f64 = 5.0;
+
+/// Warns when more than one frame in a hundred scores close to zero.
+pub fn near_zero_warning(model: &str, scores: &[f64]) -> Option<Warning> {
+    let frames = scores.iter().filter(|score| **score < NEAR_ZERO).count();
+    (frames * 100 > scores.len()).then(|| Warning::NearZeroFrames {
+        model: model.to_owned(),
+        frames: frames as u64,
+        of: scores.len() as u64,
+    })
+}
+
+/// Threads of a decoder. Each more costs time that scoring could use: decoding is about a tenth of the work, so one
+/// decoder thread keeps several scoring threads busy.
+pub fn decoder_threads(threads: u32) -> u32 {
+    (threads / 4).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::{Chroma, Depth};
+
+    fn clip(width: u32, height: u32, chroma: Chroma, depth: Depth) -> ClipFacts {
+        let format = Format { width, height, chroma, depth };
+        ClipFacts { path: "clip".into(), format, transfer: None, converted_from: None }
+    }
+
+    fn request() -> Request {
+        Request::new(Clip::new("reference"), vec![Clip::new("distorted")])
+    }
+
+    #[test]
+    fn the_deeper_depth_and_the_size_and_chroma_of_the_reference_win() {
+        let reference = clip(1920, 1080, Chroma::C422, Depth::Eight);
+        let distorted = clip(960, 540, Chroma::C420, Depth::Ten);
+        let plan = plan(&request(), &reference, &[distorted]).unwrap();
+        let comparison = &plan.comparisons[0];
+        let expected = Format { width: 1920, height: 1080, chroma: Chroma::C422, depth: Depth::Ten };
+        assert_eq!(comparison.format, expected);
+        assert!(comparison.scaled);
+        assert!(
+            matches!(&comparison.warnings[0], Warning::Scaled { from, to } if from == "960x540" && to == "1920x1080")
+        );
+        assert!(matches!(comparison.warnings[1], Warning::ChromaConverted { .. }));
+    }
+
+    #[test]
+    fn unequal_sizes_are_refused_when_nothing_may_be_scaled() {
+        let mut request = request();
+        request.scale = ScaleTo::Never;
+        let reference = clip(1920, 1080, Chroma::C420, Depth::Eight);
+        let distorted = clip(960, 540, Chroma::C420, Depth::Eight);
+        assert!(plan(&request, &reference, std::slice::from_ref(&reference)).is_ok());
+        assert!(matches!(plan(&request, &reference, &[distorted]), Err(ScoreError::SizesDiffer { .. })));
+    }
+
+    #[test]
+    fn only_clips_compared_in_the_same_shape_share_a_pass() {
+        let reference = clip(640, 360, Chroma::C420, Depth::Eight);
+        let eight = clip(320, 180, Chroma::C420, Depth::Eight);
+        let ten = clip(640, 360, Chroma::C420, Depth::Ten);
+        let plan = plan(&request(), &reference, &[eight, ten, reference.clone()]).unwrap();
+        let clips: Vec<_> = plan.groups.iter().map(|group| group.clips.clone()).collect();
+        assert_eq!(clips, [vec![0, 2], vec![1]]);
+    }
+
+    #[test]
+    fn an_even_step_is_warned_of_and_no_step_is_refused() {
+        let reference = clip(640, 360, Chroma::C420, Depth::Eight);
+        let mut request = request();
+        request.step = 2;
+        let even = plan(&request, &reference, std::slice::from_ref(&reference)).unwrap();
+        assert_eq!(even.comparisons[0].warnings, [Warning::EvenStep { step: 2 }]);
+        request.step = 0;
+        assert!(matches!(
+            plan(&request, &reference, std::slice::from_ref(&reference)),
+            Err(ScoreError::Zero(_))
+        ));
+    }
+
+    #[test]
+    fn hdr_is_warned_of_for_every_model() {
+        let reference = clip(640, 360, Chroma::C420, Depth::Ten);
+        let hdr = ClipFacts { transfer: Some("smpte2084".to_owned()), ..reference.clone() };
+        assert_eq!(hdr_warnings(["a", "b"].into_iter(), &reference, &hdr).len(), 2);
+        assert_eq!(hdr_warnings(["a"].into_iter(), &reference, &reference), []);
+    }
+
+    #[test]
+    fn more_than_one_frame_in_a_hundred_near_zero_is_warned_of() {
+        let mut scores = vec![90.0; 100];
+        scores[3] = 0.0;
+        assert_eq!(near_zero_warning("m", &scores), None);
+        scores[4] = 4.9;
+        assert!(matches!(
+            near_zero_warning("m", &scores),
+            Some(Warning::NearZeroFrames { frames: 2, of: 100, .. })
+        ));
+    }
+}

@@ -1,0 +1,9 @@
+//! Reads real files, and breaks them in every way that comes to mind.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
+
+mod damaged;
+mod decoded;
+mod local;
+mod odd;
+mod process;
+mod support;

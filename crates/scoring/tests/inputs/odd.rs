@@ -1,0 +1,184 @@
+//! Files that are whole but not what one expects.
+
+use std::path::Path;
+
+use rstest::rstest;
+use vmafx_scoring::input::{Clip, InputError, probe};
+use vmafx_scoring::picture::{Chroma, Depth};
+
+use crate::support::{Stage, format, no_tools, read_whole, small, tools};
+
+const H264: [&str; 4] = ["-c:v", "libx264", "-pix_fmt", "yuv420p"];
+
+#[test]
+fn a_variable_frame_rate_neither_doubles_nor_drops_frames() {
+    let stage = Stage::new();
+    let pace = [
+        "-vf",
+        "setpts=(N*2+mod(N\\,7))/400/TB",
+        "-fps_mode",
+        "passthrough",
+        "-enc_time_base",
+        "1:400",
+        "-bf",
+        "0",
+    ];
+    let path = stage.encode("a.mp4", 20, &[&pace[..], &H264].concat());
+    let delivered = read_whole(&path, &tools());
+    delivered.end.unwrap();
+    assert_eq!(delivered.frames.len(), 20);
+}
+
+#[test]
+fn frames_of_the_same_time_are_all_delivered() {
+    let stage = Stage::new();
+    let pace = [
+        "-vf",
+        "setpts=floor(N/3)*2/25/TB",
+        "-fps_mode",
+        "passthrough",
+        "-c:v",
+        "ffv1",
+        "-pix_fmt",
+        "yuv420p",
+    ];
+    let path = stage.encode("a.mkv", 12, &pace);
+    let delivered = read_whole(&path, &tools());
+    delivered.end.unwrap();
+    assert_eq!(delivered.frames.len(), 12);
+}
+
+#[test]
+fn a_cover_picture_is_not_the_video() {
+    let stage = Stage::new();
+    let video = stage.encode("video.mp4", 4, &H264);
+    let cover = stage.encode("cover.png", 1, &["-vf", "scale=64:64"]);
+    let cover = cover.to_str().unwrap();
+    let arguments = ["-i", cover, "-map", "1", "-map", "0", "-c", "copy", "-disposition:v:0", "attached_pic"];
+    let path = stage.convert(&video, "a.mp4", &arguments);
+    let found = probe(&Clip::new(&path), &tools()).unwrap();
+    assert_eq!((found.codec.as_str(), found.format), ("h264", small()));
+    assert_eq!(read_whole(&path, &tools()).frames.len(), 4);
+}
+
+#[test]
+fn a_rotated_clip_arrives_as_it_is_shown() {
+    let stage = Stage::new();
+    let video = stage.encode("video.mp4", 3, &H264);
+    // Where the matrix of the only track stands: the nine numbers after the fixed part of its header.
+    let mut bytes = std::fs::read(video).unwrap();
+    let track = bytes.windows(4).position(|window| window == b"tkhd").unwrap();
+    let matrix: [u32; 9] = [0, 0x1_0000, 0, 0xFFFF_0000, 0, 0, 120 << 16, 0, 0x4000_0000];
+    for (index, value) in matrix.iter().enumerate() {
+        bytes[track + 44 + index * 4..][..4].copy_from_slice(&value.to_be_bytes());
+    }
+    let path = stage.write("a.mp4", &bytes);
+    let found = probe(&Clip::new(&path), &tools()).unwrap();
+    assert_eq!(found.format, format(120, 160, Chroma::C420, Depth::Eight));
+    let delivered = read_whole(&path, &tools());
+    delivered.end.unwrap();
+    assert_eq!(delivered.frames.len(), 3);
+}
+
+#[test]
+fn pictures_that_change_their_size_on_the_way_are_an_error() {
+    let stage = Stage::new();
+    let mut both = std::fs::read(stage.encode("a.264", 5, &H264)).unwrap();
+    let smaller = [&["-vf", "scale=128:96"], &H264[..]].concat();
+    both.extend(std::fs::read(stage.encode("b.264", 5, &smaller)).unwrap());
+    let path = stage.write("ab.264", &both);
+    let (frames, error) = read_whole(&path, &tools()).failure();
+    assert!(frames <= 5, "{frames}");
+    assert!(error.contains("the size or the pixel format of its pictures changes here"), "{error}");
+}
+
+#[rstest]
+#[case("-i.mp4")]
+#[case("a:b.mp4")]
+#[case("100%d.mp4")]
+#[case("pipe:0.mp4")]
+#[case("concat:a|b.mp4")]
+#[case("with space 'and\" quotes.mp4")]
+fn any_file_name_is_safe(#[case] name: &str) {
+    let stage = Stage::new();
+    let plain = stage.encode("plain.mp4", 2, &H264);
+    let path = stage.path(name);
+    std::fs::rename(plain, &path).unwrap();
+    let delivered = read_whole(&path, &tools());
+    delivered.end.unwrap();
+    assert_eq!(delivered.frames.len(), 2);
+}
+
+#[rstest]
+#[case::hls("a.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\nhttp://127.0.0.1:9/x.ts\n")]
+#[case::disguised("a.mp4", "\n #EXTM3U\n#EXTINF:10,\nother.ts\n")]
+#[case::concat("a.txt", "ffconcat version 1.0\nfile other.mp4\n")]
+#[case::dash("a.mpd", "<?xml version=\"1.0\"?><MPD></MPD>")]
+fn a_playlist_is_refused_without_looking_at_what_it_names(#[case] name: &str, #[case] content: &str) {
+    let stage = Stage::new();
+    let path = stage.write(name, content.as_bytes());
+    assert!(matches!(probe(&Clip::new(&path), &no_tools()), Err(InputError::Playlist { .. })));
+}
+
+#[rstest]
+#[case("a.txt", "It was a dark and stormy night.\n")]
+#[case("a.mp4", "It was a dark and stormy night.\n")]
+#[case("a.nfo", "\x1b[31mred\x1b[0m\r\n")]
+#[case("noise", "\x00\x01\x02\x03")]
+fn a_file_that_is_no_video_is_named_as_such(#[case] name: &str, #[case] content: &str) {
+    let stage = Stage::new();
+    let path = stage.write(name, &content.as_bytes().repeat(40));
+    let error = probe(&Clip::new(&path), &tools()).unwrap_err();
+    assert!(matches!(error, InputError::NotVideo { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains(name) && text.contains("is not a video that ffmpeg can read: "), "{text}");
+}
+
+#[test]
+fn sound_alone_is_no_video() {
+    let stage = Stage::new();
+    let video = stage.encode("video.mp4", 1, &H264);
+    let path =
+        stage.convert(&video, "a.wav", &["-f", "lavfi", "-i", "sine=duration=0.2", "-map", "1", "-t", "0.2"]);
+    assert!(matches!(probe(&Clip::new(&path), &tools()), Err(InputError::NotVideo { .. })));
+}
+
+#[test]
+fn sound_with_a_cover_picture_is_no_video() {
+    let stage = Stage::new();
+    let cover = stage.encode("cover.png", 1, &["-vf", "scale=64:64"]);
+    let sound = [
+        "-f",
+        "lavfi",
+        "-i",
+        "sine=duration=0.2",
+        "-map",
+        "1",
+        "-map",
+        "0",
+        "-disposition:v:0",
+        "attached_pic",
+    ];
+    let path = stage.convert(&cover, "a.flac", &sound);
+    assert!(matches!(probe(&Clip::new(&path), &tools()), Err(InputError::NotVideo { .. })));
+}
+
+#[test]
+fn a_directory_a_device_and_nothing_are_told_apart() {
+    let stage = Stage::new();
+    let probe = |path: &Path| probe(&Clip::new(path), &no_tools()).unwrap_err();
+    assert!(matches!(probe(&stage.path("")), InputError::NotAFile { .. }));
+    assert!(matches!(probe(Path::new("/dev/null")), InputError::NotAFile { .. }));
+    assert!(matches!(probe(&stage.path("missing.y4m")), InputError::Open { .. }));
+    assert!(matches!(probe(&stage.write("empty.mp4", b"")), InputError::NoFrames { .. }));
+}
+
+#[test]
+fn without_ffmpeg_the_error_names_the_file_and_the_way_out() {
+    let stage = Stage::new();
+    let path = stage.encode("a.mp4", 1, &H264);
+    let text = probe(&Clip::new(&path), &no_tools()).unwrap_err().to_string();
+    for part in ["to find out what is in", "a.mp4", "install ffmpeg", "VMAFX_FFMPEG_BIN"] {
+        assert!(text.contains(part), "{text}");
+    }
+}

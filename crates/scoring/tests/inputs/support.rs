@@ -1,0 +1,192 @@
+//! Clips that are made on the spot, and a reader that collects what arrives.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use vmafx_scoring::input::{Clip, FrameSource, InputError, Reading, Tools, open, probe};
+use vmafx_scoring::picture::{Chroma, Depth, Format, PlaneMut};
+
+/// The tools of this machine. The tests of decoding need a real `ffmpeg`.
+pub(crate) fn tools() -> Tools {
+    let tools = Tools::from_process_env();
+    assert!(tools.ffmpeg().is_some(), "these tests need ffmpeg: install it or set VMAFX_FFMPEG_BIN");
+    tools
+}
+
+/// Tools without `ffmpeg`: proves that none is needed.
+pub(crate) fn no_tools() -> Tools {
+    Tools::from_env(None, None)
+}
+
+pub(crate) fn format(width: u32, height: u32, chroma: Chroma, depth: Depth) -> Format {
+    Format { width, height, chroma, depth }
+}
+
+/// 160x120, 4:2:0, 8 bit: what most clips here are.
+pub(crate) fn small() -> Format {
+    format(160, 120, Chroma::C420, Depth::Eight)
+}
+
+/// A directory for clips.
+pub(crate) struct Stage {
+    directory: TempDir,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Encodes moving test pictures of 160x120, 25 per second.
+    pub(crate) fn encode(&self, name: &str, frames: u32, arguments: &[&str]) -> PathBuf {
+        let path = self.path(name);
+        let frames = frames.to_string();
+        let source = [
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=size=160x120:rate=25,noise=all_seed=1:alls=8:allf=t",
+            "-frames:v",
+            &frames,
+        ];
+        let mut all: Vec<&OsStr> = source.iter().chain(arguments).map(OsStr::new).collect();
+        all.push(path.as_os_str());
+        ffmpeg(&all);
+        path
+    }
+
+    /// Runs `ffmpeg -i from … to`.
+    pub(crate) fn convert(&self, from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
+        let path = self.path(to);
+        let mut all = vec![OsStr::new("-i"), from.as_os_str()];
+        all.extend(arguments.iter().map(OsStr::new));
+        all.push(path.as_os_str());
+        ffmpeg(&all);
+        path
+    }
+
+    /// The samples of a file as `ffmpeg` itself writes them.
+    pub(crate) fn samples(&self, from: &Path, arguments: &[&str]) -> Vec<u8> {
+        let mut all = arguments.to_vec();
+        all.extend(["-fps_mode", "passthrough", "-f", "rawvideo"]);
+        std::fs::read(self.convert(from, "samples.out", &all)).unwrap()
+    }
+}
+
+fn ffmpeg(arguments: &[&OsStr]) {
+    let tools = tools();
+    let output = Command::new(tools.ffmpeg().unwrap())
+        .args(["-hide_banner", "-nostdin", "-loglevel", "error", "-y"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What a source delivered.
+#[derive(Debug)]
+pub(crate) struct Delivered {
+    pub(crate) frames: Vec<Vec<u8>>,
+    pub(crate) end: Result<(), InputError>,
+}
+
+impl Delivered {
+    /// All samples, of a source that came to its proper end.
+    pub(crate) fn samples(self) -> Vec<u8> {
+        self.end.unwrap();
+        self.frames.concat()
+    }
+
+    /// The error of a source that failed, and how many frames came before.
+    pub(crate) fn failure(self) -> (usize, String) {
+        (self.frames.len(), self.end.unwrap_err().to_string())
+    }
+}
+
+/// A picture with `padding` bytes after each row, which must stay as they are.
+pub(crate) struct Room {
+    format: Format,
+    padding: usize,
+    planes: [Vec<u8>; 3],
+}
+
+const UNTOUCHED: u8 = 0xA5;
+
+impl Room {
+    pub(crate) fn new(format: Format, padding: usize) -> Self {
+        let planes = [0, 1, 2].map(|plane| {
+            let (width, height) = format.plane(plane);
+            vec![UNTOUCHED; (width * format.depth.bytes() + padding) * height]
+        });
+        Self { format, padding, planes }
+    }
+
+    pub(crate) fn planes(&mut self) -> [PlaneMut<'_>; 3] {
+        let (format, padding) = (self.format, self.padding);
+        let mut plane = 0;
+        self.planes.each_mut().map(|data| {
+            let (width, rows) = format.plane(plane);
+            plane += 1;
+            let row_bytes = width * format.depth.bytes();
+            PlaneMut { data, stride: row_bytes + padding, row_bytes, rows }
+        })
+    }
+
+    /// The samples without padding.
+    pub(crate) fn samples(&self) -> Vec<u8> {
+        let mut samples = Vec::new();
+        for (plane, data) in self.planes.iter().enumerate() {
+            let row_bytes = self.format.plane(plane).0 * self.format.depth.bytes();
+            for row in data.chunks(row_bytes + self.padding) {
+                samples.extend_from_slice(&row[..row_bytes]);
+                assert!(row[row_bytes..].iter().all(|&byte| byte == UNTOUCHED), "padding was written");
+            }
+        }
+        samples
+    }
+}
+
+/// Reads a source to its end, with and without padding in turns.
+pub(crate) fn drain(source: &mut dyn FrameSource) -> Delivered {
+    let mut rooms = [0, 32].map(|padding| Room::new(source.format(), padding));
+    let mut frames = Vec::new();
+    loop {
+        let room = &mut rooms[frames.len() % 2];
+        match source.read(&mut room.planes()) {
+            Ok(true) => frames.push(room.samples()),
+            Ok(false) => return Delivered { frames, end: Ok(()) },
+            Err(error) => return Delivered { frames, end: Err(error) },
+        }
+    }
+}
+
+/// Opens a clip in some way and reads all of it.
+pub(crate) fn read(clip: &Clip, tools: &Tools, change: impl FnOnce(&mut Reading)) -> Delivered {
+    let attempt = || {
+        let found = probe(clip, tools)?;
+        let mut reading = Reading::whole(found.format);
+        change(&mut reading);
+        open(clip, &found, &reading, tools)
+    };
+    match attempt() {
+        Ok(mut source) => drain(&mut *source),
+        Err(error) => Delivered { frames: Vec::new(), end: Err(error) },
+    }
+}
+
+/// Reads all of a clip as it is.
+pub(crate) fn read_whole(path: &Path, tools: &Tools) -> Delivered {
+    read(&Clip::new(path), tools, |_| {})
+}

@@ -1,0 +1,29 @@
+//! Reports on the disk.
+
+use std::fs;
+
+use rstest::rstest;
+use vmafx_scoring::report::{Report, ReportError};
+
+use crate::made_by_hand::comparison;
+
+#[rstest]
+#[case("a.html", "<!doctype html>")]
+#[case("a.json", "{\n  \"version\": \"3.2.0\"")]
+#[case("a.csv", "Frame,integer_adm2,vmaf,vmaf_v0.6.1neg\n0,0.9,90,89\n")]
+fn the_ending_chooses_the_report(#[case] name: &str, #[case] start: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    Report { outcomes: &[comparison("a.mp4", &[90.0])], speed: None }.save(&path).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.starts_with(start), "{}", &text[..text.len().min(200)]);
+}
+
+#[test]
+fn a_report_that_fails_leaves_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.json");
+    let result = Report { outcomes: &[comparison("a.mp4", &[f64::NAN])], speed: None }.save(&path);
+    assert!(matches!(result, Err(ReportError::Summary(_))));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}

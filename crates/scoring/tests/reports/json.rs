@@ -1,0 +1,102 @@
+//! The JSON, read by a program that knows only what libvmaf writes.
+
+#![allow(clippy::float_cmp)] // Numbers must come back to the bit.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use vmafx_scoring::outcome::Warning;
+use vmafx_scoring::report::Kind;
+
+use crate::made_by_hand::{comparison, written};
+
+/// libvmaf's file, field by field; every field must be there.
+#[derive(Deserialize)]
+struct Libvmaf {
+    version: String,
+    fps: f64,
+    frames: Vec<Frame>,
+    pooled_metrics: HashMap<String, Pooled>,
+    aggregate_metrics: HashMap<String, f64>,
+}
+
+#[derive(Deserialize)]
+struct Frame {
+    #[serde(rename = "frameNum")]
+    number: u32,
+    metrics: HashMap<String, f64>,
+}
+
+#[derive(Deserialize)]
+struct Pooled {
+    min: f64,
+    max: f64,
+    mean: f64,
+    harmonic_mean: f64,
+}
+
+#[test]
+fn a_reader_of_libvmafs_json_accepts_ours() {
+    let scores = [95.123_456_789_012_34, 1.0 / 3.0, 80.0];
+    let read: Libvmaf = serde_json::from_str(&written(&[comparison("a.mp4", &scores)], Kind::Json)).unwrap();
+
+    assert_eq!((read.version.as_str(), read.fps), ("3.2.0", 24.57));
+    assert_eq!(read.frames.iter().map(|frame| frame.number).collect::<Vec<_>>(), [0, 2, 4]);
+    let vmaf: Vec<u64> = read.frames.iter().map(|frame| frame.metrics["vmaf"].to_bits()).collect();
+    assert_eq!(vmaf, scores.map(f64::to_bits), "numbers must come back to the bit");
+    assert!(read.frames.iter().all(|frame| frame.metrics.contains_key("integer_adm2")));
+    assert!(read.frames.iter().all(|frame| frame.metrics.contains_key("vmaf_v0.6.1neg")));
+
+    let pooled = &read.pooled_metrics["vmaf"];
+    let mean = (scores[0] + scores[1] + scores[2]) / 3.0;
+    assert_eq!((pooled.min, pooled.max, pooled.mean), (scores[1], scores[0], mean));
+    assert!(pooled.harmonic_mean < pooled.mean);
+    assert!(read.aggregate_metrics.is_empty());
+}
+
+#[test]
+fn what_libvmaf_does_not_tell_lies_beside_it() {
+    let mut outcome = comparison("a.mp4", &[90.0, 80.0]);
+    outcome.warnings.push(Warning::EvenStep { step: 2 });
+    let json: serde_json::Value = serde_json::from_str(&written(&[outcome], Kind::Json)).unwrap();
+
+    assert_eq!(json["pooled_metrics"]["vmaf"]["p50"], 85.0);
+    let facts = &json["vmafx"];
+    assert_eq!(facts["distorted"]["path"], "a.mp4");
+    assert!(facts["distorted"]["digest"].as_str().unwrap().starts_with("blake3:"));
+    assert_eq!(facts["distorted"]["frameRate"], 50.0);
+    assert_eq!(facts["alignment"]["step"], 2);
+    assert_eq!(facts["models"][1]["name"], "vmaf_v0.6.1neg");
+    assert_eq!(facts["models"][0]["min"], serde_json::json!({ "value": 80.0, "frame": 2 }));
+    assert_eq!(facts["warnings"][0]["kind"], "evenStep");
+    assert!(facts["warnings"][0]["message"].as_str().unwrap().contains("odd"));
+}
+
+#[test]
+fn an_infinite_feature_is_null_as_libvmaf_writes_it() {
+    let mut outcome = comparison("a.mp4", &[90.0]);
+    outcome.features.insert("ciede2000".to_owned(), vec![f64::INFINITY]);
+    let json: serde_json::Value = serde_json::from_str(&written(&[outcome], Kind::Json)).unwrap();
+    assert!(json["frames"][0]["metrics"]["ciede2000"].is_null());
+    assert!(json["pooled_metrics"]["ciede2000"]["mean"].is_null());
+}
+
+#[test]
+fn a_ladder_is_a_list_of_what_single_clips_would_be() {
+    let (a, b) = (comparison("a.mp4", &[90.0]), comparison("b.mp4", &[80.0]));
+    let ladder: Vec<serde_json::Value> =
+        serde_json::from_str(&written(&[a.clone(), b.clone()], Kind::Json)).unwrap();
+    let single =
+        |outcome| serde_json::from_str::<serde_json::Value>(&written(&[outcome], Kind::Json)).unwrap();
+    assert_eq!(ladder, [single(a), single(b)]);
+}
+
+#[test]
+fn a_score_that_is_no_number_is_never_written() {
+    let outcomes = [comparison("a.mp4", &[90.0, f64::NAN])];
+    for kind in [Kind::Json, Kind::Html, Kind::Csv] {
+        let mut out = vec![];
+        let report = vmafx_scoring::report::Report { outcomes: &outcomes, speed: None };
+        assert!(report.write(kind, &mut out).is_err(), "{kind:?}");
+    }
+}

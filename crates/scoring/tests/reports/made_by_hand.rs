@@ -1,0 +1,60 @@
+//! Comparisons that no engine made.
+
+use std::collections::BTreeMap;
+
+use vmafx_scoring::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome};
+use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::report::{Kind, Report};
+
+const FORMAT: Format = Format { width: 640, height: 360, chroma: Chroma::C420, depth: Depth::Ten };
+
+fn input(path: &str, frames: u64) -> InputFacts {
+    InputFacts {
+        path: path.into(),
+        codec: "hevc".to_owned(),
+        format: FORMAT,
+        frame_rate: Some(50.0),
+        frames,
+        digest: format!("blake3:{}", "c4".repeat(32)),
+    }
+}
+
+/// Every second frame scored by two models.
+pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> Outcome {
+    let frames = 2 * scores.len() as u64;
+    let model = |name: &str, less: f64| ModelScores {
+        name: name.to_owned(),
+        picked_because: None,
+        digest: format!("sha256:{}", "d5".repeat(32)),
+        scores: scores.iter().map(|score| score - less).collect(),
+        intervals: None,
+    };
+    Outcome {
+        reference: input("reference.mkv", frames),
+        distorted: input(distorted, frames),
+        alignment: Alignment {
+            format: FORMAT,
+            scaled_by: None,
+            reference_offset: 0,
+            distorted_offset: 0,
+            step: 2,
+            unpaired_reference: 0,
+            unpaired_distorted: 0,
+        },
+        frames: (0..frames).step_by(2).collect(),
+        models: vec![model("vmaf_v0.6.1", 0.0), model("vmaf_v0.6.1neg", 1.0)],
+        features: BTreeMap::from([(
+            "VMAF_integer_feature_adm2_score".to_owned(),
+            scores.iter().map(|score| score / 100.0).collect(),
+        )]),
+        warnings: vec![],
+        engine: EngineFacts { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+    }
+}
+
+/// A report as text.
+pub(crate) fn written(outcomes: &[Outcome], kind: Kind) -> String {
+    let mut out = vec![];
+    Report { outcomes, speed: Some(24.567) }.write(kind, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}

@@ -1,0 +1,105 @@
+//! The same bits, however the work is done.
+
+use rstest::rstest;
+use vmafx_scoring::engine::ExtraFeature;
+use vmafx_scoring::engine::models::{ModelChoice, built_in};
+use vmafx_scoring::engine::session::Registration;
+use vmafx_scoring::score::Request;
+
+use crate::clips::{Clips, LARGE, bits, every_model, format, named, outcome, run_alone};
+
+fn request(clips: &Clips, frames: u64) -> Request {
+    let mut request = clips.request(frames);
+    request.models = every_model();
+    request.features = ExtraFeature::ALL.to_vec();
+    request.threads = 1;
+    request
+}
+
+#[test]
+fn every_model_scores_the_same_as_when_libvmaf_registers_its_features() {
+    let clips = Clips::new(format(LARGE.0, LARGE.1));
+    let mut together = request(&clips, 8);
+    together.features.clear();
+    let together = outcome(&together);
+    for (index, model) in built_in().enumerate() {
+        let mut plain = request(&clips, 8);
+        plain.models = vec![ModelChoice::Named(model.name.to_owned())];
+        plain.features.clear();
+        plain.registration = Registration::Plain;
+        let plain = outcome(&plain);
+        assert_eq!(together.models[index].name, model.name);
+        assert_eq!(together.models[index].scores, plain.models[0].scores, "{}", model.name);
+        assert_eq!(together.models[index].intervals, plain.models[0].intervals, "{}", model.name);
+        for (name, values) in &plain.features {
+            assert_eq!(together.features.get(name), Some(values), "{name} of {}", model.name);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let clips = Clips::new(format(LARGE.0, LARGE.1));
+    let mut request = request(&clips, 12);
+    let one = bits(&outcome(&request));
+    // With 6, clips are read ahead and motion has a thread of its own.
+    for threads in [2, 4, 6] {
+        request.threads = threads;
+        assert_eq!(bits(&outcome(&request)), one, "{threads} threads");
+    }
+}
+
+#[rstest]
+#[case::avx2_only(48)]
+#[case::no_simd(63)]
+fn the_instruction_set_does_not_change_a_bit(#[case] mask: u64) {
+    let clips = Clips::new(format(LARGE.0, LARGE.1));
+    let mut request = request(&clips, 6);
+    // libvmaf computes these in floating point, in an order that depends on the instruction set.
+    request.features = vec![ExtraFeature::Psnr, ExtraFeature::Cambi];
+    let fastest = bits(&run_alone(&request).unwrap()[0]);
+    request.cpu_mask = mask;
+    assert_eq!(bits(&run_alone(&request).unwrap()[0]), fastest);
+}
+
+#[test]
+fn a_step_keeps_the_scores_of_the_frames_it_keeps() {
+    let clips = Clips::new(format(LARGE.0, LARGE.1));
+    let mut request = request(&clips, 17);
+    let every = outcome(&request);
+    request.step = 3;
+    let third = outcome(&request);
+    assert_eq!(third.frames, [0, 3, 6, 9, 12, 15]);
+    for (all, kept) in every.models.iter().zip(&third.models) {
+        let expected: Vec<f64> = all.scores.iter().step_by(3).copied().collect();
+        assert_eq!(kept.scores, expected, "{}", all.name);
+    }
+    for (name, all) in &every.features {
+        let expected: Vec<f64> = all.iter().step_by(3).copied().collect();
+        assert_eq!(third.features[name], expected, "{name}");
+    }
+}
+
+#[test]
+fn models_that_need_the_same_features_compute_them_once() {
+    let clips = Clips::new(format(160, 90));
+    let mut request = clips.request(4);
+    request.models = [named("vmaf_v0.6.1"), named("vmaf_4k_v0.6.1")].concat();
+    let names: Vec<String> = outcome(&request).features.into_keys().collect();
+    assert_eq!(
+        names,
+        [
+            "integer_adm2",
+            "integer_adm_scale0",
+            "integer_adm_scale1",
+            "integer_adm_scale2",
+            "integer_adm_scale3",
+            "integer_motion2",
+            "integer_motion3",
+            "integer_vif_scale0",
+            "integer_vif_scale1",
+            "integer_vif_scale2",
+            "integer_vif_scale3",
+        ]
+    );
+}

@@ -1,0 +1,14 @@
+//! The engine and the comparison of clips, from files to scores.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod cancel;
+mod chunks;
+mod clips;
+mod exact;
+mod golden;
+mod ladder;
+mod lengths;
+mod memory;
+mod models;
+mod odd;

@@ -1,0 +1,69 @@
+//! Shapes that are not the usual one.
+
+use rstest::rstest;
+use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::score::Request;
+
+use crate::clips::{Clips, bits, every_model, format, named, outcome, raw, run};
+
+#[rstest]
+fn every_depth_and_chroma_is_scored(
+    #[values(Chroma::C420, Chroma::C422, Chroma::C444)] chroma: Chroma,
+    #[values(Depth::Eight, Depth::Ten, Depth::Twelve, Depth::Sixteen)] depth: Depth,
+) {
+    let clips = Clips::new(Format { width: 336, height: 320, chroma, depth });
+    let mut request = clips.request(2);
+    request.models = every_model();
+    let outcome = outcome(&request);
+    assert!(outcome.models.iter().all(|model| model.scores.len() == 2));
+}
+
+#[rstest]
+#[case(337, 321)]
+#[case(337, 320)]
+fn odd_sizes_are_read_row_by_row(#[case] width: u32, #[case] height: u32) {
+    let clips = Clips::new(format(width, height));
+    let mut request = clips.request(3);
+    request.models = every_model();
+    let odd = outcome(&request);
+    // Read with a slip of one sample per row, the picture would be sheared and the score near zero.
+    assert!(odd.models[0].scores.iter().all(|score| *score > 30.0), "{:?}", odd.models[0].scores);
+    request.threads = 1;
+    assert_eq!(bits(&outcome(&request)), bits(&odd));
+}
+
+#[rstest]
+#[case(97, 33, true)]
+#[case(40, 40, true)]
+#[case(37, 33, true)]
+#[case(36, 40, false)]
+#[case(81, 60, false)]
+#[case(32, 64, false)]
+#[case(160, 32, false)]
+#[case(16, 16, false)]
+fn sizes_at_which_libvmaf_reads_what_it_never_wrote_are_refused(
+    #[case] width: u32,
+    #[case] height: u32,
+    #[case] scored: bool,
+) {
+    let clips = Clips::new(format(width, height));
+    let mut request = clips.request(2);
+    request.models = named("vmaf_v0.6.1");
+    match run(&request) {
+        Ok(_) => assert!(scored),
+        Err(error) => assert!(!scored && error.to_string().contains("too small"), "{error}"),
+    }
+}
+
+#[test]
+fn flat_pictures_have_a_score() {
+    let clips = Clips::new(format(336, 320));
+    let flat = |name: &str, value: u8| {
+        std::fs::write(clips.path(name), vec![value; clips.format.bytes() * 3]).unwrap();
+        raw(&clips.path(name), clips.format)
+    };
+    let mut request = Request::new(flat("a.yuv", 100), vec![flat("b.yuv", 120)]);
+    request.models = every_model();
+    let first = bits(&outcome(&request));
+    assert_eq!(bits(&outcome(&request)), first);
+}
