@@ -1,0 +1,51 @@
+//! Comparisons made by hand, for tests.
+
+use std::collections::BTreeMap;
+
+use vmafx_scoring::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome};
+use vmafx_scoring::picture::{Chroma, Depth, Format};
+
+const FORMAT: Format = Format { width: 1920, height: 1080, chroma: Chroma::C420, depth: Depth::Eight };
+
+fn input(path: &str, frames: u64) -> InputFacts {
+    InputFacts {
+        path: path.into(),
+        codec: "h264".to_owned(),
+        format: FORMAT,
+        frame_rate: Some(25.0),
+        frames,
+        digest: format!("blake3:{}", "0a".repeat(32)),
+    }
+}
+
+/// A comparison with these scores.
+pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> Outcome {
+    let count = scores.len() as u64;
+    Outcome {
+        reference: input("ref.mp4", count),
+        distorted: input(distorted, count),
+        alignment: Alignment {
+            format: FORMAT,
+            scaled_by: None,
+            reference_offset: 0,
+            distorted_offset: 0,
+            step: 1,
+            unpaired_reference: 0,
+            unpaired_distorted: 0,
+        },
+        frames: (0..count).collect(),
+        models: vec![ModelScores {
+            name: "vmaf_v0.6.1".to_owned(),
+            picked_because: Some("it fits".to_owned()),
+            digest: format!("sha256:{}", "0b".repeat(32)),
+            scores: scores.to_vec(),
+            intervals: None,
+        }],
+        features: BTreeMap::from([
+            ("integer_adm2".to_owned(), scores.to_vec()),
+            ("psnr_y".to_owned(), scores.to_vec()),
+        ]),
+        warnings: vec![],
+        engine: EngineFacts { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+    }
+}
