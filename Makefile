@@ -31,7 +31,7 @@ manifests: ## Write the CRDs, the chart's copies and the API reference from the 
 	@$(XTASK) manifests
 
 bench: setup ## Measure (ONLY=part for one part); fails when a figure is short of its bar
-	@cargo run --quiet --release --locked --bin xtask -- bench $(if $(ONLY),--only $(ONLY))
+	@$(XTASK) bench $(if $(ONLY),--only $(ONLY))
 
 e2e: setup ## Run the tests that need a whole Kubernetes node with real Pods
 	@$(XTASK) e2e

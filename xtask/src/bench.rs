@@ -7,6 +7,8 @@
 mod figure;
 mod kubernetes;
 mod machine;
+mod measure;
+mod scoring;
 
 use std::fs;
 
@@ -22,12 +24,15 @@ use crate::workspace;
 pub(crate) enum Part {
     /// The local Kubernetes that every other measurement and test stands on.
     Kubernetes,
+    /// The engine behind every score.
+    Scoring,
 }
 
 impl Part {
     fn measure(self) -> Result<Vec<Figure>> {
         match self {
             Self::Kubernetes => kubernetes::measure(),
+            Self::Scoring => scoring::measure(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod kube;
 mod manifests;
 mod run;
 mod test;
+mod tools;
 mod workspace;
 
 use std::process::ExitCode;

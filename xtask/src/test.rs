@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use vmafx_testkit::kube::{ControlPlane, KUBECONFIG_VARIABLE, Options};
 
-use crate::workspace;
+use crate::{tools, workspace};
 
 /// Builds the tests, brings up the control plane, runs them, takes it down again. `extra` goes to `cargo test`.
 pub(crate) fn run(extra: &[String]) -> Result<()> {
@@ -14,10 +14,11 @@ pub(crate) fn run(extra: &[String]) -> Result<()> {
     let plane = runtime.block_on(ControlPlane::start(Options::default()))?;
     println!("Kubernetes for the tests: {}", plane.kubeconfig_path().display());
     let arguments = ["test", "--workspace", "--locked"].into_iter().chain(extra.iter().map(String::as_str));
-    let outcome = cargo(
-        &arguments.collect::<Vec<_>>(),
-        &[(KUBECONFIG_VARIABLE, &plane.kubeconfig_path().display().to_string())],
-    );
+    let kubeconfig = plane.kubeconfig_path().display().to_string();
+    let ffmpeg = tools::ffmpeg().map(|path| path.display().to_string());
+    let environment = [(KUBECONFIG_VARIABLE, Some(&kubeconfig)), (tools::FFMPEG_VARIABLE, ffmpeg.as_ref())];
+    let environment = environment.into_iter().filter_map(|(name, value)| Some((name, value?.as_str())));
+    let outcome = cargo(&arguments.collect::<Vec<_>>(), &environment.collect::<Vec<_>>());
     drop(plane);
     outcome
 }

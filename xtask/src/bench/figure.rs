@@ -9,6 +9,8 @@ use serde::Serialize;
 pub(super) enum Bar {
     /// Not above.
     AtMost,
+    /// Not below.
+    AtLeast,
 }
 
 /// A number that was taken several times.
@@ -40,6 +42,7 @@ impl Figure {
     pub(super) fn holds(&self) -> bool {
         match self.bar {
             Bar::AtMost => self.median() <= self.limit,
+            Bar::AtLeast => self.median() >= self.limit,
         }
     }
 }
@@ -49,6 +52,7 @@ impl fmt::Display for Figure {
         let Self { name, unit, bar, limit, samples } = self;
         let sign = match bar {
             Bar::AtMost => "<=",
+            Bar::AtLeast => ">=",
         };
         let verdict = if self.holds() { "ok" } else { "short" };
         write!(f, "figure {name} {:.3} {unit} bar {sign} {limit} {verdict}", self.median())?;
@@ -74,6 +78,12 @@ mod tests {
         let line = figure(&[5.0, 9.0, 4.0]).to_string();
         assert_eq!(line, "figure a.b 5.000 s bar <= 6 ok  (4.000 to 9.000, n=3)");
         assert!(figure(&[7.0, 6.5]).to_string().starts_with("figure a.b 6.750 s bar <= 6 short"));
+    }
+
+    #[test]
+    fn a_bar_may_be_a_floor() {
+        let figure = Figure { bar: Bar::AtLeast, limit: 1.5, ..figure(&[1.6, 1.4, 1.7]) };
+        assert_eq!(figure.to_string(), "figure a.b 1.600 s bar >= 1.5 ok  (1.400 to 1.700, n=3)");
     }
 
     #[test]

@@ -1,0 +1,175 @@
+//! How much a score costs, against ffmpeg's libvmaf filter and against libvmaf alone, in one run on one machine.
+
+mod clips;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use self::clips::{Clips, Content, HEIGHT, WIDTH};
+use super::figure::{Bar, Figure};
+use super::measure::{Cost, run};
+use crate::test::cargo;
+use crate::{tools, workspace};
+
+const REPEATS: usize = 3;
+const MODEL: &str = "vmaf_v0.6.1";
+
+/// Megabytes that the engine may take besides its threads, and per thread, at 1080p.
+const BASE_MEMORY: f64 = 80.0;
+const THREAD_MEMORY: f64 = 90.0;
+
+/// Builds the programs, makes the clips, takes every figure.
+pub(super) fn measure() -> Result<Vec<Figure>> {
+    let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with: run `make setup`")?;
+    cargo(&["build", "--release", "--locked", "--quiet", "--bin", "vmafx", "--example", "bare_loop"], &[])?;
+    let bench = Bench { clips: Clips::make(&ffmpeg)?, ffmpeg };
+    let mut figures = bench.against_ffmpeg()?;
+    figures.push(bench.against_the_bare_loop()?);
+    figures.push(bench.ladder()?);
+    figures.push(bench.two_cores()?);
+    figures.extend(bench.memory()?);
+    Ok(figures)
+}
+
+struct Bench {
+    clips: Clips,
+    ffmpeg: PathBuf,
+}
+
+impl Bench {
+    /// `vmafx score` with one model on so many threads.
+    fn vmafx(&self, reference: &Path, distorted: &[&Path], threads: u32) -> Result<Cost> {
+        let mut command = Command::new(release("vmafx"));
+        command.arg("score").env(tools::FFMPEG_VARIABLE, &self.ffmpeg);
+        command.args(["--model", MODEL, "-o", "json", "--threads", &threads.to_string()]);
+        command.args(["--size", &format!("{WIDTH}x{HEIGHT}"), "--pixel-format", "yuv420p"]);
+        command.arg("--reference").arg(reference);
+        for clip in distorted {
+            command.arg("--distorted").arg(clip);
+        }
+        run(&mut command)
+    }
+
+    fn ffmpeg_filter(&self, reference: &Path, distorted: &Path) -> Result<Cost> {
+        let mut command = Command::new(&self.ffmpeg);
+        command.args(["-hide_banner", "-nostdin", "-loglevel", "error"]);
+        for clip in [distorted, reference] {
+            command.args([
+                "-f",
+                "rawvideo",
+                "-pix_fmt",
+                "yuv420p",
+                "-s",
+                &format!("{WIDTH}x{HEIGHT}"),
+                "-r",
+                "30",
+            ]);
+            command.arg("-i").arg(clip);
+        }
+        run(command.args(["-lavfi", "libvmaf=n_threads=1", "-f", "null", "-"]))
+    }
+
+    fn against_ffmpeg(&self) -> Result<Vec<Figure>> {
+        let mut figures = Vec::new();
+        for content in Content::ALL {
+            let (reference, distorted) = self.clips.raw(content);
+            let samples = repeat(|| {
+                let theirs = self.ffmpeg_filter(&reference, &distorted)?.cpu;
+                Ok(theirs / self.vmafx(&reference, &[&distorted], 1)?.cpu)
+            })?;
+            let name = match content {
+                Content::Mandelbrot => "scoring.frames-per-cpu-second-over-ffmpeg.mandelbrot",
+                Content::Noise => "scoring.frames-per-cpu-second-over-ffmpeg.noise",
+                Content::TestSource => "scoring.frames-per-cpu-second-over-ffmpeg.test-source",
+            };
+            figures.push(Figure { name, unit: "ratio", bar: Bar::AtLeast, limit: 1.5, samples });
+        }
+        Ok(figures)
+    }
+
+    fn against_the_bare_loop(&self) -> Result<Figure> {
+        let (reference, distorted) = self.clips.raw(Content::Mandelbrot);
+        let samples = repeat(|| {
+            let mut command = Command::new(release("examples/bare_loop"));
+            command.arg(&reference).arg(&distorted).args([WIDTH.to_string(), HEIGHT.to_string()]);
+            let output = run(&mut command)?.output;
+            let bare: f64 = output.split_whitespace().next().context("bare_loop printed nothing")?.parse()?;
+            Ok(self.vmafx(&reference, &[&distorted], 1)?.cpu / bare)
+        })?;
+        Ok(Figure {
+            name: "scoring.cpu-over-bare-libvmaf",
+            unit: "ratio",
+            bar: Bar::AtMost,
+            limit: 1.0,
+            samples,
+        })
+    }
+
+    fn ladder(&self) -> Result<Figure> {
+        let (reference, renditions) = (self.clips.encoded_reference(), self.clips.renditions());
+        let renditions: Vec<&Path> = renditions.iter().map(PathBuf::as_path).collect();
+        let samples = repeat(|| {
+            let apart = renditions.iter().map(|clip| Ok(self.vmafx(&reference, &[clip], 2)?.cpu));
+            let apart: f64 = apart.sum::<Result<f64>>()?;
+            Ok(self.vmafx(&reference, &renditions, 2)?.cpu / apart)
+        })?;
+        Ok(Figure {
+            name: "scoring.ladder-of-five-cpu",
+            unit: "ratio",
+            bar: Bar::AtMost,
+            limit: 0.88,
+            samples,
+        })
+    }
+
+    fn two_cores(&self) -> Result<Figure> {
+        let (reference, distorted) = self.clips.long_raw();
+        let samples = repeat(|| {
+            let one = self.vmafx(&reference, &[&distorted], 1)?.wall;
+            Ok(one / self.vmafx(&reference, &[&distorted], 2)?.wall)
+        })?;
+        Ok(Figure {
+            name: "scoring.speed-of-two-cores",
+            unit: "ratio",
+            bar: Bar::AtLeast,
+            limit: 1.8,
+            samples,
+        })
+    }
+
+    fn memory(&self) -> Result<Vec<Figure>> {
+        const THREADS: u32 = 2;
+        let peak = |frames| -> Result<f64> {
+            let (reference, distorted) = self.clips.encoded(frames);
+            Ok(self.vmafx(&reference, &[&distorted], THREADS)?.peak)
+        };
+        let (short, long) = (peak(60)?, peak(600)?);
+        let limit = BASE_MEMORY + THREAD_MEMORY * f64::from(THREADS);
+        Ok(vec![
+            Figure {
+                name: "scoring.peak-memory",
+                unit: "MB",
+                bar: Bar::AtMost,
+                limit,
+                samples: vec![short, long],
+            },
+            Figure {
+                name: "scoring.memory-of-600-over-60-frames",
+                unit: "ratio",
+                bar: Bar::AtMost,
+                limit: 1.05,
+                samples: vec![long / short],
+            },
+        ])
+    }
+}
+
+fn repeat(mut sample: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
+    (0..REPEATS).map(|_| sample()).collect()
+}
+
+fn release(program: &str) -> PathBuf {
+    workspace::root().join("target/release").join(program)
+}
