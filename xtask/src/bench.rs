@@ -29,10 +29,11 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    fn measure(self) -> Result<Vec<Figure>> {
+    /// Measures, and hands over each figure as soon as it is known.
+    fn measure(self, tell: &mut dyn FnMut(Figure)) -> Result<()> {
         match self {
-            Self::Kubernetes => kubernetes::measure(),
-            Self::Scoring => scoring::measure(),
+            Self::Kubernetes => kubernetes::measure(tell),
+            Self::Scoring => scoring::measure(tell),
         }
     }
 }
@@ -42,10 +43,10 @@ pub(crate) fn run(only: Option<Part>) -> Result<()> {
     let parts = only.map_or_else(|| Part::value_variants().to_vec(), |part| vec![part]);
     let mut figures = Vec::new();
     for part in parts {
-        for figure in part.measure()? {
+        part.measure(&mut |figure| {
             println!("{figure}");
             figures.push(figure);
-        }
+        })?;
     }
     let path = workspace::root().join("target/bench/figures.json");
     fs::create_dir_all(workspace::root().join("target/bench"))?;

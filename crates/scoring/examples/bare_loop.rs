@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn score(reference: &[u8], distorted: &[u8], width: u32, height: u32) -> Result<f64, Box<dyn Error>> {
     let frame = (width * height * 3 / 2) as usize;
     let frames = u32::try_from(reference.len() / frame)?;
-    let settings = vmaf::VmafConfiguration { log_level: 0, n_threads: 0, n_subsample: 1, cpumask: 0, gpumask: 0 };
+    let settings =
+        vmaf::VmafConfiguration { log_level: 0, n_threads: 0, n_subsample: 1, cpumask: 0, gpumask: 0 };
     let mut pooled = 0.0;
     unsafe {
         let (mut context, mut model) = (null_mut(), null_mut());
@@ -38,7 +39,8 @@ fn score(reference: &[u8], distorted: &[u8], width: u32, height: u32) -> Result<
         check(vmaf::vmaf_use_features_from_model(context, model))?;
         for index in 0..frames {
             let at = index as usize * frame;
-            let mut pair = [picture(&reference[at..], width, height)?, picture(&distorted[at..], width, height)?];
+            let mut pair =
+                [picture(&reference[at..], width, height)?, picture(&distorted[at..], width, height)?];
             let [first, second] = &mut pair;
             check(vmaf::vmaf_read_pictures(context, first, second, index))?;
         }

@@ -21,16 +21,18 @@ const BASE_MEMORY: f64 = 80.0;
 const THREAD_MEMORY: f64 = 90.0;
 
 /// Builds the programs, makes the clips, takes every figure.
-pub(super) fn measure() -> Result<Vec<Figure>> {
+pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
     let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with: run `make setup`")?;
     cargo(&["build", "--release", "--locked", "--quiet", "--bin", "vmafx", "--example", "bare_loop"], &[])?;
     let bench = Bench { clips: Clips::make(&ffmpeg)?, ffmpeg };
-    let mut figures = bench.against_ffmpeg()?;
-    figures.push(bench.against_the_bare_loop()?);
-    figures.push(bench.ladder()?);
-    figures.push(bench.two_cores()?);
-    figures.extend(bench.memory()?);
-    Ok(figures)
+    for content in Content::ALL {
+        tell(bench.against_ffmpeg(content)?);
+    }
+    tell(bench.against_the_bare_loop()?);
+    tell(bench.ladder()?);
+    tell(bench.two_cores()?);
+    bench.memory()?.into_iter().for_each(&mut *tell);
+    Ok(())
 }
 
 struct Bench {
@@ -44,7 +46,9 @@ impl Bench {
         let mut command = Command::new(release("vmafx"));
         command.arg("score").env(tools::FFMPEG_VARIABLE, &self.ffmpeg);
         command.args(["--model", MODEL, "-o", "json", "--threads", &threads.to_string()]);
-        command.args(["--size", &format!("{WIDTH}x{HEIGHT}"), "--pixel-format", "yuv420p"]);
+        if reference.extension().is_some_and(|ending| ending == "yuv") {
+            command.args(["--size", &format!("{WIDTH}x{HEIGHT}"), "--pixel-format", "yuv420p"]);
+        }
         command.arg("--reference").arg(reference);
         for clip in distorted {
             command.arg("--distorted").arg(clip);
@@ -71,22 +75,18 @@ impl Bench {
         run(command.args(["-lavfi", "libvmaf=n_threads=1", "-f", "null", "-"]))
     }
 
-    fn against_ffmpeg(&self) -> Result<Vec<Figure>> {
-        let mut figures = Vec::new();
-        for content in Content::ALL {
-            let (reference, distorted) = self.clips.raw(content);
-            let samples = repeat(|| {
-                let theirs = self.ffmpeg_filter(&reference, &distorted)?.cpu;
-                Ok(theirs / self.vmafx(&reference, &[&distorted], 1)?.cpu)
-            })?;
-            let name = match content {
-                Content::Mandelbrot => "scoring.frames-per-cpu-second-over-ffmpeg.mandelbrot",
-                Content::Noise => "scoring.frames-per-cpu-second-over-ffmpeg.noise",
-                Content::TestSource => "scoring.frames-per-cpu-second-over-ffmpeg.test-source",
-            };
-            figures.push(Figure { name, unit: "ratio", bar: Bar::AtLeast, limit: 1.5, samples });
-        }
-        Ok(figures)
+    fn against_ffmpeg(&self, content: Content) -> Result<Figure> {
+        let (reference, distorted) = self.clips.raw(content);
+        let samples = repeat(|| {
+            let theirs = self.ffmpeg_filter(&reference, &distorted)?.cpu;
+            Ok(theirs / self.vmafx(&reference, &[&distorted], 1)?.cpu)
+        })?;
+        let name = match content {
+            Content::Mandelbrot => "scoring.frames-per-cpu-second-over-ffmpeg.mandelbrot",
+            Content::Noise => "scoring.frames-per-cpu-second-over-ffmpeg.noise",
+            Content::TestSource => "scoring.frames-per-cpu-second-over-ffmpeg.test-source",
+        };
+        Ok(Figure { name, unit: "ratio", bar: Bar::AtLeast, limit: 1.5, samples })
     }
 
     fn against_the_bare_loop(&self) -> Result<Figure> {
@@ -139,7 +139,7 @@ impl Bench {
         })
     }
 
-    fn memory(&self) -> Result<Vec<Figure>> {
+    fn memory(&self) -> Result<[Figure; 2]> {
         const THREADS: u32 = 2;
         let peak = |frames| -> Result<f64> {
             let (reference, distorted) = self.clips.encoded(frames);
@@ -147,7 +147,7 @@ impl Bench {
         };
         let (short, long) = (peak(60)?, peak(600)?);
         let limit = BASE_MEMORY + THREAD_MEMORY * f64::from(THREADS);
-        Ok(vec![
+        Ok([
             Figure {
                 name: "scoring.peak-memory",
                 unit: "MB",

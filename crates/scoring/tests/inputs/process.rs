@@ -200,7 +200,8 @@ fn a_decoder_does_not_outlive_a_process_that_is_killed() {
     let (clip, source) = endless(&stage);
     drop(source);
     let name = clip.path.to_str().unwrap();
-    let mut helper = Command::new(std::env::current_exe().unwrap())
+    // By this name it is found even if a build has replaced the file in the meantime.
+    let mut helper = Command::new("/proc/self/exe")
         .args(["--exact", "process::helper_that_decodes_until_it_is_killed", "--nocapture"])
         .env("VMAFX_TEST_DECODE", name)
         .stdin(Stdio::piped())
@@ -211,7 +212,7 @@ fn a_decoder_does_not_outlive_a_process_that_is_killed() {
     let mut lines = BufReader::new(helper.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "decoding"));
     let decoders = processes_with(&format!("file:{name}"));
-    assert_eq!(decoders.len(), 1);
+    assert_eq!(decoders.len(), 1, "{decoders:?}");
     helper.kill().unwrap();
     helper.wait().unwrap();
     // Ends when the decoder does, at once if it has already.
