@@ -61,7 +61,7 @@ unsafe fn picture(mut data: &[u8], width: u32, height: u32) -> Result<vmaf::Vmaf
         check(vmaf::vmaf_picture_alloc(&raw mut picture, format, 8, width, height))?;
         for plane in 0..3 {
             let bytes = picture.w[plane] as usize;
-            for row in 0..picture.h[plane] as isize {
+            for row in 0..isize::try_from(picture.h[plane])? {
                 let target = picture.data[plane].cast::<u8>().offset(row * picture.stride[plane]);
                 target.copy_from_nonoverlapping(data.as_ptr(), bytes);
                 data = &data[bytes..];
