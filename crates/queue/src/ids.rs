@@ -1,0 +1,146 @@
+//! Names of things. Each is a type of its own, so that one cannot be taken for another, and each is checked once,
+//! where it comes in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Counts the times a job was handed out; 1 is the first. Names an attempt within its job, and is its fence.
+pub type AttemptNumber = u32;
+
+/// Why a name was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Not a UUID.
+    #[error("{0:?} is not a UUID")]
+    Uuid(String),
+    /// Nothing there.
+    #[error("it is empty")]
+    Empty,
+    /// Too long.
+    #[error("it has more than {0} characters")]
+    Long(usize),
+    /// A character that cannot be shown.
+    #[error("it has a character that cannot be printed")]
+    Unprintable,
+}
+
+macro_rules! uuid_id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            /// Only the hyphenated form: one thing has one name.
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                match Uuid::try_parse(text) {
+                    Ok(id) if text.len() == 36 => Ok(Self(id)),
+                    _ => Err(IdError::Uuid(text.chars().take(64).collect())),
+                }
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// A job. Version 7, so that ids of one clock sort by age.
+    JobId
+}
+
+uuid_id! {
+    /// A session of a node.
+    SessionId
+}
+
+macro_rules! text_id {
+    ($(#[$meta:meta])* $name:ident, $longest:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// Most characters.
+            pub const LONGEST: usize = $longest;
+
+            /// Checks the text.
+            pub fn new(text: &str) -> Result<Self, IdError> {
+                if text.is_empty() {
+                    return Err(IdError::Empty);
+                }
+                if text.chars().count() > Self::LONGEST {
+                    return Err(IdError::Long(Self::LONGEST));
+                }
+                if text.chars().any(char::is_control) {
+                    return Err(IdError::Unprintable);
+                }
+                Ok(Self(text.into()))
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// Whose job it is. Comes from a token, never from a request.
+    TenantId, 128
+}
+
+text_id! {
+    /// A submitter's own name for a submission, unique per tenant.
+    IdempotencyKey, 256
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::hyphenated("0192d3f4-0000-7000-8000-000000000001", true)]
+    #[case::simple("0192d3f4000070008000000000000001", false)]
+    #[case::braced("{0192d3f4-0000-7000-8000-000000000001}", false)]
+    #[case::empty("", false)]
+    #[case::words("not-a-uuid", false)]
+    fn a_job_id_has_one_form(#[case] text: &str, #[case] good: bool) {
+        assert_eq!(text.parse::<JobId>().is_ok(), good);
+    }
+
+    #[rstest]
+    #[case::empty("", Some(IdError::Empty))]
+    #[case::control("a\u{7}b", Some(IdError::Unprintable))]
+    #[case::newline("a\nb", Some(IdError::Unprintable))]
+    #[case::words("uid/2 über", None)]
+    fn a_key_is_printable(#[case] text: &str, #[case] refused: Option<IdError>) {
+        assert_eq!(IdempotencyKey::new(text).err(), refused);
+    }
+
+    #[test]
+    fn length_counts_characters() {
+        assert!(IdempotencyKey::new(&"ü".repeat(256)).is_ok());
+        assert_eq!(IdempotencyKey::new(&"ü".repeat(257)), Err(IdError::Long(256)));
+    }
+}
