@@ -27,8 +27,8 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            lease_ttl: Duration::from_secs(60),
-            session_ttl: Duration::from_secs(60),
+            lease_ttl: Duration::from_mins(1),
+            session_ttl: Duration::from_mins(1),
             sweep_interval: Duration::from_secs(5),
             backoff_base: Duration::from_secs(5),
             backoff_max: Duration::from_mins(5),
