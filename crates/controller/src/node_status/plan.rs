@@ -1,0 +1,146 @@
+//! What a resource is to show, and whether that is worth a write.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use vmafx_api::VmafxNodeStatus;
+use vmafx_queue::clock::Timestamp;
+use vmafx_queue::node::Node;
+
+/// Between two writes to one resource.
+pub(super) const SPACING: Duration = Duration::from_secs(20);
+
+/// A VmafxNode of our own cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Resource {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// Empty: the agents do not know it.
+    pub(super) uid: String,
+}
+
+/// What its agents say, together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) agents: u32,
+    /// Seconds since the epoch, since a status holds no more.
+    pub(super) heartbeat: i64,
+    pub(super) jobs: u32,
+    pub(super) device: Option<String>,
+}
+
+impl Seen {
+    /// The same when the last agent has left: when it was heard of stays true, what it worked on does not.
+    pub(super) fn without_agents(&self) -> Self {
+        Self { agents: 0, jobs: 0, ..self.clone() }
+    }
+}
+
+/// Puts together what the agents of each resource say.
+pub(super) fn gather(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, Seen> {
+    let mut devices: BTreeMap<Resource, BTreeSet<&str>> = BTreeMap::new();
+    let mut all: BTreeMap<Resource, Seen> = BTreeMap::new();
+    for node in nodes {
+        let Some(origin) = node.resource.as_ref().filter(|origin| origin.cluster == cluster) else { continue };
+        let resource =
+            Resource { namespace: origin.namespace.clone(), name: origin.name.clone(), uid: origin.uid.clone() };
+        let Timestamp(heard) = node.last_seen_at;
+        let heard = heard.div_euclid(1000);
+        let seen =
+            all.entry(resource.clone()).or_insert(Seen { agents: 0, heartbeat: heard, jobs: 0, device: None });
+        seen.agents += 1;
+        seen.heartbeat = seen.heartbeat.max(heard);
+        seen.jobs += node.jobs;
+        if !node.capability.device.is_empty() {
+            devices.entry(resource).or_default().insert(&node.capability.device);
+        }
+    }
+    for (resource, names) in devices {
+        if let Some(seen) = all.get_mut(&resource) {
+            seen.device = Some(names.into_iter().collect::<Vec<_>>().join(", "));
+        }
+    }
+    all
+}
+
+/// Whether the status is to be written. While agents are alive the heartbeat alone decides, so that the rate of writes
+/// does not depend on what they do.
+pub(super) fn is_due(status: Option<&VmafxNodeStatus>, seen: &Seen) -> bool {
+    let shown = status.and_then(|status| status.last_heartbeat.as_ref()).map(|time| time.0.as_second());
+    match shown {
+        Some(_) if seen.agents == 0 => {
+            status.and_then(|status| status.assigned_jobs).is_some_and(|jobs| jobs != 0)
+        }
+        Some(shown) => seen.heartbeat.abs_diff(shown) >= SPACING.as_secs(),
+        None => seen.agents > 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff;
+    use rstest::rstest;
+    use uuid::Uuid;
+    use vmafx_queue::SessionId;
+    use vmafx_queue::job::Origin;
+    use vmafx_queue::node::Capability;
+
+    use super::*;
+
+    fn agent(cluster: &str, name: &str, heard: i64, jobs: u32, device: &str) -> Node {
+        Node {
+            session: SessionId(Uuid::nil()),
+            name: "pod".into(),
+            capability: Capability { device: device.into(), ..Capability::default() },
+            resource: Some(Origin {
+                cluster: cluster.into(),
+                namespace: "video".into(),
+                name: name.into(),
+                uid: "u".into(),
+            }),
+            registered_at: Timestamp(0),
+            last_seen_at: Timestamp(heard),
+            jobs,
+        }
+    }
+
+    #[test]
+    fn agents_of_one_resource_are_taken_together_and_foreign_clusters_left_out() {
+        let nodes = [
+            agent("here", "a", 1_000, 2, "Xeon"),
+            agent("here", "a", 9_999, 3, "EPYC"),
+            agent("here", "b", 4_000, 0, ""),
+            agent("there", "a", 99_000, 7, "M4"),
+            Node { resource: None, ..agent("here", "a", 99_000, 7, "M4") },
+        ];
+        let all: Vec<_> =
+            gather(&nodes, "here").into_iter().map(|(resource, seen)| (resource.name, seen)).collect();
+        let a = Seen { agents: 2, heartbeat: 9, jobs: 5, device: Some("EPYC, Xeon".into()) };
+        let b = Seen { agents: 1, heartbeat: 4, jobs: 0, device: None };
+        assert_eq!(all, [("a".to_owned(), a), ("b".to_owned(), b)]);
+    }
+
+    #[rstest]
+    #[case::never_shown(None, 1, true)]
+    #[case::never_shown_and_gone(None, 0, false)]
+    #[case::just_shown((100, 0).into(), 1, false)]
+    #[case::nearly(Some((81, 5)), 1, false)]
+    #[case::long_ago(Some((80, 5)), 1, true)]
+    #[case::clock_was_ahead(Some((130, 0)), 1, true)]
+    #[case::gone_with_jobs(Some((100, 5)), 0, true)]
+    #[case::gone_without(Some((20, 0)), 0, false)]
+    fn due_by_the_age_of_the_heartbeat(
+        #[case] shown: Option<(i64, i32)>,
+        #[case] agents: u32,
+        #[case] due: bool,
+    ) {
+        let status = shown.map(|(heartbeat, jobs)| VmafxNodeStatus {
+            last_heartbeat: Some(Time(jiff::Timestamp::from_second(heartbeat).unwrap())),
+            assigned_jobs: Some(jobs),
+            ..VmafxNodeStatus::default()
+        });
+        let seen = Seen { agents, heartbeat: 100, jobs: 1, device: None };
+        assert_eq!(is_due(status.as_ref(), &seen), due);
+    }
+}
