@@ -41,13 +41,22 @@ pub(super) fn gather(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, Seen> 
     let mut devices: BTreeMap<Resource, BTreeSet<&str>> = BTreeMap::new();
     let mut all: BTreeMap<Resource, Seen> = BTreeMap::new();
     for node in nodes {
-        let Some(origin) = node.resource.as_ref().filter(|origin| origin.cluster == cluster) else { continue };
-        let resource =
-            Resource { namespace: origin.namespace.clone(), name: origin.name.clone(), uid: origin.uid.clone() };
+        let Some(origin) = node.resource.as_ref().filter(|origin| origin.cluster == cluster) else {
+            continue;
+        };
+        let resource = Resource {
+            namespace: origin.namespace.clone(),
+            name: origin.name.clone(),
+            uid: origin.uid.clone(),
+        };
         let Timestamp(heard) = node.last_seen_at;
         let heard = heard.div_euclid(1000);
-        let seen =
-            all.entry(resource.clone()).or_insert(Seen { agents: 0, heartbeat: heard, jobs: 0, device: None });
+        let seen = all.entry(resource.clone()).or_insert(Seen {
+            agents: 0,
+            heartbeat: heard,
+            jobs: 0,
+            device: None,
+        });
         seen.agents += 1;
         seen.heartbeat = seen.heartbeat.max(heard);
         seen.jobs += node.jobs;
