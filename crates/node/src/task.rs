@@ -1,0 +1,174 @@
+//! What a worker process is told, and what it says.
+//!
+//! The agent writes one [`Task`] as JSON to the worker's standard input and closes it. The worker writes [`Message`]s to
+//! its standard output, one JSON object per line: progress, and at last one [`Message::Done`]. A worker that ends
+//! without it has crashed. What it writes to its standard error is kept for the message about that.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// One comparison, of local files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    /// The undistorted clip.
+    pub reference: Input,
+    /// The clip that is judged.
+    pub distorted: Input,
+    /// The model.
+    pub model: Model,
+    /// Metrics besides those of the model.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// Every n-th frame; at least 1.
+    pub frame_step: u64,
+    /// The size of the comparison.
+    pub scale_to: ScaleTo,
+    /// Score as many frames as the shorter clip has.
+    pub shortest: bool,
+    /// Threads that measure.
+    pub threads: u32,
+    /// Where to write the per-frame report, if anywhere; `.json`, `.csv` or `.html` by its ending.
+    pub report: Option<PathBuf>,
+    /// The ffmpeg to decode with.
+    pub ffmpeg: Option<PathBuf>,
+    /// What the process may use.
+    pub limits: Limits,
+}
+
+/// A clip on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Input {
+    /// The file.
+    pub path: PathBuf,
+    /// How messages call it: its address as the job has it.
+    pub name: String,
+    /// Its shape when it has no header.
+    pub raw: Option<RawVideo>,
+}
+
+/// Shape of pictures without a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RawVideo {
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// `yuv420p`, `yuv422p` or `yuv444p`.
+    pub pixel_format: String,
+    /// 8, 10, 12 or 16.
+    pub bit_depth: u32,
+}
+
+/// Which model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Model {
+    /// By height and frame rate.
+    Auto,
+    /// Built into libvmaf.
+    BuiltIn(String),
+    /// A file, and how it is called in results.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Its name or reference as the job has it.
+        name: String,
+    },
+}
+
+/// The size at which clips are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ScaleTo {
+    /// That of the reference.
+    Reference,
+    /// That of the distorted clip.
+    Distorted,
+    /// Different sizes are an error.
+    Never,
+    /// This one.
+    Size {
+        /// Pixels.
+        width: u32,
+        /// Pixels.
+        height: u32,
+    },
+}
+
+/// What a worker may use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// Memory of the worker and, each on its own, of its decoders.
+    pub memory_bytes: u64,
+    /// CPU time of each of its processes.
+    pub cpu_seconds: u64,
+    /// Size of a file it writes.
+    pub file_bytes: u64,
+    /// Its private directory: the only place it may write to.
+    pub scratch: PathBuf,
+    /// What it may read besides the system's libraries: the inputs and the model.
+    pub readable: Vec<PathBuf>,
+}
+
+/// What a worker says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Message {
+    /// How it is confined: said once, at its start.
+    Confined(Vec<String>),
+    /// How far it is.
+    Progress {
+        /// Frame pairs scored.
+        done: u64,
+        /// 0: not known.
+        total: u64,
+    },
+    /// The end.
+    Done(Result<Box<Score>, Failure>),
+}
+
+/// A comparison that has a score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Score {
+    /// The pooled score: the mean.
+    pub score: f64,
+    /// Mean of each feature, by lower-case name.
+    pub features: BTreeMap<String, f64>,
+    /// The model really used.
+    pub model: String,
+    /// `sha256:…`.
+    pub model_digest: String,
+    /// Frame pairs scored.
+    pub frames: u64,
+    /// Width and height of the comparison.
+    pub size: (u32, u32),
+    /// The frames' scores as single numbers.
+    pub pooled: Pooled,
+    /// What a careful reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Ways to make one number of the frames' scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names are the statistics")]
+pub struct Pooled {
+    pub mean: f64,
+    pub harmonic_mean: f64,
+    pub min: f64,
+    pub max: f64,
+    pub stddev: f64,
+    pub p1: f64,
+    pub p5: f64,
+    pub p10: f64,
+    pub p50: f64,
+}
