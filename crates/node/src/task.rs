@@ -53,7 +53,7 @@ pub struct Input {
 }
 
 /// Shape of pictures without a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RawVideo {
     /// Pixels.
