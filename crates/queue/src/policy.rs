@@ -55,6 +55,16 @@ impl Policy {
     pub fn lost_text(attempt: u32, lost: u32, allowed: u32) -> String {
         format!("lease of attempt {attempt} expired ({lost} of {allowed})")
     }
+
+    /// The text of a job that was not over this long after its submission.
+    pub fn deadline_text(after: Duration) -> String {
+        format!("not finished {after:?} after its submission, as its deadline demands")
+    }
+
+    /// The text of a job that somebody ended, with their reason if they gave one.
+    pub fn cancel_text(reason: &str) -> String {
+        if reason.is_empty() { "cancelled".to_owned() } else { format!("cancelled: {reason}") }
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +84,17 @@ mod tests {
     #[case(u32::MAX, 300)]
     fn pauses_double_up_to_the_longest(#[case] lost: u32, #[case] seconds: u64) {
         assert_eq!(Policy::default().backoff(lost), Duration::from_secs(seconds));
+    }
+
+    #[test]
+    fn texts_name_what_ended_a_job() {
+        assert_eq!(Policy::lost_text(3, 3, 3), "lease of attempt 3 expired (3 of 3)");
+        assert_eq!(
+            Policy::deadline_text(Duration::from_secs(30)),
+            "not finished 30s after its submission, as its deadline demands"
+        );
+        assert_eq!(Policy::cancel_text(""), "cancelled");
+        assert_eq!(Policy::cancel_text("not needed"), "cancelled: not needed");
     }
 
     #[test]
