@@ -11,9 +11,11 @@
 //!   samples (limited or full) is not touched.
 //! - No decoder outlives its source: dropping a source, or stopping it from another thread, kills and reaps it.
 
+mod book;
 mod digest;
 mod error;
 mod ffmpeg;
+mod hashing;
 mod local;
 mod pixel_format;
 mod planes;
@@ -25,7 +27,8 @@ mod y4m;
 
 use std::path::PathBuf;
 
-pub use digest::digest;
+pub use book::DigestBook;
+pub use digest::{digest, digest_until};
 pub use error::InputError;
 pub use probe::{Probe, probe};
 pub use stop::Stopper;
@@ -64,7 +67,7 @@ pub struct RawFormat {
 }
 
 /// How a clip is to be read.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Reading {
     /// The shape of the pictures wanted. Another size or chroma than the clip's own makes `ffmpeg` convert it.
     pub format: Format,
@@ -76,12 +79,22 @@ pub struct Reading {
     pub decoder_threads: Option<u32>,
     /// How pictures of another size are scaled.
     pub scale_filter: ScaleFilter,
+    /// Where the digest of the file is entered by a source that comes to read all of it: a file of planes, from its
+    /// first frame to its end. Such a source reads what it passes over too.
+    pub digests: Option<DigestBook>,
 }
 
 impl Reading {
     /// The whole clip in this shape.
     pub fn whole(format: Format) -> Self {
-        Self { format, skip: 0, take: None, decoder_threads: None, scale_filter: ScaleFilter::default() }
+        Self {
+            format,
+            skip: 0,
+            take: None,
+            decoder_threads: None,
+            scale_filter: ScaleFilter::default(),
+            digests: None,
+        }
     }
 }
 
@@ -135,9 +148,15 @@ pub fn open(
     if wanted.depth < found.depth {
         return Err(InputError::Narrowing { path: clip.path.clone(), found, wanted });
     }
-    let converts = (found.width, found.height, found.chroma) != (wanted.width, wanted.height, wanted.chroma);
-    if converts || !probe.storage.is_local() {
-        return Ok(Box::new(ffmpeg::Source::open(clip, probe, reading, tools)?));
+    if reads_itself(probe, wanted) {
+        return Ok(Box::new(local::Source::open(clip, probe, reading)?));
     }
-    Ok(Box::new(local::Source::open(clip, probe, reading)?))
+    Ok(Box::new(ffmpeg::Source::open(clip, probe, reading, tools)?))
+}
+
+/// Whether this process reads such a clip itself when it is wanted in this shape, and needs no `ffmpeg`.
+pub fn reads_itself(probe: &Probe, wanted: Format) -> bool {
+    let found = probe.format;
+    probe.storage.is_local()
+        && (found.width, found.height, found.chroma) == (wanted.width, wanted.height, wanted.chroma)
 }

@@ -11,12 +11,20 @@ const BUFFER: usize = 256 * 1024;
 
 /// `blake3:` and 64 hexadecimal digits of the whole file, read in pieces.
 pub fn digest(path: &Path) -> Result<String, InputError> {
+    digest_until(path, || false)
+}
+
+/// The same, given up as soon as `stopped` says so: it is asked before every piece.
+pub fn digest_until(path: &Path, stopped: impl Fn() -> bool) -> Result<String, InputError> {
     let mut file = File::open(path).map_err(|source| InputError::Open { path: path.to_owned(), source })?;
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; BUFFER];
     loop {
+        if stopped() {
+            return Err(InputError::Stopped { path: path.to_owned() });
+        }
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(format!("blake3:{}", hasher.finalize().to_hex())),
+            Ok(0) => return Ok(text(&hasher)),
             Ok(read) => _ = hasher.update(&buffer[..read]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(source) => return Err(InputError::Digest { path: path.to_owned(), source }),
@@ -24,8 +32,15 @@ pub fn digest(path: &Path) -> Result<String, InputError> {
     }
 }
 
+/// As results show it.
+pub(super) fn text(hasher: &blake3::Hasher) -> String {
+    format!("blake3:{}", hasher.finalize().to_hex())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -34,6 +49,18 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
         assert_eq!(digest(file.path()).unwrap(), format!("blake3:{}", blake3::hash(&bytes).to_hex()));
+    }
+
+    #[test]
+    fn stops_in_the_middle_of_a_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![0; BUFFER * 3]).unwrap();
+        let asked = Cell::new(0);
+        let stopped = || {
+            asked.set(asked.get() + 1);
+            asked.get() == 2
+        };
+        assert!(matches!(digest_until(file.path(), stopped), Err(InputError::Stopped { .. })));
     }
 
     #[test]

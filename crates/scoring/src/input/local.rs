@@ -1,10 +1,10 @@
 //! Frames of files that this process reads itself: raw planar YUV and Y4M.
 
-use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use super::error::InputError;
+use super::hashing::HashingReader;
 use super::planes::{PlaneError, PlaneReader};
 use super::probe::{Probe, Storage, open_regular};
 use super::stop::Stopper;
@@ -18,7 +18,7 @@ const BUFFER: usize = 32 * 1024;
 #[derive(Debug)]
 pub(super) struct Source {
     path: PathBuf,
-    reader: BufReader<File>,
+    reader: BufReader<HashingReader>,
     planes: PlaneReader,
     stored: Format,
     wanted: Format,
@@ -34,6 +34,13 @@ impl Source {
     /// Opens the file and moves to the first frame wanted.
     pub(super) fn open(clip: &Clip, probe: &Probe, reading: &Reading) -> Result<Self, InputError> {
         let (file, metadata) = open_regular(&clip.path)?;
+        let file = match &reading.digests {
+            // Who starts in the middle cannot hash the whole.
+            Some(book) if reading.skip == 0 && book.claim(&clip.path) => {
+                HashingReader::hashing(file, clip.path.clone(), book.clone())
+            }
+            _ => HashingReader::plain(file),
+        };
         let mut source = Self {
             path: clip.path.clone(),
             reader: BufReader::with_capacity(BUFFER, file),
@@ -55,6 +62,9 @@ impl Source {
             Storage::Y4m { start } => (start, y4m::plain_frame_bytes(self.stored)),
             _ => (0, self.stored.bytes() as u64),
         };
+        if skip == 0 {
+            return self.pass_through(start).map(|_| ());
+        }
         if let Some(frames) = probe.frames {
             let skip = skip.min(frames);
             self.frame = skip;
@@ -72,22 +82,35 @@ impl Source {
         Ok(self.frame)
     }
 
-    /// Passes over one frame of a file of this size. The size is asked because a seek past the end succeeds.
+    /// Passes over one frame of a file of this size.
     fn pass_over(&mut self, size: u64) -> Result<bool, InputError> {
         if self.headers && !y4m::read_frame_header(&mut self.reader, &self.path, self.frame)? {
             return Ok(false);
         }
-        let here = self.reader.stream_position().map_err(|source| self.failed(source))?;
-        let (left, bytes) = (size.saturating_sub(here), self.stored.bytes() as u64);
-        if left == 0 && !self.headers {
+        let (bytes, hashing) = (self.stored.bytes() as u64, self.reader.get_ref().is_hashing());
+        let there = if hashing {
+            self.pass_through(bytes)?
+        } else {
+            // Asked because a seek past the end succeeds.
+            let here = self.reader.stream_position().map_err(|source| self.failed(source))?;
+            size.saturating_sub(here).min(bytes)
+        };
+        if there == 0 && !self.headers {
             return Ok(false);
         }
-        if left < bytes {
-            return Err(self.truncated(left));
+        if there < bytes {
+            return Err(self.truncated(there));
         }
-        self.reader.seek_relative(bytes.cast_signed()).map_err(|source| self.failed(source))?;
+        if !hashing {
+            self.reader.seek_relative(bytes.cast_signed()).map_err(|source| self.failed(source))?;
+        }
         self.frame += 1;
         Ok(true)
+    }
+
+    /// Reads bytes that nobody wants to see; how many there were.
+    fn pass_through(&mut self, bytes: u64) -> Result<u64, InputError> {
+        io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink()).map_err(|source| self.failed(source))
     }
 
     fn seek(&mut self, to: SeekFrom) -> Result<(), InputError> {

@@ -43,6 +43,11 @@ impl Stops {
         if self.token.is_cancelled() { Err(ScoreError::Cancelled) } else { Ok(()) }
     }
 
+    /// What ends it all.
+    pub(super) fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
     fn stop(&self) {
         for stopper in self.open.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             stopper.stop();

@@ -10,7 +10,7 @@ use super::progress::Counter;
 use super::{Request, ScoreError};
 use crate::engine::models::Model;
 use crate::engine::session::{Scores, Session, Setup};
-use crate::input::{Clip, Probe, Tools};
+use crate::input::{Clip, DigestBook, Probe, Tools};
 use crate::picture::Format;
 
 /// A clip that was looked at.
@@ -25,6 +25,7 @@ pub(super) struct Pass<'a> {
     pub(super) request: &'a Request,
     pub(super) tools: &'a Tools,
     pub(super) stops: &'a Stops,
+    pub(super) digests: &'a DigestBook,
     pub(super) format: Format,
     pub(super) models: &'a [Model],
     pub(super) reference: Found<'a>,

@@ -55,8 +55,7 @@ fn run_until_stopped(
     for group in &plan.groups {
         models.push(find_models(request, group.format, our_probe.frame_rate)?);
     }
-    let digests =
-        Digests::start(&reference.clip.path, distorted.iter().map(|found| found.clip.path.as_path()))?;
+    let digests = Digests::start(request, &plan, reference, &distorted, stops.token())?;
     let mut counter = Counter::new(progress, estimate(request, reference.probe, &distorted));
     let mut finished: Vec<Option<Finished>> = distorted.iter().map(|_| None).collect();
     for (group, models) in plan.groups.iter().zip(models) {
@@ -64,6 +63,7 @@ fn run_until_stopped(
             request,
             tools,
             stops,
+            digests: digests.book(),
             format: group.format,
             models: &models,
             reference,

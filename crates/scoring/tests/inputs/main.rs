@@ -3,6 +3,7 @@
 
 mod damaged;
 mod decoded;
+mod hashed;
 mod local;
 mod odd;
 mod process;

@@ -5,6 +5,7 @@
 mod cancel;
 mod chunks;
 mod clips;
+mod digests;
 mod exact;
 mod golden;
 mod ladder;

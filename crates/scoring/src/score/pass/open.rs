@@ -48,7 +48,7 @@ impl Pass<'_> {
     ) -> Result<(Side, Vec<Side>), ScoreError> {
         let step = self.request.step;
         let bounded = |range: Range<u64>| lengths.is_some().then(|| range.end - range.start);
-        let (ours, theirs) = self.pools()?;
+        let (ours, theirs) = self.pools(every_reference)?;
 
         let (read, scored) = (chunk.read(), chunk.frames.clone());
         let take = bounded(read.clone());
@@ -100,6 +100,8 @@ impl Pass<'_> {
             take,
             decoder_threads: Some(decoder_threads(self.request.measuring_threads())),
             scale_filter: self.request.scale_filter,
+            // A piece does not see the whole file.
+            digests: (self.request.chunks <= 1).then(|| self.digests.clone()),
             ..Reading::whole(self.format)
         };
         let source = input::open(found.clip, found.probe, &reading, self.tools)?;
@@ -108,9 +110,7 @@ impl Pass<'_> {
     }
 
     fn pace(&self, found: Found<'_>) -> Pace {
-        let (from, to) = (found.probe.format, self.format);
-        let converted = (from.width, from.height, from.chroma) != (to.width, to.height, to.chroma);
-        let decoded = converted || !matches!(found.probe.codec.as_str(), "y4m" | "yuv");
+        let decoded = !input::reads_itself(found.probe, self.format);
         if decoded || self.request.measuring_threads() > READS_ON_DEMAND {
             Pace::Ahead
         } else {
@@ -123,15 +123,16 @@ impl Pass<'_> {
     /// There must be enough that no feed can wait for ever for what another holds: what waits in feeds, the one in the
     /// hand, and the last ones that contexts keep to compare with. All others are being measured and come back by
     /// themselves; how many of them there are bounds the memory of a pass.
-    fn pools(&self) -> Result<(Arc<PicturePool>, Arc<PicturePool>), ScoreError> {
+    fn pools(&self, motion_apart: bool) -> Result<(Arc<PicturePool>, Arc<PicturePool>), ScoreError> {
         /// The one in the hand.
         const HAND: u32 = 1;
-        /// Two for each of the two contexts.
-        const KEPT: u32 = 4;
+        /// By each context.
+        const KEPT: u32 = 2;
+        let contexts = 1 + u32::from(motion_apart);
         let measured =
             if self.request.measuring_threads() > 1 { self.request.measuring_threads() + 2 } else { 0 };
         let ahead = |found: &Found<'_>| if self.pace(*found) == Pace::Ahead { HELD_AHEAD } else { 0 };
-        let ours = HAND + KEPT + measured + ahead(&self.reference);
+        let ours = HAND + KEPT * contexts + measured + ahead(&self.reference);
         let theirs = HAND + measured + self.distorted.iter().map(ahead).sum::<u32>();
         let pool = |count: u32| {
             PicturePool::new(self.format, count)

@@ -1,0 +1,62 @@
+//! The digests in a result, however the clips were read.
+
+use rstest::rstest;
+use vmafx_scoring::input::digest;
+use vmafx_scoring::outcome::Outcome;
+use vmafx_scoring::picture::{Depth, Format};
+use vmafx_scoring::score::Request;
+
+use crate::clips::{Clips, format, named, outcome, run};
+
+fn request(clips: &Clips, ours: u64, theirs: u64) -> Request {
+    let mut request =
+        Request::new(clips.clip("reference.yuv", ours, 0), vec![clips.clip("distorted.yuv", theirs, 2)]);
+    request.models = named("vmaf_v0.6.1");
+    request.threads = 1;
+    request
+}
+
+fn assert_digests(found: &Outcome) {
+    for facts in [&found.reference, &found.distorted] {
+        assert_eq!(facts.digest, digest(&facts.path).unwrap(), "{}", facts.path.display());
+    }
+}
+
+#[rstest]
+#[case::as_they_are(|_: &mut Request| {})]
+#[case::by_several_threads(|request: &mut Request| request.threads = 8)]
+#[case::with_a_step(|request: &mut Request| request.step = 3)]
+#[case::in_pieces(|request: &mut Request| request.chunks = 2)]
+#[case::in_pieces_with_a_step(|request: &mut Request| (request.chunks, request.step) = (2, 3))]
+#[case::with_offsets(|request: &mut Request| (request.reference_offset, request.distorted_offset) = (2, 2))]
+#[case::with_one_offset(|request: &mut Request| (request.distorted_offset, request.shortest) = (2, true))]
+#[case::with_itself(|request: &mut Request| request.distorted = vec![request.reference.clone()])]
+fn a_result_names_whole_files(#[case] change: fn(&mut Request)) {
+    let clips = Clips::new(format(160, 90));
+    let mut request = request(&clips, 12, 12);
+    change(&mut request);
+    assert_digests(&outcome(&request));
+}
+
+#[rstest]
+fn also_what_has_no_partner_belongs_to_a_file(
+    #[values((12, 7), (7, 12))] (ours, theirs): (u64, u64),
+    #[values(1, 4)] step: u64,
+) {
+    let clips = Clips::new(format(160, 90));
+    let mut request = request(&clips, ours, theirs);
+    (request.shortest, request.step) = (true, step);
+    assert_digests(&outcome(&request));
+}
+
+#[test]
+fn a_ladder_of_several_shapes_names_every_file() {
+    let clips = Clips::new(format(160, 90));
+    let deep = Clips::new(Format { depth: Depth::Ten, ..format(160, 90) });
+    let mut request = request(&clips, 7, 7);
+    request.distorted.push(deep.clip("deep.yuv", 7, 2));
+    request.distorted.push(request.distorted[0].clone());
+    let outcomes = run(&request).unwrap();
+    assert_eq!(outcomes.len(), 3);
+    outcomes.iter().for_each(assert_digests);
+}
