@@ -28,10 +28,10 @@ mod hex;
 pub mod image;
 mod kubeconfig;
 pub mod node;
-mod pki;
+pub(crate) mod pki;
 pub mod probe;
 pub mod process;
-mod scratch;
+pub(crate) mod scratch;
 mod servers;
 
 pub use cluster::{Cluster, ClusterError, TestNamespace};

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! testkit-helper control-plane          own a control plane until killed
+//! testkit-helper postgres               own a database server until killed
 //! testkit-helper whole-node BASE        own a whole node until killed
 //! testkit-helper role ROLE BASE         play a role of a whole node
 //! ```
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use vmafx_testkit::kube::node::{Launcher, Role};
 use vmafx_testkit::kube::{ControlPlane, Options, WholeNode};
+use vmafx_testkit::postgres::Server;
 
 fn main() -> ExitCode {
     let Err(error) = run() else { return ExitCode::SUCCESS };
@@ -27,6 +29,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let args: Vec<_> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["control-plane"] => own_control_plane(),
+        ["postgres"] => own_postgres(),
         ["whole-node", base] => own_whole_node(Path::new(base)),
         ["role", role, base] => Ok(role.parse::<Role>()?.play(Path::new(base))?),
         other => Err(format!("no such command: {other:?}").into()),
@@ -39,6 +42,12 @@ async fn own_control_plane() -> Result<(), Box<dyn Error>> {
     let control_plane = ControlPlane::start(options).await?;
     let directory = control_plane.kubeconfig_path().parent().unwrap_or(Path::new("/"));
     report(&json!({"pids": control_plane.pids(), "directory": directory}))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn own_postgres() -> Result<(), Box<dyn Error>> {
+    let server = Server::start().await?;
+    report(&json!({"pids": [server.pid().await], "directory": server.directory()}))
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -33,7 +33,12 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes one, in memory where there is room, since etcd is mostly about its disk.
     pub(crate) fn create() -> io::Result<Self> {
-        let path = tempfile::Builder::new().prefix("vmafx-kube-").tempdir_in(base())?.keep();
+        Self::create_in(&base(), "vmafx-kube-")
+    }
+
+    /// Makes one in the given place.
+    pub(crate) fn create_in(base: &Path, prefix: &str) -> io::Result<Self> {
+        let path = tempfile::Builder::new().prefix(prefix).tempdir_in(base)?.keep();
         let cleaner = Command::new("/bin/sh")
             .args(["-c", CLEANER])
             .arg(&path)
