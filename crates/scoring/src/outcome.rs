@@ -133,6 +133,11 @@ pub enum Warning {
         /// Frames of the distorted clip without a partner.
         distorted: u64,
     },
+    /// One clip uses all values for its samples and the other leaves some out; they were compared as they are.
+    RangesDiffer {
+        /// Whether it is the reference that uses all.
+        reference_full: bool,
+    },
     /// A clip was scaled to the size of the comparison.
     Scaled {
         /// From what size, such as `960x540`.

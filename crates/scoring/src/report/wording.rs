@@ -24,6 +24,15 @@ pub fn warning(warning: &Warning) -> String {
             "The clips differ in length and only the common part was scored: {reference} frames of the reference \
              and {distorted} of the distorted clip were left over."
         ),
+        Warning::RangesDiffer { reference_full } => {
+            let range = |full: bool| if full { "full" } else { "limited" };
+            format!(
+                "The reference has samples of {} range and the distorted clip of {} range, and samples are compared as \
+                 they are: the same picture gets a low score. Convert one of them.",
+                range(*reference_full),
+                range(!reference_full)
+            )
+        }
         Warning::Scaled { from, to } => {
             format!("A clip was scaled from {from} to {to} before it was scored.")
         }
@@ -129,6 +138,11 @@ mod tests {
         let text = warning(&Warning::NearZeroFrames { model: "vmaf_v0.6.1".to_owned(), frames: 3, of: 48 });
         assert!(text.contains("3 of 48") && text.contains("--offset"), "{text}");
         assert!(warning(&Warning::EvenStep { step: 4 }).contains("such as 5"));
+        let text = warning(&Warning::RangesDiffer { reference_full: false });
+        assert!(
+            text.contains("reference has samples of limited range and the distorted clip of full"),
+            "{text}"
+        );
     }
 
     #[test]

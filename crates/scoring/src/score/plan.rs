@@ -16,6 +16,8 @@ pub struct ClipFacts {
     pub format: Format,
     /// Its transfer function, where the file says it.
     pub transfer: Option<String>,
+    /// Whether its samples use all values, where the file says it.
+    pub full_range: Option<bool>,
     /// The decoder's pixel format, if it has to be converted to be scored at all.
     pub converted_from: Option<String>,
 }
@@ -27,6 +29,7 @@ impl ClipFacts {
             path: clip.path.clone(),
             format: probe.format,
             transfer: probe.transfer.clone(),
+            full_range: probe.full_range,
             converted_from: probe.converted_from.clone(),
         }
     }
@@ -126,6 +129,11 @@ fn compare(
     if theirs.chroma != format.chroma {
         warnings.push(Warning::ChromaConverted { from: theirs.to_string(), to: format.to_string() });
     }
+    if let (Some(reference_full), Some(distorted_full)) = (reference.full_range, distorted.full_range)
+        && reference_full != distorted_full
+    {
+        warnings.push(Warning::RangesDiffer { reference_full });
+    }
     if request.step.is_multiple_of(2) {
         warnings.push(Warning::EvenStep { step: request.step });
     }
@@ -175,7 +183,7 @@ mod tests {
 
     fn clip(width: u32, height: u32, chroma: Chroma, depth: Depth) -> ClipFacts {
         let format = Format { width, height, chroma, depth };
-        ClipFacts { path: "clip".into(), format, transfer: None, converted_from: None }
+        ClipFacts { path: "clip".into(), format, transfer: None, full_range: None, converted_from: None }
     }
 
     fn request() -> Request {
@@ -229,6 +237,23 @@ mod tests {
             plan(&request, &reference, std::slice::from_ref(&reference)),
             Err(ScoreError::Zero(_))
         ));
+    }
+
+    #[test]
+    fn ranges_that_are_known_to_differ_are_warned_of() {
+        let unknown = clip(640, 360, Chroma::C420, Depth::Eight);
+        let of = |full_range| ClipFacts { full_range, ..unknown.clone() };
+        for (ours, theirs, warned) in [
+            (Some(true), Some(false), Some(true)),
+            (Some(false), Some(true), Some(false)),
+            (Some(true), Some(true), None),
+            (Some(true), None, None),
+            (None, Some(false), None),
+        ] {
+            let plan = plan(&request(), &of(ours), &[of(theirs)]).unwrap();
+            let expected = warned.map(|reference_full| Warning::RangesDiffer { reference_full });
+            assert_eq!(plan.comparisons[0].warnings, Vec::from_iter(expected));
+        }
     }
 
     #[test]
