@@ -30,7 +30,7 @@ use std::path::PathBuf;
 pub use book::DigestBook;
 pub use digest::{digest, digest_until};
 pub use error::InputError;
-pub use probe::{Probe, probe};
+pub use probe::{Probe, probe, probe_stoppable};
 pub use stop::Stopper;
 pub use tools::Tools;
 

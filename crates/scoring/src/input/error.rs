@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::picture::Format;
 
@@ -182,6 +183,18 @@ pub enum InputError {
         path: PathBuf,
         /// The end of what `ffmpeg` said.
         stderr: String,
+    },
+    /// `ffmpeg` does not come to an end with a file.
+    #[error(
+        "ffmpeg could not tell within {} s what {} is; check whether it reads other files, or a disk that does not answer",
+        deadline.as_secs_f64(),
+        path.display()
+    )]
+    ProbeTimeout {
+        /// The file.
+        path: PathBuf,
+        /// How long it had.
+        deadline: Duration,
     },
     /// A list of other files.
     #[error("{} is a playlist and not a video itself; name the video, or join its parts into one file first", path.display())]

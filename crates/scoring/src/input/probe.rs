@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::error::InputError;
 use super::pixel_format::Samples;
+use super::stop::Stopper;
 use super::tools::Tools;
 use super::{Clip, ffmpeg, raw, y4m};
 use crate::picture::Format;
@@ -26,7 +27,7 @@ pub struct Probe {
     pub frames_estimate: Option<u64>,
     /// The transfer function, such as `bt709`, `smpte2084` (PQ) or `arib-std-b67` (HLG), where the file says it.
     pub transfer: Option<String>,
-    /// Whether samples use all values (`yuvj420p`, `pc`); they are compared as they are, so both clips should agree.
+    /// Whether samples use all values (`yuvj420p`, `pc`) when they arrive; they are compared as they are, so both clips should agree.
     /// Nothing where the file does not say it.
     pub full_range: Option<bool>,
     /// The decoder's own pixel format, where it is none that can be scored and is converted to [`Self::format`].
@@ -68,6 +69,12 @@ const START: usize = 64;
 
 /// Finds out what a clip is. Only the start of the file is read; `ffmpeg` is asked where we cannot tell ourselves.
 pub fn probe(clip: &Clip, tools: &Tools) -> Result<Probe, InputError> {
+    probe_stoppable(clip, tools, &|_| {})
+}
+
+/// The same; `started` is handed what ends it from another thread, if it may take long. Then the error is
+/// [`InputError::Stopped`].
+pub fn probe_stoppable(clip: &Clip, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<Probe, InputError> {
     let path = &clip.path;
     let (mut file, metadata) = open_regular(path)?;
     if let Some(described) = clip.raw {
@@ -97,7 +104,7 @@ pub fn probe(clip: &Clip, tools: &Tools) -> Result<Probe, InputError> {
             },
         }),
         _ if start.is_empty() => Err(InputError::NoFrames { path: path.clone() }),
-        _ => ffmpeg::probe(path, tools),
+        _ => ffmpeg::probe(path, tools, started),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::error::InputError;
 
@@ -13,7 +14,11 @@ const FFMPEG_VARIABLE: &str = "VMAFX_FFMPEG_BIN";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tools {
     ffmpeg: Result<PathBuf, String>,
+    probe_deadline: Duration,
 }
+
+/// Far more than a look at the start of a file takes, also over a slow network.
+const PROBE_DEADLINE: Duration = Duration::from_secs(60);
 
 impl Tools {
     /// By the values of `VMAFX_FFMPEG_BIN` and `PATH`. What the variable names is used or missed, never replaced by
@@ -27,7 +32,18 @@ impl Tools {
             None => in_path(OsStr::new("ffmpeg"), path)
                 .ok_or_else(|| format!("there is none in PATH and {FFMPEG_VARIABLE} is not set")),
         };
-        Self { ffmpeg }
+        Self { ffmpeg, probe_deadline: PROBE_DEADLINE }
+    }
+
+    /// The same programs, given so much time to find out what a file is.
+    #[must_use]
+    pub fn with_probe_deadline(mut self, deadline: Duration) -> Self {
+        self.probe_deadline = deadline;
+        self
+    }
+
+    pub(super) fn probe_deadline(&self) -> Duration {
+        self.probe_deadline
     }
 
     /// By the environment of this process.

@@ -32,12 +32,17 @@ fn run_until_stopped(
     progress: &dyn Progress,
     stops: &Stops,
 ) -> Result<Vec<Outcome>, ScoreError> {
-    let our_probe = input::probe(&request.reference, tools)?;
+    let probe = |clip| {
+        stops.check()?;
+        let found = input::probe_stoppable(clip, tools, &|stopper| stops.add(stopper));
+        stops.clear();
+        found.map_err(ScoreError::from)
+    };
+    let our_probe = probe(&request.reference)?;
     let reference = Found { clip: &request.reference, probe: &our_probe };
     let mut probes = Vec::with_capacity(request.distorted.len());
     for clip in &request.distorted {
-        stops.check()?;
-        probes.push(input::probe(clip, tools)?);
+        probes.push(probe(clip)?);
     }
     let distorted: Vec<Found<'_>> =
         request.distorted.iter().zip(&probes).map(|(clip, probe)| Found { clip, probe }).collect();

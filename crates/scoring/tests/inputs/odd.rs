@@ -109,6 +109,20 @@ fn any_file_name_is_safe(#[case] name: &str) {
     assert_eq!(delivered.frames.len(), 2);
 }
 
+#[test]
+fn a_name_that_looks_like_a_pattern_names_one_picture() {
+    let stage = Stage::new();
+    let named = stage.encode("named.png", 1, &[]);
+    let expected = read_whole(&named, &tools()).samples();
+    let path = stage.path("shot%04d.png");
+    std::fs::rename(named, &path).unwrap();
+    // What the pattern would find.
+    for name in ["shot0000.png", "shot0001.png"] {
+        stage.encode(name, 1, &["-vf", "negate"]);
+    }
+    assert_eq!(read_whole(&path, &tools()).samples(), expected);
+}
+
 #[rstest]
 #[case::hls("a.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\nhttp://127.0.0.1:9/x.ts\n")]
 #[case::disguised("a.mp4", "\n #EXTM3U\n#EXTINF:10,\nother.ts\n")]

@@ -3,8 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use vmafx_scoring::input::{Clip, FrameSource, InputError, Reading, Tools, open, probe};
+use vmafx_scoring::input::{Clip, FrameSource, InputError, Reading, Tools, open, probe, probe_stoppable};
 
 use crate::support::{Room, Stage, drain, small, tools};
 
@@ -33,13 +34,20 @@ fn processes_with(text: &str) -> Vec<u32> {
 
 /// Tools with a program of our own in the place of `ffmpeg`: it probes like the real one, then does as told.
 fn tools_with(stage: &Stage, script: &str) -> Tools {
-    let program = stage.path("ffmpeg-of-the-test");
     let real = tools().ffmpeg().unwrap().to_owned();
-    let text = format!(
-        "#!/bin/sh\ncase \"$*\" in *'-f null'*) exec '{0}' \"$@\";; esac\nREAL='{0}'\n{script}\n",
-        real.display()
-    );
-    std::fs::write(&program, text).unwrap();
+    tools_that(
+        stage,
+        &format!(
+            "case \"$*\" in *'-f null'*) exec '{0}' \"$@\";; esac\nREAL='{0}'\n{script}",
+            real.display()
+        ),
+    )
+}
+
+/// Tools with this script in the place of `ffmpeg`.
+fn tools_that(stage: &Stage, script: &str) -> Tools {
+    let program = stage.path("ffmpeg-of-the-test");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     Tools::from_env(Some(program.as_os_str()), None)
 }
@@ -179,6 +187,28 @@ fn a_stopped_source_says_so_and_not_that_the_decoder_failed() {
     assert!(matches!(delivered.end, Err(InputError::Stopped { path }) if path == clip.path));
 }
 
+#[test]
+fn a_probe_that_does_not_end_is_given_up_with_all_it_started() {
+    let stage = Stage::new();
+    let marker = stage.write("a.mp4", b"not looked at");
+    let clip = Clip::new(&marker);
+    let tools = tools_that(&stage, &format!("tail -f '{}' & wait", marker.display()));
+    let tools = tools.with_probe_deadline(Duration::from_millis(300));
+    let error = probe(&clip, &tools).unwrap_err();
+    assert!(matches!(error, InputError::ProbeTimeout { .. }), "{error}");
+    assert!(error.to_string().contains("within 0.3 s what"), "{error}");
+    assert!(processes_with(marker.to_str().unwrap()).is_empty());
+}
+
+#[test]
+fn a_probe_can_be_stopped() {
+    let stage = Stage::new();
+    let clip = Clip::new(stage.write("a.mp4", b"not looked at"));
+    let tools = tools_that(&stage, "tail -f /dev/null");
+    let error = probe_stoppable(&clip, &tools, &|stopper| stopper.stop()).unwrap_err();
+    assert!(matches!(error, InputError::Stopped { .. }), "{error}");
+}
+
 /// Not a test by itself: the process that the next test kills.
 #[test]
 fn helper_that_decodes_until_it_is_killed() {
@@ -215,10 +245,10 @@ fn a_decoder_does_not_outlive_a_process_that_is_killed() {
     assert_eq!(decoders.len(), 1, "{decoders:?}");
     helper.kill().unwrap();
     helper.wait().unwrap();
-    // Ends when the decoder does, at once if it has already.
-    let ended = Command::new("timeout")
-        .args(["20", "tail", "--pid", &decoders[0].to_string(), "-f", "/dev/null"])
-        .status()
-        .unwrap();
-    assert!(ended.success(), "the decoder goes on alone");
+    // One that has ended but is not reaped yet, by whoever inherits it, has no command line any more.
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !processes_with(&format!("file:{name}")).is_empty() {
+        assert!(Instant::now() < patience, "the decoder goes on alone");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

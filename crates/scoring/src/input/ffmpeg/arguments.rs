@@ -81,11 +81,18 @@ fn filter(reading: &Reading, delivered: Format, samples: Samples) -> String {
     )
 }
 
+/// Whether a file must be handed over as standard input: the name of an image with a `%` in it is taken for a pattern of
+/// names, and there is no way to write it that all formats understand.
+pub(super) fn as_stdin(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().contains(&b'%')
+}
+
 /// The input. With `file:` a name may contain anything, also a leading `-` or a `:`; the list of protocols keeps a file
-/// that names others from reaching into the network.
+/// that names others from reaching into the network. Standard input has a name too, under which the kernel opens the
+/// file anew, so that it can be searched like any other.
 fn input(path: &Path) -> [OsString; 4] {
     let mut name = OsString::from("file:");
-    name.push(path);
+    name.push(if as_stdin(path) { Path::new("/dev/stdin") } else { path });
     ["-protocol_whitelist".into(), "file".into(), "-i".into(), name]
 }
 
@@ -104,6 +111,7 @@ mod tests {
     #[case("http://host/a.mp4", "file:http://host/a.mp4")]
     #[case("concat:a|b", "file:concat:a|b")]
     #[case("-", "file:-")]
+    #[case("shot%04d.png", "file:/dev/stdin")]
     fn a_name_is_never_taken_for_an_option_or_an_address(#[case] path: &str, #[case] expected: &str) {
         let arguments = probe(Path::new(path));
         let at = arguments.iter().position(|argument| argument == "-i").unwrap();

@@ -24,14 +24,15 @@ pub(in crate::input) struct Child {
 }
 
 impl Child {
-    /// Starts a program with these arguments and both outputs in pipes.
+    /// Starts a program with these arguments, this standard input, and both outputs in pipes.
     pub(super) fn start(
         program: &Path,
         arguments: &[OsString],
+        stdin: Stdio,
     ) -> io::Result<(Self, ChildStdout, ChildStderr)> {
         let mut process = Command::new(program)
             .args(arguments)
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Colours in the log would be in the way, and a forced log file would be a surprise.

@@ -67,15 +67,17 @@ impl Source {
         let delivered = Format { depth: probe.format.depth, ..reading.format };
         let (names, demuxer) = speakers(probe);
         let expected = expected(clip, probe)?;
-        let (child, stdout, stderr) =
-            Child::start(program, &arguments::decode(clip, probe, reading, delivered)).map_err(|source| {
-                InputError::FfmpegStart {
-                    path: clip.path.clone(),
-                    purpose,
-                    program: program.to_owned(),
-                    source,
-                }
-            })?;
+        let (child, stdout, stderr) = Child::start(
+            program,
+            &arguments::decode(clip, probe, reading, delivered),
+            super::stdin(&clip.path)?,
+        )
+        .map_err(|source| InputError::FfmpegStart {
+            path: clip.path.clone(),
+            purpose,
+            program: program.to_owned(),
+            source,
+        })?;
         let child = Arc::new(child);
         Ok(Self {
             path: clip.path.clone(),
