@@ -41,7 +41,8 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs that match, by creation and then id.
     async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError>;
 
-    /// Ends a job that is not over; `None` when there is none. `reason` becomes its error text.
+    /// Ends a job that is not over; `None` when there is none. `reason` becomes part of its error text:
+    /// [`crate::policy::Policy::cancel_text`].
     async fn cancel(
         &self,
         tenant: &TenantId,
