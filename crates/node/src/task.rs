@@ -36,8 +36,21 @@ pub struct Task {
     pub report: Option<PathBuf>,
     /// The ffmpeg to decode with.
     pub ffmpeg: Option<PathBuf>,
+    /// A program that scores instead of the worker itself.
+    #[serde(default)]
+    pub engine: Option<ExternalEngine>,
     /// What the process may use.
     pub limits: Limits,
+}
+
+/// A `vmaf` command of this machine, for GPUs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalEngine {
+    /// The program.
+    pub program: PathBuf,
+    /// What it is told to compute on, such as `cuda`.
+    pub backend: String,
 }
 
 /// A clip on this machine.
@@ -108,9 +121,9 @@ pub enum ScaleTo {
 pub struct Limits {
     /// Memory of the worker and, each on its own, of its decoders.
     pub memory_bytes: u64,
-    /// CPU time of each of its processes.
+    /// CPU time of each of its processes; 0 is no limit.
     pub cpu_seconds: u64,
-    /// Size of a file it writes.
+    /// Size of a file it writes; 0 is no limit.
     pub file_bytes: u64,
     /// Its private directory: the only place it may write to.
     pub scratch: PathBuf,

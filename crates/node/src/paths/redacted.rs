@@ -1,0 +1,133 @@
+//! Addresses without their secrets.
+
+use std::fmt::{self, Write as _};
+
+use url::Url;
+
+/// Characters that are shown at most.
+const SHOWN: usize = 300;
+
+/// Prints an address without user, password, query and fragment, where signatures and tokens are. Every message and
+/// log line that names an address goes through this; a text that is no address at all loses whatever looks like a
+/// secret.
+#[derive(Clone, Copy, Debug)]
+pub struct Redacted<'a>(pub &'a str);
+
+impl fmt::Display for Redacted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut left = SHOWN;
+        for character in shown(self.0).chars().flat_map(char::escape_debug) {
+            if left == 0 {
+                return f.write_char('…');
+            }
+            f.write_char(character)?;
+            left -= 1;
+        }
+        Ok(())
+    }
+}
+
+fn shown(text: &str) -> String {
+    if text.starts_with('/') {
+        return text.to_owned(); // a path: all of it is a name
+    }
+    let (public, cut) = match text.find(['?', '#']) {
+        Some(at) => (&text[..at], "?…"),
+        None => (text, ""),
+    };
+    if let Ok(url) = Url::parse(text)
+        && url.has_host()
+        && matches!(url.scheme(), "http" | "https")
+    {
+        let (scheme, host) = (url.scheme(), url.host_str().unwrap_or_default());
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        // Without the slash that the parser adds where the user wrote none.
+        let path = if url.path() == "/" && !public.ends_with('/') { "" } else { url.path() };
+        return format!("{scheme}://{host}{port}{path}{cut}");
+    }
+    let (scheme, rest) = match public.find("://") {
+        Some(at) => public.split_at(at + 3),
+        None => ("", public),
+    };
+    let rest = match (rest.split_once(','), rest.contains('=')) {
+        (Some((remote, _)), true) => return format!("{scheme}{remote},…"), // rclone's options
+        _ => without_user(scheme, rest),
+    };
+    format!("{scheme}{rest}{cut}")
+}
+
+/// A password may hold slashes, so with a colon before the `@` everything up to the last `@` goes.
+fn without_user<'a>(scheme: &str, rest: &'a str) -> &'a str {
+    let after = |at: usize| &rest[at + 1..];
+    match rest.rfind('@') {
+        Some(at) if rest[..at].contains(':') => after(at),
+        Some(_) if !scheme.is_empty() => {
+            let authority = rest.split('/').next().unwrap_or_default();
+            authority.rfind('@').map_or(rest, after)
+        }
+        _ => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("/media/a?b@c#d.y4m", "/media/a?b@c#d.y4m")]
+    #[case("https://cdn.example.com/a.y4m", "https://cdn.example.com/a.y4m")]
+    #[case("https://u:p@cdn.example.com:8443/a.y4m?X-Amz-Signature=abc#t", "https://cdn.example.com:8443/a.y4m?…")]
+    #[case("http://token@host", "http://host")]
+    #[case("http://user:pa/ss@host/x", "http://host/x")]
+    #[case("http:\\\\user:pass@host\\x", "http://host/x")]
+    #[case("s3://bucket/a@b.y4m", "s3://bucket/a@b.y4m")]
+    #[case("s3://KEY:SEC/RET@bucket/a.y4m", "s3://bucket/a.y4m")]
+    #[case("azure://clips/a.y4m?sig=abc", "azure://clips/a.y4m?…")]
+    #[case("sftp://user:secret@host/a", "sftp://host/a")]
+    #[case("box:a/b.y4m", "box:a/b.y4m")]
+    #[case(":sftp,host=h,pass=secret:a", ":sftp,…")]
+    #[case("remote,pass='x:y':a", "remote,…")]
+    #[case("user:secret@host:a", "host:a")]
+    #[case("a\nb", "a\\nb")]
+    fn shows_where_but_not_with_what(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(Redacted(text).to_string(), expected);
+    }
+
+    #[test]
+    fn a_long_address_is_cut() {
+        let long = format!("s3://bucket/{}", "k".repeat(5000));
+        assert_eq!(Redacted(&long).to_string().chars().count(), SHOWN + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_password_or_signature_is_ever_shown(
+            scheme in "https?|s3|gs|azure|sftp|ftp|[a-z]{1,6}",
+            user in "[a-z]{0,5}",
+            password in "[-A-Za-z0-9/+=%._~:!]{0,12}",
+            host in "[a-z0-9.]{0,10}",
+            path in "(/[a-z.]{0,5}){0,3}",
+            mark in "[?#]",
+        ) {
+            let secret = "S3cr3tS3cr3t";
+            for text in [
+                format!("{scheme}://{user}:{password}{secret}@{host}{path}"),
+                format!("{scheme}://{secret}@{host}{path}"),
+                format!("{scheme}://{host}{path}{mark}sig={password}{secret}"),
+                format!("{scheme}://{host}{path}{mark}{secret}@{host}"),
+                format!("{user}a,pass={secret}:{path}"),
+                format!("{user}:{secret}@{host}:{path}"),
+            ] {
+                prop_assert!(!Redacted(&text).to_string().contains(secret), "{text}: {}", Redacted(&text));
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,60}") {
+            let _ = Redacted(&text).to_string();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! One job, in a process of its own: `vmafx-node worker`.
+//!
+//! ```text
+//! task on stdin ──▶ confine ──▶ admit ──▶ score ──▶ report into scratch ──▶ messages on stdout
+//! ```
+//!
+//! | module    | does                                                              |
+//! |-----------|-------------------------------------------------------------------|
+//! | `request` | pure: a task in the words of the engine                            |
+//! | `admit`   | pure: whether pictures of this size fit into the memory            |
+//! | `comparison` | the job itself, from clips to a score and a report              |
+//! | `result`  | pure: what the engine found in the words of a job                  |
+//! | `reason`  | pure: which reason each error has                                  |
+//! | `names`   | pure: messages call files by their addresses                       |
+//! | `speak`   | messages, progress a few times a second                            |
+
+mod admit;
+mod comparison;
+mod names;
+mod reason;
+mod request;
+mod result;
+mod speak;
+
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use vmafx_scoring::input::Tools;
+
+pub(crate) use self::names::Names;
+pub(crate) use self::reason::{input_failure, model_failure};
+pub(crate) use self::request::{clip, model};
+pub(crate) use self::result::pooled;
+use self::speak::Speaker;
+use crate::confine::{self, Needs};
+use crate::failure::Failure;
+use crate::task::{Message, Model, Score, Task};
+use crate::{engine, failure};
+
+/// Most bytes of a task.
+const TASK_BYTES: u64 = 1 << 20;
+
+/// Said when a task cannot be read: nobody but an agent should start a worker.
+const NO_TASK: u8 = 64;
+
+/// Nobody reads what the worker says.
+const NOBODY_LISTENS: u8 = 3;
+
+/// Reads a task, confines this process, does the task, and says how it ended. To be called while the process has one
+/// thread.
+pub fn run(stdin: impl Read, stdout: impl Write + Send) -> ExitCode {
+    let mut said = vec![confine::end_with_parent()];
+    let task = match read(stdin) {
+        Ok(task) => task,
+        Err(error) => {
+            eprintln!("the worker was given no task: {error}");
+            return ExitCode::from(NO_TASK);
+        }
+    };
+    let tools = tools(&task);
+    said.extend(confine::confine(&needs(&task, &tools)));
+    let speaker = Speaker::new(stdout);
+    speaker.say(&Message::Confined(said));
+    let result = work(&task, &tools, &speaker).map(Box::new);
+    speaker.last_progress();
+    speaker.say(&Message::Done(result));
+    if speaker.is_heard() { ExitCode::SUCCESS } else { ExitCode::from(NOBODY_LISTENS) }
+}
+
+fn work<W: Write + Send>(task: &Task, tools: &Tools, speaker: &Speaker<W>) -> Result<Score, Failure> {
+    match &task.engine {
+        None => comparison::score(task, tools, speaker),
+        Some(external) => engine::score(task, external, tools),
+    }
+}
+
+fn read(stdin: impl Read) -> io::Result<Task> {
+    let mut text = Vec::new();
+    stdin.take(TASK_BYTES).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+fn tools(task: &Task) -> Tools {
+    let path = std::env::var_os("PATH");
+    Tools::from_env(task.ffmpeg.as_deref().map(AsRef::<OsStr>::as_ref), path.as_deref())
+}
+
+/// What this task needs of the machine.
+fn needs(task: &Task, tools: &Tools) -> Needs {
+    let mut read = vec![task.reference.path.clone(), task.distorted.path.clone()];
+    if let Model::File { path, .. } = &task.model {
+        read.push(path.clone());
+    }
+    let engine = task.engine.as_ref().map(|engine| engine.program.clone());
+    Needs {
+        limits: task.limits.clone(),
+        read,
+        programs: tools.ffmpeg().map(PathBuf::from).into_iter().chain(engine).collect(),
+        libraries: std::env::var_os("LD_LIBRARY_PATH")
+            .map(|paths| std::env::split_paths(&paths).filter(|path| path.is_absolute()).collect())
+            .unwrap_or_default(),
+        gpu: task.engine.is_some(),
+    }
+}
+
+/// A fault of ours.
+fn internal(message: impl Into<String>) -> Failure {
+    Failure::new(failure::Reason::Internal, message)
+}
