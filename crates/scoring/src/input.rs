@@ -30,6 +30,7 @@ use std::path::PathBuf;
 pub use book::DigestBook;
 pub use digest::{digest, digest_until};
 pub use error::InputError;
+pub(crate) use error::may_pass;
 pub use probe::{Probe, probe, probe_stoppable};
 pub use stop::Stopper;
 pub use tools::Tools;

@@ -1,5 +1,7 @@
 //! What can go wrong in the engine.
 
+mod class;
+
 use super::ffi::Failure;
 use super::models::ModelError;
 use crate::picture::Format;

@@ -47,11 +47,17 @@ pub struct Failure {
 
 impl Failure {
     const INVALID: i32 = -22;
+    const NO_MEMORY: i32 = -12;
     const FULL: &str = "the table of 128 names";
 
     /// Whether there were more names than a context can hold.
     pub(super) fn is_full(&self) -> bool {
         self.call == Self::FULL
+    }
+
+    /// Whether memory was short.
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        self.code == Self::NO_MEMORY
     }
 
     fn check(call: &'static str, code: c_int) -> Result<(), Self> {

@@ -1,8 +1,12 @@
 //! What can be wrong with an input, and what to do about it.
 
+mod class;
+
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub(crate) use class::may_pass;
 
 use crate::picture::Format;
 
@@ -241,6 +245,8 @@ pub enum InputError {
         frame: u64,
         /// How it ended.
         ended: String,
+        /// The signal that ended it, if one did.
+        signal: Option<i32>,
         /// The end of what it said.
         stderr: String,
     },

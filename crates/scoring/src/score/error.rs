@@ -1,5 +1,7 @@
 //! What can go wrong with a comparison.
 
+mod class;
+
 use std::path::PathBuf;
 
 use super::chunk::MergeError;

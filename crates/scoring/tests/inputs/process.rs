@@ -89,6 +89,7 @@ fn a_decoder_that_is_killed_between_frames_is_an_error() {
     let (frames, error) = failure(&path, &tools);
     assert_eq!(frames, 2);
     assert!(error.to_string().contains("ffmpeg was killed by signal 9"), "{error}");
+    assert!(error.is_retryable(), "it is not the clip's fault");
 }
 
 #[test]

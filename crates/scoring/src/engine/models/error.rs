@@ -1,5 +1,7 @@
 //! What can be wrong with a model.
 
+mod class;
+
 use std::io;
 use std::path::PathBuf;
 

@@ -14,7 +14,7 @@ use super::super::tools::Tools;
 use super::super::{Clip, FrameSource, Reading, local, y4m};
 use super::arguments;
 use super::child::Child;
-use super::log::{self, Expected, Log};
+use super::log::{self, Exit, Expected, Log};
 use crate::picture::{Format, PictureMut};
 
 /// What headers and rows that do not lie next to each other are read through. Larger requests pass it by.
@@ -193,15 +193,19 @@ impl Source {
             return Err(InputError::Stopped { path: self.path.clone() });
         }
         let Some(Ok(log)) = listener else {
-            return Err(self.failed("its messages are lost".to_owned(), String::new()));
+            return Err(self.failed("its messages are lost".to_owned(), exit, String::new()));
         };
         let ended = log::verdict(exit, &log, self.frame, self.expected)
             .or_else(|| within_frame.then(|| "ffmpeg ended within a frame".to_owned()));
-        ended.map_or(Ok(()), |ended| Err(self.failed(ended, log.tail())))
+        ended.map_or(Ok(()), |ended| Err(self.failed(ended, exit, log.tail())))
     }
 
-    fn failed(&self, ended: String, stderr: String) -> InputError {
-        InputError::Decoder { path: self.path.clone(), frame: self.frame, ended, stderr }
+    fn failed(&self, ended: String, exit: Exit, stderr: String) -> InputError {
+        let signal = match exit {
+            Exit::Signal(signal) => Some(signal),
+            Exit::Code(_) | Exit::Unknown => None,
+        };
+        InputError::Decoder { path: self.path.clone(), frame: self.frame, ended, signal, stderr }
     }
 }
 

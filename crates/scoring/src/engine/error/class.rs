@@ -1,0 +1,41 @@
+//! Errors of the engine in one word, and whether the same may go well another time.
+
+use super::EngineError;
+
+impl EngineError {
+    /// One stable word for conditions, events and metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Model(error) => error.reason(),
+            Self::TooSmall { .. } => "PictureTooSmall",
+            Self::FeatureTooSmall { .. } => "PictureTooSmallForFeature",
+            Self::Clash { .. } => "ModelsClash",
+            Self::TooMany { .. } => "TooManyModels",
+            Self::Nothing => "NothingToCompute",
+            Self::Setup { .. } => "EngineSetupFailed",
+            Self::Frame { .. } => "FrameNotMeasured",
+            Self::Finish { .. } => "EngineFinishFailed",
+            Self::Missing { .. } => "ScoreMissing",
+            Self::NotFinite { .. } => "ScoreNotFinite",
+            Self::TooLong { .. } => "ClipTooLong",
+        }
+    }
+
+    /// Whether the same may go well another time: memory was short.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Model(error) => error.is_retryable(),
+            Self::Setup { source, .. } | Self::Frame { source, .. } | Self::Finish { source, .. } => {
+                source.is_out_of_memory()
+            }
+            Self::TooSmall { .. }
+            | Self::FeatureTooSmall { .. }
+            | Self::Clash { .. }
+            | Self::TooMany { .. }
+            | Self::Nothing
+            | Self::Missing { .. }
+            | Self::NotFinite { .. }
+            | Self::TooLong { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Errors in one word, and whether the same may go well another time: what a queue must know to decide between another
+//! attempt and a verdict.
+
+use super::ScoreError;
+
+impl ScoreError {
+    /// One stable word for conditions, events and metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Input(error) => error.reason(),
+            Self::Engine(error) => error.reason(),
+            Self::NothingDistorted { .. } => "NothingToCompare",
+            Self::Zero(_) => "RequestInvalid",
+            Self::SizesDiffer { .. } => "SizesDiffer",
+            Self::LengthsDiffer { .. } => "LengthsDiffer",
+            Self::NoFrames { .. } => "NoFramesAfterOffset",
+            Self::Memory { .. } => "OutOfMemory",
+            Self::Merge { .. } => "PiecesDoNotFit",
+            Self::Thread { .. } => "ThreadNotStarted",
+            Self::ReaderGone { .. } => "ReaderGone",
+            Self::Cancelled => "Cancelled",
+        }
+    }
+
+    /// Whether the same may go well another time, here or elsewhere: the machine failed, and not the request or a clip.
+    /// One that was cancelled is not to be repeated.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Input(error) => error.is_retryable(),
+            Self::Engine(error) => error.is_retryable(),
+            Self::Memory { .. } | Self::Thread { .. } | Self::ReaderGone { .. } => true,
+            Self::NothingDistorted { .. }
+            | Self::Zero(_)
+            | Self::SizesDiffer { .. }
+            | Self::LengthsDiffer { .. }
+            | Self::NoFrames { .. }
+            | Self::Merge { .. }
+            | Self::Cancelled => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
