@@ -10,6 +10,7 @@
 //! | [`fence`]       | whose report counts                                                                |
 //! | [`policy`]      | lengths of time, limits, back-off                                                  |
 //! | [`store`]       | the operations every store has, with their promises                                |
+//! | [`sqlite`]      | the store in one file, for one controller                                          |
 //! | [`clock`]       | where the time comes from                                                          |
 //!
 //! Four promises, on both stores, held by one conformance suite and by a model that random operations are compared
@@ -30,6 +31,7 @@ pub mod notice;
 pub mod outcome;
 pub mod policy;
 pub mod scoring;
+pub mod sqlite;
 pub mod store;
 pub mod transition;
 

@@ -1,0 +1,114 @@
+//! Attempts as rows.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use uuid::Uuid;
+
+use super::error::corrupt;
+use super::live::Facts;
+use super::rows::Row;
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
+use crate::job::Attempt;
+use crate::outcome::AttemptOutcome;
+
+/// The attempt that the row was just handed out for.
+pub(super) fn begin(
+    connection: &Connection,
+    row: &Row,
+    session: SessionId,
+    node: &Facts,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO attempts (job, attempt, session, node, node_labels, started_at, error) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, '')",
+        )?
+        .execute(params![row.number, row.attempt, session.0.as_bytes(), node.name, node.labels, now.0])?;
+    Ok(())
+}
+
+/// The row's latest attempt is over.
+pub(super) fn end(
+    connection: &Connection,
+    row: &Row,
+    outcome: AttemptOutcome,
+    error: &str,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE attempts SET ended_at = ?3, outcome = ?4, error = ?5 \
+             WHERE job = ?1 AND attempt = ?2 AND ended_at IS NULL",
+        )?
+        .execute(params![row.number, row.attempt, now.0, outcome.word(), error])?;
+    Ok(())
+}
+
+/// Whose an attempt was, and how it ended.
+pub(super) fn owner(
+    connection: &Connection,
+    job: i64,
+    attempt: AttemptNumber,
+) -> Result<Option<(SessionId, Option<AttemptOutcome>)>, StoreError> {
+    let found = connection
+        .prepare_cached("SELECT session, outcome FROM attempts WHERE job = ?1 AND attempt = ?2")?
+        .query_row(params![job, attempt], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)))
+        .optional()?;
+    found
+        .map(|(session, word)| Ok((SessionId(Uuid::from_bytes(session)), word.map(outcome).transpose()?)))
+        .transpose()
+}
+
+/// The last attempt that a session held of a job.
+pub(super) fn last_of(
+    connection: &Connection,
+    job: i64,
+    session: SessionId,
+) -> rusqlite::Result<Option<AttemptNumber>> {
+    connection
+        .prepare_cached("SELECT max(attempt) FROM attempts WHERE job = ?1 AND session = ?2")?
+        .query_row(params![job, session.0.as_bytes()], |row| row.get(0))
+}
+
+/// Labels of the node that had the attempt, as they are stored.
+pub(super) fn labels(connection: &Connection, job: i64, attempt: AttemptNumber) -> rusqlite::Result<String> {
+    connection
+        .prepare_cached("SELECT node_labels FROM attempts WHERE job = ?1 AND attempt = ?2")?
+        .query_row(params![job, attempt], |row| row.get(0))
+}
+
+/// All attempts of a job, first to last.
+pub(super) fn list(
+    connection: &Connection,
+    tenant: &TenantId,
+    id: JobId,
+) -> Result<Vec<Attempt>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT attempt, session, node, started_at, ended_at, outcome, error FROM attempts \
+         WHERE job = (SELECT number FROM jobs WHERE id = ?1 AND tenant = ?2) ORDER BY attempt",
+    )?;
+    let mut rows = statement.query(params![id.0.as_bytes(), tenant.as_str()])?;
+    let mut attempts = Vec::new();
+    while let Some(row) = rows.next()? {
+        let ended = match (row.get(4)?, row.get(5)?) {
+            (Some(at), Some(word)) => Some((Timestamp(at), outcome(word)?)),
+            _ => None,
+        };
+        attempts.push(Attempt {
+            number: row.get(0)?,
+            session: SessionId(Uuid::from_bytes(row.get(1)?)),
+            node: row.get(2)?,
+            started_at: Timestamp(row.get(3)?),
+            ended,
+            error: row.get(6)?,
+        });
+    }
+    Ok(attempts)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "comes out of a row")]
+fn outcome(word: String) -> Result<AttemptOutcome, StoreError> {
+    AttemptOutcome::from_word(&word).ok_or_else(|| corrupt(format!("{word:?} is no outcome")))
+}

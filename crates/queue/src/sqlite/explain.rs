@@ -1,0 +1,87 @@
+//! Why a job waits.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+use super::live::LiveNode;
+use super::rows::{self, Row};
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::ids::{JobId, TenantId};
+use crate::store::Supply;
+use crate::transition::State;
+
+/// The job, and how many are ahead of it.
+pub(super) struct Line {
+    pub(super) row: Row,
+    pub(super) by_priority: u64,
+    pub(super) by_age: u64,
+}
+
+/// Where the job stands in its line.
+pub(super) fn line(
+    connection: &Connection,
+    tenant: &TenantId,
+    id: JobId,
+    now: Timestamp,
+) -> Result<Option<Line>, StoreError> {
+    let Some(row) = rows::by_id(connection, tenant, id)? else { return Ok(None) };
+    let mut line = Line { row, by_priority: 0, by_age: 0 };
+    if line.row.state == State::Pending {
+        for waiting in [READY, DUE] {
+            let (by_priority, by_age) = ahead(connection, waiting, &line.row, now)?;
+            line.by_priority += by_priority;
+            line.by_age += by_age;
+        }
+    }
+    Ok(Some(line))
+}
+
+/// Jobs that stand in line.
+const READY: &str =
+    "FROM jobs INDEXED BY jobs_claim WHERE ready = 1 AND (available_at IS NULL OR available_at <= ?6)";
+/// Jobs whose pause is over: the next claim puts them in line.
+const DUE: &str =
+    "FROM jobs INDEXED BY jobs_pause WHERE state = 'pending' AND ready = 0 AND available_at <= ?6";
+
+/// Two jobs compete when one node may be asked for both: one of them takes any node, or they name the same backend.
+fn ahead(connection: &Connection, waiting: &str, row: &Row, now: Timestamp) -> rusqlite::Result<(u64, u64)> {
+    let rivals = if row.backend.is_empty() { "?2 = ''" } else { "backend IN ('', ?2)" };
+    connection
+        .prepare_cached(&format!(
+            "SELECT count(*) FILTER (WHERE priority > ?3), \
+             count(*) FILTER (WHERE priority = ?3 AND (created_at, id) < (?4, ?5)) \
+             {waiting} AND tenant = ?1 AND {rivals} AND priority >= ?3"
+        ))?
+        .query_row(
+            params![
+                row.tenant.as_str(),
+                row.backend,
+                row.priority,
+                row.created_at.0,
+                row.id.0.as_bytes(),
+                now.0
+            ],
+            |counts| Ok((counts.get::<_, i64>(0)?.unsigned_abs(), counts.get::<_, i64>(1)?.unsigned_abs())),
+        )
+}
+
+/// What these nodes offer, by backend; the empty one counts each node once.
+pub(super) fn supply(nodes: &[LiveNode]) -> BTreeMap<String, Supply> {
+    let mut supply: BTreeMap<String, Supply> = BTreeMap::new();
+    for node in nodes {
+        let capability = &node.facts.capability;
+        let mut backends: Vec<&str> = capability.backends.iter().map(String::as_str).collect();
+        backends.push("");
+        backends.sort_unstable();
+        backends.dedup();
+        for backend in backends {
+            let offered = supply.entry(backend.to_owned()).or_default();
+            offered.nodes += 1;
+            offered.slots += capability.slots;
+            offered.busy += node.jobs;
+        }
+    }
+    supply
+}

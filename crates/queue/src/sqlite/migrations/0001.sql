@@ -1,0 +1,112 @@
+-- The store itself: who it is, and how far its two sequences are. A sequence outlives the rows that had its numbers.
+CREATE TABLE store (
+    one        INTEGER PRIMARY KEY CHECK (one = 1),
+    id         TEXT    NOT NULL,
+    job_seq    INTEGER NOT NULL,
+    sample_seq INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO store (one, id, job_seq, sample_seq) VALUES (1, lower(hex(randomblob(8))), 0, 0);
+
+-- Sessions of nodes. When they were last heard of is kept in memory: a restart gives all of them their full time.
+CREATE TABLE sessions (
+    id            BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    tenant        TEXT    NOT NULL,
+    name          TEXT    NOT NULL,
+    token_sha256  BLOB    NOT NULL CHECK (length(token_sha256) = 32),
+    capability    TEXT    NOT NULL,
+    resource      TEXT,
+    registered_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- `ready`: can be claimed. A pending job that is not ready pauses until `available_at`.
+-- `lease_expires_at`: as given at the claim; heartbeats move the real one, which is kept in memory.
+-- `seq`: the number of the last change, in the order of changes of the whole store.
+CREATE TABLE jobs (
+    number            INTEGER PRIMARY KEY,
+    id                BLOB    NOT NULL UNIQUE CHECK (length(id) = 16),
+    tenant            TEXT    NOT NULL CHECK (tenant <> ''),
+    state             TEXT    NOT NULL
+        CHECK (state IN ('pending', 'running', 'completed', 'failed', 'cancelled')),
+    ready             INTEGER NOT NULL CHECK (ready IN (0, 1)),
+    backend           TEXT    NOT NULL,
+    priority          INTEGER NOT NULL,
+    created_at        INTEGER NOT NULL,
+    seq               INTEGER NOT NULL,
+    revision          INTEGER NOT NULL,
+    attempt           INTEGER NOT NULL CHECK (attempt >= 0),
+    lost_attempts     INTEGER NOT NULL CHECK (lost_attempts BETWEEN 0 AND attempt),
+    max_lost_attempts INTEGER NOT NULL CHECK (max_lost_attempts >= 1),
+    updated_at        INTEGER NOT NULL,
+    started_at        INTEGER,
+    finished_at       INTEGER,
+    available_at      INTEGER,
+    deadline_at       INTEGER,
+    lease_session     BLOB,
+    lease_expires_at  INTEGER,
+    failure_reason    INTEGER NOT NULL,
+    label             REAL,
+    score             REAL,
+    node              TEXT,
+    error             TEXT    NOT NULL,
+    key               TEXT    CHECK (key <> ''),
+    origin_cluster    TEXT,
+    origin_namespace  TEXT,
+    origin_name       TEXT,
+    origin_uid        TEXT,
+    spec              TEXT    NOT NULL,
+    features          TEXT,
+    details           TEXT,
+    CHECK ((state = 'running') = (lease_expires_at IS NOT NULL)),
+    CHECK ((state = 'running') = (lease_session IS NOT NULL)),
+    CHECK ((state IN ('completed', 'failed', 'cancelled')) = (finished_at IS NOT NULL)),
+    CHECK ((state = 'completed') = (score IS NOT NULL)),
+    CHECK ((state = 'completed') = (features IS NOT NULL)),
+    CHECK (ready = 0 OR state = 'pending'),
+    CHECK (available_at IS NULL OR state = 'pending'),
+    CHECK (state <> 'pending' OR ready = 1 OR available_at IS NOT NULL)
+) STRICT;
+
+-- What a claim looks at: only jobs that can be had, each class apart, the first one first.
+CREATE INDEX jobs_claim ON jobs (tenant, backend, priority DESC, created_at, id, available_at) WHERE ready = 1;
+CREATE INDEX jobs_pause ON jobs (tenant, available_at, backend) WHERE state = 'pending' AND ready = 0;
+CREATE INDEX jobs_list ON jobs (tenant, state, created_at, id);
+CREATE INDEX jobs_change ON jobs (tenant, seq);
+CREATE INDEX jobs_deadline ON jobs (deadline_at) WHERE deadline_at IS NOT NULL AND finished_at IS NULL;
+CREATE INDEX jobs_finished ON jobs (tenant, finished_at, id) WHERE finished_at IS NOT NULL;
+CREATE INDEX jobs_origin ON jobs (tenant, origin_uid) WHERE origin_uid IS NOT NULL;
+CREATE UNIQUE INDEX jobs_key ON jobs (tenant, key) WHERE key IS NOT NULL;
+
+-- Every handing-out, with the labels the node had then.
+CREATE TABLE attempts (
+    job         INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE,
+    attempt     INTEGER NOT NULL,
+    session     BLOB    NOT NULL CHECK (length(session) = 16),
+    node        TEXT    NOT NULL,
+    node_labels TEXT    NOT NULL,
+    started_at  INTEGER NOT NULL,
+    ended_at    INTEGER,
+    outcome     TEXT    CHECK (outcome IN ('completed', 'failed', 'released', 'expired', 'cancelled')),
+    error       TEXT    NOT NULL,
+    PRIMARY KEY (job, attempt),
+    CHECK ((ended_at IS NULL) = (outcome IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- Completed jobs with a label. They outlive their jobs.
+CREATE TABLE samples (
+    seq         INTEGER PRIMARY KEY,
+    tenant      TEXT    NOT NULL,
+    job         BLOB    NOT NULL CHECK (length(job) = 16),
+    features    TEXT    NOT NULL,
+    label       REAL    NOT NULL,
+    node_labels TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX samples_tenant ON samples (tenant, seq, created_at);
+
+-- The newest sample of each tenant that was removed: a reader that stands before it missed something.
+CREATE TABLE samples_pruned (
+    tenant TEXT    NOT NULL PRIMARY KEY,
+    up_to  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

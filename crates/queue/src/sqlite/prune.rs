@@ -1,0 +1,129 @@
+//! Removing what is old or too much.
+//!
+//! What has to go is found by a reader, however long that takes. The thread that writes only removes a small batch, by
+//! number.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::stats::{Of, tenants};
+use super::unit::Unit;
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+use crate::store::{Pruned, Retention};
+
+/// What has to go.
+#[derive(Debug, Default)]
+pub(super) struct Doomed {
+    jobs: Vec<i64>,
+    /// With whose they are, each tenant's in order.
+    samples: Vec<(TenantId, i64)>,
+}
+
+impl Doomed {
+    pub(super) fn is_empty(&self) -> bool {
+        self.jobs.is_empty() && self.samples.is_empty()
+    }
+}
+
+/// Finds what has to go, the oldest of each tenant first, at most a batch of each kind.
+pub(super) fn find(connection: &Connection, keep: &Retention, now: Timestamp) -> Result<Doomed, StoreError> {
+    let mut doomed = Doomed::default();
+    for tenant in tenants(connection, Of::Jobs)? {
+        let left = keep.batch - count(&doomed.jobs);
+        doomed.jobs.extend(jobs(connection, &tenant, keep, now, left)?);
+    }
+    for tenant in tenants(connection, Of::Samples)? {
+        let left = keep.batch - count(&doomed.samples);
+        let found = samples(connection, &tenant, keep, now, left)?;
+        doomed.samples.extend(found.into_iter().map(|seq| (tenant.clone(), seq)));
+    }
+    Ok(doomed)
+}
+
+fn count<T>(found: &[T]) -> u32 {
+    u32::try_from(found.len()).unwrap_or(u32::MAX)
+}
+
+/// Rows that are newer than the last one that is kept.
+fn skipped(kept: u64) -> i64 {
+    i64::try_from(kept - 1).unwrap_or(i64::MAX)
+}
+
+/// Finished jobs beyond the number, and before the time.
+fn jobs(
+    connection: &Connection,
+    tenant: &TenantId,
+    keep: &Retention,
+    now: Timestamp,
+    most: u32,
+) -> rusqlite::Result<Vec<i64>> {
+    let last_kept: Option<(i64, [u8; 16])> = match keep.jobs {
+        0 => Some((i64::MAX, [u8::MAX; 16])),
+        number => connection
+            .prepare_cached(
+                "SELECT finished_at, id FROM jobs INDEXED BY jobs_finished \
+                 WHERE tenant = ?1 AND finished_at IS NOT NULL \
+                 ORDER BY finished_at DESC, id DESC LIMIT 1 OFFSET ?2",
+            )?
+            .query_row(params![tenant.as_str(), skipped(number)], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?,
+    };
+    let old = ((now - keep.jobs_for).0, [0; 16]);
+    let (time, id) = last_kept.map_or(old, |last| last.max(old));
+    connection
+        .prepare_cached(
+            "SELECT number FROM jobs INDEXED BY jobs_finished \
+             WHERE tenant = ?1 AND finished_at IS NOT NULL AND (finished_at, id) < (?2, ?3) \
+             ORDER BY finished_at, id LIMIT ?4",
+        )?
+        .query_map(params![tenant.as_str(), time, id, most], |row| row.get(0))?
+        .collect()
+}
+
+/// Samples beyond the number, and before the time.
+fn samples(
+    connection: &Connection,
+    tenant: &TenantId,
+    keep: &Retention,
+    now: Timestamp,
+    most: u32,
+) -> rusqlite::Result<Vec<i64>> {
+    let last_kept: Option<i64> = match keep.samples {
+        0 => Some(i64::MAX),
+        number => connection
+            .prepare_cached(
+                "SELECT seq FROM samples INDEXED BY samples_tenant WHERE tenant = ?1 \
+                 ORDER BY seq DESC LIMIT 1 OFFSET ?2",
+            )?
+            .query_row(params![tenant.as_str(), skipped(number)], |row| row.get(0))
+            .optional()?,
+    };
+    connection
+        .prepare_cached(
+            "SELECT seq FROM samples INDEXED BY samples_tenant \
+             WHERE tenant = ?1 AND (seq < ?2 OR created_at < ?3) ORDER BY seq LIMIT ?4",
+        )?
+        .query_map(params![tenant.as_str(), last_kept, (now - keep.samples_for).0, most], |row| row.get(0))?
+        .collect()
+}
+
+/// Removes it.
+pub(super) fn remove(unit: &mut Unit<'_>, doomed: &Doomed) -> Result<Pruned, StoreError> {
+    let mut pruned = Pruned::default();
+    let mut job =
+        unit.connection.prepare_cached("DELETE FROM jobs WHERE number = ?1 AND finished_at IS NOT NULL")?;
+    for number in &doomed.jobs {
+        pruned.jobs += job.execute([number])? as u64;
+    }
+    let mut sample = unit.connection.prepare_cached("DELETE FROM samples WHERE seq = ?1")?;
+    let mut mark = unit.connection.prepare_cached(
+        "INSERT INTO samples_pruned (tenant, up_to) VALUES (?1, ?2) \
+         ON CONFLICT (tenant) DO UPDATE SET up_to = max(up_to, excluded.up_to)",
+    )?;
+    for (tenant, seq) in &doomed.samples {
+        pruned.samples += sample.execute([seq])? as u64;
+        mark.execute(params![tenant.as_str(), seq])?;
+    }
+    Ok(pruned)
+}

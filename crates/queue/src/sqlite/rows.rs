@@ -1,0 +1,142 @@
+//! Jobs as rows.
+//!
+//! A row keeps its JSON as text. It is read where somebody wants to see it, on their own thread, and never by the one
+//! that writes.
+
+mod insert;
+mod read;
+mod save;
+mod step;
+
+use serde::Deserialize as _;
+use serde::de::IntoDeserializer as _;
+use serde::de::value::Error as ValueError;
+
+pub(super) use insert::insert;
+pub(super) use read::{COLUMNS, by_id, by_key, by_number, from_row, state_of, tenant_in};
+pub(super) use save::save;
+
+use super::error::corrupt;
+use super::live::Lease;
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
+use crate::job::{Job, Label, Origin};
+use crate::outcome::{FailureReason, Success};
+use crate::transition::State;
+
+/// A job as it is stored.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) number: i64,
+    pub(super) id: JobId,
+    pub(super) tenant: TenantId,
+    pub(super) state: State,
+    pub(super) ready: bool,
+    pub(super) backend: String,
+    pub(super) priority: i32,
+    pub(super) created_at: Timestamp,
+    pub(super) seq: i64,
+    pub(super) revision: u64,
+    pub(super) attempt: AttemptNumber,
+    pub(super) lost_attempts: u32,
+    pub(super) max_lost_attempts: u32,
+    pub(super) updated_at: Timestamp,
+    pub(super) started_at: Option<Timestamp>,
+    pub(super) finished_at: Option<Timestamp>,
+    pub(super) available_at: Option<Timestamp>,
+    pub(super) deadline_at: Option<Timestamp>,
+    pub(super) lease: Option<StoredLease>,
+    pub(super) failure_reason: FailureReason,
+    pub(super) label: Option<f64>,
+    pub(super) result: Option<StoredResult>,
+    pub(super) node: Option<String>,
+    pub(super) error: String,
+    pub(super) key: Option<String>,
+    pub(super) origin: Option<Origin>,
+    pub(super) spec: String,
+}
+
+/// Who has it, and until when as it was at the claim.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredLease {
+    pub(super) session: SessionId,
+    pub(super) expires_at: Timestamp,
+}
+
+/// What it ended with.
+#[derive(Clone, Debug)]
+pub(super) struct StoredResult {
+    pub(super) score: f64,
+    pub(super) features: String,
+    pub(super) details: Option<String>,
+}
+
+impl StoredResult {
+    pub(super) fn of(success: &Success) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            score: success.score,
+            features: serde_json::to_string(&success.features)?,
+            details: success.details.as_ref().map(serde_json::to_string).transpose()?,
+        })
+    }
+
+    fn success(&self) -> Result<Success, serde_json::Error> {
+        Ok(Success {
+            score: self.score,
+            features: serde_json::from_str(&self.features)?,
+            details: self.details.as_deref().map(serde_json::from_str).transpose()?,
+        })
+    }
+}
+
+impl Row {
+    /// The job as everybody sees it. A lease counts if it is the one that this row speaks of.
+    pub(super) fn job(self, lease: Option<&Lease>) -> Result<Job, StoreError> {
+        let id = self.id;
+        let broken =
+            |what: &str, error: &dyn std::fmt::Display| corrupt(format!("{what} of job {id}: {error}"));
+        let lease = lease.filter(|lease| self.state == State::Running && lease.attempt == self.attempt);
+        Ok(Job {
+            id,
+            scoring: serde_json::from_str(&self.spec).map_err(|error| broken("the request", &error))?,
+            key: self
+                .key
+                .map(|key| IdempotencyKey::new(&key))
+                .transpose()
+                .map_err(|error| broken("the key", &error))?,
+            success: self
+                .result
+                .map(|result| result.success())
+                .transpose()
+                .map_err(|error| broken("the result", &error))?,
+            label: self.label.map(label).transpose().map_err(|error| broken("the label", &error))?,
+            progress: lease.and_then(|lease| lease.progress),
+            lease_expires_at: self
+                .lease
+                .map(|stored| lease.map_or(stored.expires_at, |lease| lease.expires_at)),
+            tenant: self.tenant,
+            state: self.state,
+            priority: self.priority,
+            origin: self.origin,
+            attempt: self.attempt,
+            lost_attempts: self.lost_attempts,
+            max_lost_attempts: self.max_lost_attempts,
+            node: self.node,
+            error: self.error,
+            failure_reason: self.failure_reason,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            started_at: self.started_at,
+            finished_at: self.finished_at,
+            available_at: self.available_at,
+            deadline_at: self.deadline_at,
+            revision: self.revision,
+        })
+    }
+}
+
+/// The label that was stored, to the last bit: it was checked when it came.
+fn label(value: f64) -> Result<Label, ValueError> {
+    Label::deserialize(value.into_deserializer())
+}

@@ -1,0 +1,131 @@
+//! Reading rows.
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use uuid::Uuid;
+
+use super::{Row, StoredLease, StoredResult};
+use crate::clock::Timestamp;
+use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
+use crate::job::Origin;
+use crate::outcome::FailureReason;
+use crate::transition::State;
+
+macro_rules! columns {
+    () => {
+        "number, id, tenant, state, ready, backend, priority, created_at, seq, revision, attempt, lost_attempts, \
+         max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
+         lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
+         origin_namespace, origin_name, origin_uid, spec"
+    };
+}
+
+/// What [`from_row`] reads, in its order.
+pub(in super::super) const COLUMNS: &str = columns!();
+
+/// The row with this number.
+pub(in super::super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Result<Row> {
+    connection
+        .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE number = ?1"))?
+        .query_row([number], from_row)
+}
+
+/// The tenant's job.
+pub(in super::super) fn by_id(
+    connection: &Connection,
+    tenant: &TenantId,
+    id: JobId,
+) -> rusqlite::Result<Option<Row>> {
+    connection
+        .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE id = ?1 AND tenant = ?2"))?
+        .query_row(params![id.0.as_bytes(), tenant.as_str()], from_row)
+        .optional()
+}
+
+/// The tenant's job with this key.
+pub(in super::super) fn by_key(
+    connection: &Connection,
+    tenant: &TenantId,
+    key: &IdempotencyKey,
+) -> rusqlite::Result<Option<Row>> {
+    connection
+        .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE tenant = ?1 AND key = ?2"))?
+        .query_row([tenant.as_str(), key.as_str()], from_row)
+        .optional()
+}
+
+/// Where the tenant's job stands.
+pub(in super::super) fn state_of(
+    connection: &Connection,
+    tenant: &TenantId,
+    id: JobId,
+) -> rusqlite::Result<Option<State>> {
+    connection
+        .prepare_cached("SELECT state FROM jobs WHERE id = ?1 AND tenant = ?2")?
+        .query_row(params![id.0.as_bytes(), tenant.as_str()], |row| state(row, 0))
+        .optional()
+}
+
+/// Reads [`COLUMNS`].
+pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    let time = |column| row.get::<_, Option<i64>>(column).map(|time| time.map(Timestamp));
+    let lease = match (row.get::<_, Option<[u8; 16]>>(18)?, time(19)?) {
+        (Some(session), Some(expires_at)) => {
+            Some(StoredLease { session: SessionId(Uuid::from_bytes(session)), expires_at })
+        }
+        _ => None,
+    };
+    let result = match (row.get(22)?, row.get(23)?) {
+        (Some(score), Some(features)) => Some(StoredResult { score, features, details: row.get(24)? }),
+        _ => None,
+    };
+    let origin = match row.get(28)? {
+        Some(cluster) => {
+            Some(Origin { cluster, namespace: row.get(29)?, name: row.get(30)?, uid: row.get(31)? })
+        }
+        None => None,
+    };
+    Ok(Row {
+        number: row.get(0)?,
+        id: JobId(Uuid::from_bytes(row.get(1)?)),
+        tenant: tenant_in(row, 2)?,
+        state: state(row, 3)?,
+        ready: row.get(4)?,
+        backend: row.get(5)?,
+        priority: row.get(6)?,
+        created_at: Timestamp(row.get(7)?),
+        seq: row.get(8)?,
+        revision: row.get::<_, i64>(9)?.unsigned_abs(),
+        attempt: row.get(10)?,
+        lost_attempts: row.get(11)?,
+        max_lost_attempts: row.get(12)?,
+        updated_at: Timestamp(row.get(13)?),
+        started_at: time(14)?,
+        finished_at: time(15)?,
+        available_at: time(16)?,
+        deadline_at: time(17)?,
+        lease,
+        failure_reason: FailureReason(row.get(20)?),
+        label: row.get(21)?,
+        result,
+        node: row.get(25)?,
+        error: row.get(26)?,
+        key: row.get(27)?,
+        origin,
+        spec: row.get(32)?,
+    })
+}
+
+fn state(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<State> {
+    let word = row.get_ref(column)?.as_str()?;
+    State::from_word(word).ok_or_else(|| unreadable(column, format!("{word:?} is no state").into()))
+}
+
+/// The tenant in this column.
+pub(in super::super) fn tenant_in(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<TenantId> {
+    TenantId::new(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error.into()))
+}
+
+fn unreadable(column: usize, error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error)
+}

@@ -1,0 +1,62 @@
+//! Numbers for the metrics.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::live::LiveNode;
+use super::rows::tenant_in;
+use crate::StoreError;
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+use crate::store::TenantStats;
+
+/// Every tenant that has jobs, samples or nodes.
+pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> Result<Vec<TenantStats>, StoreError> {
+    let mut live: BTreeMap<TenantId, u64> = BTreeMap::new();
+    for tenant in tenants(connection, Of::Jobs)?.into_iter().chain(tenants(connection, Of::Samples)?) {
+        live.entry(tenant).or_default();
+    }
+    for node in nodes {
+        *live.entry(node.facts.tenant.clone()).or_default() += 1;
+    }
+    let mut counted = connection.prepare_cached(
+        "SELECT count(*), min(created_at) FROM jobs INDEXED BY jobs_list WHERE tenant = ?1 AND state = ?2",
+    )?;
+    let mut count = |tenant: &TenantId, state: &str| {
+        counted.query_row([tenant.as_str(), state], |row| {
+            Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<i64>>(1)?.map(Timestamp)))
+        })
+    };
+    live.into_iter()
+        .map(|(tenant, nodes)| {
+            let (pending, oldest_pending) = count(&tenant, "pending")?;
+            let (running, _) = count(&tenant, "running")?;
+            Ok(TenantStats { tenant, pending, running, oldest_pending, nodes })
+        })
+        .collect()
+}
+
+/// Where tenants are looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Of {
+    Jobs,
+    Samples,
+}
+
+/// All tenants there are: jumps from one to the next, however many rows each has.
+pub(super) fn tenants(connection: &Connection, of: Of) -> Result<Vec<TenantId>, StoreError> {
+    let table = match of {
+        Of::Jobs => "jobs INDEXED BY jobs_list",
+        Of::Samples => "samples INDEXED BY samples_tenant",
+    };
+    let mut statement = connection.prepare_cached(&format!(
+        "WITH RECURSIVE known (tenant) AS ( \
+            SELECT (SELECT tenant FROM {table} ORDER BY tenant LIMIT 1) \
+            UNION ALL \
+            SELECT (SELECT tenant FROM {table} WHERE tenant > known.tenant ORDER BY tenant LIMIT 1) \
+            FROM known WHERE known.tenant IS NOT NULL \
+         ) SELECT tenant FROM known WHERE tenant IS NOT NULL"
+    ))?;
+    Ok(statement.query_map([], |row| tenant_in(row, 0))?.collect::<rusqlite::Result<_>>()?)
+}
