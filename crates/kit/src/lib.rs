@@ -6,7 +6,8 @@
 //! | [`logs`]    | text on a terminal, JSON elsewhere; a panic is a log line too                        |
 //! | [`metrics`] | a Prometheus registry whose labels cannot grow without bound                         |
 //! | [`health`]  | `/healthz`, and `/readyz` that says what is missing                                  |
-//! | [`serve`]   | HTTP listeners that name the variable when a port is taken                           |
+//! | [`serve`]   | listeners that name the variable when a port is taken; clients bounded in every way  |
+//! | [`tls`]     | certificates of servers, replaced without a restart                                  |
 //! | [`tasks`]   | named tasks: none can die unseen, and all stop within a budget                       |
 //! | [`channel`] | a gRPC channel with TLS, a token file, and a deadline on every call                  |
 //! | [`daemon`]  | the few lines that turn the above into a `main`                                      |
@@ -19,3 +20,4 @@ pub mod logs;
 pub mod metrics;
 pub mod serve;
 pub mod tasks;
+pub mod tls;

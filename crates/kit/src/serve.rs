@@ -1,4 +1,16 @@
-//! HTTP listeners.
+//! Listeners, and HTTP on them.
+//!
+//! A listener is opened by [`listen`], its connections are taken by [`incoming()`], encrypted or not, and spoken to
+//! by [`serve_with`] (HTTP/1.1) or by tonic's `serve_with_incoming_shutdown` (gRPC). Every client is bounded in
+//! time, in bytes and in number; `timed` tells how.
+
+mod args;
+mod body;
+mod connection;
+mod http;
+mod incoming;
+mod limits;
+mod timed;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,6 +20,12 @@ use tokio::net::TcpListener;
 
 use crate::config::{HostPort, ListenAddr};
 use crate::tasks::Shutdown;
+
+pub use args::{GrpcArgs, HttpArgs, ServeError};
+pub use connection::Connection;
+pub use http::{HttpOptions, serve_with};
+pub use incoming::incoming;
+pub use limits::HttpLimits;
 
 /// A listener that could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +66,8 @@ async fn every_interface(port: u16) -> io::Result<TcpListener> {
     }
 }
 
-/// Serves until shutdown begins, then until the requests under way are answered.
+/// Serves without encryption and with the default limits, until shutdown begins and the requests under way are
+/// answered.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown) -> io::Result<()> {
-    axum::serve(listener, router).with_graceful_shutdown(shutdown.begun()).await
+    serve_with(listener, router, HttpOptions::default(), shutdown).await
 }

@@ -1,0 +1,14 @@
+//! TLS for servers: certificates that can be replaced while they are in use.
+//!
+//! The kubelet and cert-manager replace a certificate by swapping a link, without a word to the process. So the
+//! files are looked at before a handshake, at most once a second, and compared by content: times of links lie.
+//! A pair that cannot be used (half written, a key of another certificate) changes nothing but a log line; the
+//! pair in use stays until a good one appears. Connections that exist keep what they began with.
+
+mod files;
+mod pair;
+mod server;
+
+pub use files::{TlsFiles, TlsVariables};
+pub use pair::PairError;
+pub use server::{ServerTls, TlsError};

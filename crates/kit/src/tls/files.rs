@@ -1,0 +1,98 @@
+//! Where a server's certificate and key are.
+
+use std::path::PathBuf;
+
+use crate::config::Refusal;
+
+/// The variables that the files were named by, for errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsVariables {
+    /// The switch with its value, as in `VMAFX_GRPC_TLS=true`.
+    pub switch: &'static str,
+    /// The certificate's.
+    pub cert: &'static str,
+    /// The key's.
+    pub key: &'static str,
+}
+
+/// A certificate chain and its key, both PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's own certificate first, then those that lead to its authority.
+    pub cert: PathBuf,
+    /// PKCS#8, PKCS#1 or SEC1.
+    pub key: PathBuf,
+    /// What named them.
+    pub variables: TlsVariables,
+}
+
+impl TlsFiles {
+    /// The files, if TLS is on. Settings that would be silently without effect are refused: whoever names a
+    /// certificate expects encryption.
+    pub fn of(
+        on: bool,
+        cert: Option<&PathBuf>,
+        key: Option<&PathBuf>,
+        variables: TlsVariables,
+    ) -> Result<Option<Self>, Refusal> {
+        let missing = |names: &[&str]| Refusal::Missing {
+            settings: names.iter().map(|name| format!("{name} (needed by {})", variables.switch)).collect(),
+        };
+        let without = |variable| Refusal::Without { variable, needs: variables.switch };
+        match (on, cert, key) {
+            (true, Some(cert), Some(key)) => {
+                Ok(Some(Self { cert: cert.clone(), key: key.clone(), variables }))
+            }
+            (true, None, None) => Err(missing(&[variables.cert, variables.key])),
+            (true, None, Some(_)) => Err(missing(&[variables.cert])),
+            (true, Some(_), None) => Err(missing(&[variables.key])),
+            (false, Some(_), _) => Err(without(variables.cert)),
+            (false, None, Some(_)) => Err(without(variables.key)),
+            (false, None, None) => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const VARIABLES: TlsVariables = TlsVariables { switch: "T_TLS=true", cert: "T_CERT", key: "T_KEY" };
+
+    #[rstest]
+    #[case::off(false, None, None, Ok(false))]
+    #[case::whole(true, Some("c"), Some("k"), Ok(true))]
+    #[case::no_files(
+        true,
+        None,
+        None,
+        Err("not set: T_CERT (needed by T_TLS=true), T_KEY (needed by T_TLS=true)")
+    )]
+    #[case::no_key(true, Some("c"), None, Err("not set: T_KEY (needed by T_TLS=true)"))]
+    #[case::no_cert(true, None, Some("k"), Err("not set: T_CERT (needed by T_TLS=true)"))]
+    #[case::cert_alone(
+        false,
+        Some("c"),
+        None,
+        Err("T_CERT is set, but T_TLS=true is not: either set T_TLS=true or remove T_CERT")
+    )]
+    #[case::key_alone(
+        false,
+        None,
+        Some("k"),
+        Err("T_KEY is set, but T_TLS=true is not: either set T_TLS=true or remove T_KEY")
+    )]
+    fn the_switch_and_the_files_go_together(
+        #[case] on: bool,
+        #[case] cert: Option<&str>,
+        #[case] key: Option<&str>,
+        #[case] expected: Result<bool, &str>,
+    ) {
+        let (cert, key) = (cert.map(PathBuf::from), key.map(PathBuf::from));
+        let files = TlsFiles::of(on, cert.as_ref(), key.as_ref(), VARIABLES);
+        let seen = files.map(|files| files.is_some()).map_err(|refusal| refusal.to_string());
+        assert_eq!(seen, expected.map_err(str::to_owned));
+    }
+}

@@ -1,0 +1,241 @@
+//! What a client of an HTTP listener cannot do to us. Time is paused: waiting costs nothing and is exact.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use futures::stream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use vmafx_kit::serve::{HttpLimits, HttpOptions, serve_with};
+use vmafx_kit::tasks::Shutdown;
+
+/// Serves `router` while `client` talks to its port.
+async fn serving<T>(router: Router, limits: HttpLimits, client: impl AsyncFnOnce(u16, Shutdown) -> T) -> T {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let shutdown = Shutdown::new();
+    let asked = async {
+        let answer = client(port, shutdown.clone()).await;
+        shutdown.begin();
+        answer
+    };
+    let options = HttpOptions { limits, tls: None };
+    let (served, answer) = tokio::join!(serve_with(listener, router, options, shutdown.clone()), asked);
+    served.unwrap();
+    answer
+}
+
+fn hello() -> Router {
+    Router::new().route("/", get(async || "hello"))
+}
+
+async fn connect(port: u16) -> TcpStream {
+    TcpStream::connect(("127.0.0.1", port)).await.unwrap()
+}
+
+/// Everything until the server closes.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A server that closes while we still write resets the connection; what came before counts.
+    let _ = stream.read_to_end(&mut bytes).await;
+    String::from_utf8(bytes).unwrap()
+}
+
+/// One answer whose body is `hello`, on a connection that stays open.
+async fn hello_from(stream: &mut TcpStream) {
+    stream.write_all(b"GET / HTTP/1.1\r\nhost: t\r\n\r\n").await.unwrap();
+    let mut seen = String::new();
+    while !seen.ends_with("hello") {
+        let mut buffer = [0; 1024];
+        let read = stream.read(&mut buffer).await.unwrap();
+        assert!(read > 0, "closed after {seen:?}");
+        seen.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_says_nothing_is_cut_off() {
+    serving(hello(), HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        let begun = Instant::now();
+        assert_eq!(rest(&mut stream).await, "");
+        assert_eq!(begun.elapsed().as_secs(), 5);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_sent_byte_by_byte_is_cut_off() {
+    serving(hello(), HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        let begun = Instant::now();
+        for byte in b"GET / HTTP/1.1\r\nhost: t\r\nx: y\r\n" {
+            if stream.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(rest(&mut stream).await, "");
+        assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_head_is_cut_off_on_a_used_connection_too() {
+    serving(hello(), HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        hello_from(&mut stream).await;
+        sleep(Duration::from_secs(60)).await;
+        stream.write_all(b"GET / HT").await.unwrap();
+        let begun = Instant::now();
+        assert_eq!(rest(&mut stream).await, "");
+        assert_eq!(begun.elapsed().as_secs(), 5);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_may_rest_between_requests_but_not_for_ever() {
+    serving(hello(), HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        for _ in 0..3 {
+            hello_from(&mut stream).await;
+            sleep(Duration::from_secs(100)).await;
+        }
+        hello_from(&mut stream).await;
+        let begun = Instant::now();
+        assert_eq!(rest(&mut stream).await, "");
+        assert_eq!(begun.elapsed().as_secs(), 120);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_may_take_longer_than_any_timeout_of_the_client() {
+    let slow = Router::new().route(
+        "/",
+        get(async || {
+            sleep(Duration::from_secs(3600)).await;
+            "done"
+        }),
+    );
+    serving(slow, HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").await.unwrap();
+        assert!(rest(&mut stream).await.ends_with("done"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_answered_with_431() {
+    let limits = HttpLimits { header_bytes: 4096, ..HttpLimits::default() };
+    serving(hello(), limits, async |port, _| {
+        let mut stream = connect(port).await;
+        let head = format!("GET / HTTP/1.1\r\nhost: t\r\nx: {}\r\n\r\n", "y".repeat(5000));
+        let _ = stream.write_all(head.as_bytes()).await;
+        let answer = rest(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_arrive_is_given_up() {
+    let echo = Router::new().route("/", post(async |body: Bytes| body));
+    serving(echo, HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        let begun = Instant::now();
+        stream.write_all(b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 9\r\n\r\nhalf").await.unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await.unwrap();
+        assert_eq!(&status, b"HTTP/1.1 400");
+        assert_eq!(begun.elapsed().as_secs(), 30);
+    })
+    .await;
+}
+
+/// Tells when it is dropped.
+struct Held(mpsc::Sender<()>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.try_send(());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_of_its_answer_is_cut_off() {
+    let (dropped, mut gone) = mpsc::channel::<()>(1);
+    let endless = Router::new().route(
+        "/",
+        get(async move || {
+            let held = Held(dropped.clone());
+            let chunk = Bytes::from(vec![0_u8; 256 * 1024]);
+            Body::from_stream(stream::repeat_with(move || {
+                let _ = &held;
+                Ok::<_, std::io::Error>(chunk.clone())
+            }))
+        }),
+    );
+    serving(endless, HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: t\r\n\r\n").await.unwrap();
+        let begun = Instant::now();
+        gone.recv().await.unwrap();
+        assert_eq!(begun.elapsed().as_secs(), 60);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn at_the_limit_the_next_client_waits_for_its_turn() {
+    let limits = HttpLimits { connections: 1, ..HttpLimits::default() };
+    serving(hello(), limits, async |port, _| {
+        let mut first = connect(port).await;
+        hello_from(&mut first).await;
+        let mut second = connect(port).await;
+        second.write_all(b"GET / HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").await.unwrap();
+        // The first one is still served, so the second cannot have been.
+        hello_from(&mut first).await;
+        assert!(second.try_read(&mut [0; 1]).is_err());
+        drop(first);
+        assert!(rest(&mut second).await.ends_with("hello"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn shutdown_waits_for_answers_and_for_nothing_else() {
+    let (arrived, mut arrivals) = mpsc::channel(1);
+    let router = Router::new().route("/", get(async || "hello")).route(
+        "/slow",
+        get(async move || {
+            let (answer, awaited) = tokio::sync::oneshot::channel::<()>();
+            arrived.send(answer).await.unwrap();
+            awaited.await.unwrap();
+            (StatusCode::OK, "late")
+        }),
+    );
+    serving(router, HttpLimits::default(), async |port, shutdown| {
+        let _fresh = connect(port).await;
+        let mut idle = connect(port).await;
+        hello_from(&mut idle).await;
+        let mut busy = connect(port).await;
+        busy.write_all(b"GET /slow HTTP/1.1\r\nhost: t\r\n\r\n").await.unwrap();
+        let answer = arrivals.recv().await.unwrap();
+        shutdown.begin();
+        assert_eq!(rest(&mut idle).await, "");
+        assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err(), "still listening");
+        answer.send(()).unwrap();
+        assert!(rest(&mut busy).await.ends_with("late"));
+    })
+    .await;
+}
