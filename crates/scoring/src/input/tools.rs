@@ -18,7 +18,7 @@ pub struct Tools {
 }
 
 /// Far more than a look at the start of a file takes, also over a slow network.
-const PROBE_DEADLINE: Duration = Duration::from_secs(60);
+const PROBE_DEADLINE: Duration = Duration::from_mins(1);
 
 impl Tools {
     /// By the values of `VMAFX_FFMPEG_BIN` and `PATH`. What the variable names is used or missed, never replaced by
