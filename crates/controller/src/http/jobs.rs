@@ -1,0 +1,77 @@
+//! Jobs.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::extract::{Body, Caller, Id, MaybeBody, Query};
+use super::shape::{
+    AttemptList, CancelJob, Explanation, Job, JobList, LabelJob, Labelled, ListQuery, SubmitJob, Submitted,
+};
+use crate::refusal::Refusal;
+use crate::service::Service;
+use crate::service::request::{self, Target};
+
+pub(super) async fn list(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<JobList>, Refusal> {
+    let page = service.jobs(&who, query.try_into()?).await?;
+    Ok(Json(JobList { jobs: page.jobs.iter().map(Job::from).collect(), next_page_token: page.next }))
+}
+
+pub(super) async fn submit(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Body(body): Body<SubmitJob>,
+) -> Result<(StatusCode, Json<Submitted>), Refusal> {
+    let submitted = service.submit(&who, body.into()).await?;
+    let status = if submitted.deduplicated { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(Submitted { id: submitted.id.0, deduplicated: submitted.deduplicated })))
+}
+
+pub(super) async fn get(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Id(id): Id,
+) -> Result<Json<Job>, Refusal> {
+    Ok(Json((&service.job(&who, &id).await?).into()))
+}
+
+pub(super) async fn attempts(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Id(id): Id,
+) -> Result<Json<AttemptList>, Refusal> {
+    let attempts = service.attempts(&who, &id).await?;
+    Ok(Json(AttemptList { attempts: attempts.into_iter().map(Into::into).collect() }))
+}
+
+pub(super) async fn explain(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Id(id): Id,
+) -> Result<Json<Explanation>, Refusal> {
+    Ok(Json(service.explain(&who, &id).await?.into()))
+}
+
+pub(super) async fn cancel(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Id(id): Id,
+    MaybeBody(body): MaybeBody<CancelJob>,
+) -> Result<Json<Job>, Refusal> {
+    Ok(Json((&service.cancel(&who, &id, &body.reason).await?).into()))
+}
+
+pub(super) async fn label(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Id(id): Id,
+    Body(body): Body<LabelJob>,
+) -> Result<Json<Labelled>, Refusal> {
+    let asked = request::LabelJob { target: Target::JobId(id), ground_truth: body.into() };
+    let labelled = service.label(&who, asked).await?;
+    Ok(Json(Labelled { id: labelled.job.0, sampled: labelled.sampled }))
+}

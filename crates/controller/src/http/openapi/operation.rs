@@ -1,0 +1,102 @@
+//! One operation of the document.
+
+use axum::http::Method;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// What a method on a path does.
+pub(super) struct Operation {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    document: Map<String, Value>,
+    open: bool,
+}
+
+impl Operation {
+    pub(super) fn new(method: Method, path: &'static str, id: &str, summary: &str) -> Self {
+        let mut document = Map::new();
+        document.insert("operationId".into(), id.into());
+        document.insert("summary".into(), summary.into());
+        document.insert("parameters".into(), json!([]));
+        document.insert("responses".into(), json!({}));
+        let operation = Self { method, path, document, open: false };
+        if !path.contains("{id}") {
+            return operation;
+        }
+        let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string", "format": "uuid" } });
+        operation.parameter(id).refuses(404, "There is no such job")
+    }
+
+    /// Whoever asks.
+    pub(super) fn without_token(mut self) -> Self {
+        self.open = true;
+        self
+    }
+
+    /// Every field of the type stands in the query.
+    pub(super) fn query<Q: JsonSchema>(self, schemas: &mut SchemaGenerator) -> Self {
+        let schema = Q::json_schema(schemas).to_value();
+        let fields = schema["properties"].as_object().cloned().unwrap_or_default();
+        fields.into_iter().fold(self, |operation, (name, mut schema)| {
+            let fields = schema.as_object_mut();
+            let description = fields.and_then(|schema| schema.remove("description"));
+            operation.parameter(
+                json!({ "name": name, "in": "query", "description": description, "schema": schema }),
+            )
+        })
+    }
+
+    fn parameter(mut self, parameter: Value) -> Self {
+        if let Some(parameters) = self.document["parameters"].as_array_mut() {
+            parameters.push(parameter);
+        }
+        self
+    }
+
+    pub(super) fn takes(self, schema: Value) -> Self {
+        self.body(schema, true)
+    }
+
+    pub(super) fn may_take(self, schema: Value) -> Self {
+        self.body(schema, false)
+    }
+
+    fn body(mut self, schema: Value, required: bool) -> Self {
+        let body = json!({ "required": required, "content": super::content(&schema) });
+        self.document.insert("requestBody".into(), body);
+        self.refuses(400, "The request is wrong").refuses(413, "The body is too large")
+    }
+
+    pub(super) fn answers(self, status: u16, description: &str, schema: Value) -> Self {
+        self.response(status, json!({ "description": description, "content": super::content(&schema) }))
+    }
+
+    pub(super) fn streams(self, description: &str) -> Self {
+        let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
+        self.response(200, json!({ "description": description, "content": content }))
+    }
+
+    /// `description` is for readers of this code; the document has one answer for all refusals.
+    pub(super) fn refuses(self, status: u16, _description: &'static str) -> Self {
+        self.response(status, json!({ "$ref": "#/components/responses/Error" }))
+    }
+
+    fn response(mut self, status: u16, response: Value) -> Self {
+        self.document["responses"][status.to_string()] = response;
+        self
+    }
+
+    pub(super) fn document(mut self) -> Value {
+        if self.open {
+            self.document.insert("security".into(), json!([]));
+            return Value::Object(self.document);
+        }
+        let all = self
+            .refuses(400, "The request is wrong")
+            .refuses(401, "No token, or a bad one")
+            .refuses(403, "The role is missing, or the clip is outside the roots")
+            .refuses(429, "Too many streams")
+            .refuses(503, "Shutting down");
+        Value::Object(all.document)
+    }
+}

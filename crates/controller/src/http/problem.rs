@@ -1,0 +1,89 @@
+//! A refusal as an HTTP answer: a status, and `{"error": "…"}`.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::refusal::Refusal;
+
+/// The body of every answer that is no success.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Error")]
+pub(super) struct Problem {
+    /// What is wrong, and what to do.
+    pub(super) error: String,
+}
+
+/// The status that says the same.
+pub(super) const fn status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Unauthenticated | Refusal::Incomplete(_) => StatusCode::UNAUTHORIZED,
+        Refusal::Denied(_) => StatusCode::FORBIDDEN,
+        Refusal::Invalid { .. } => StatusCode::BAD_REQUEST,
+        Refusal::NotFound(_) => StatusCode::NOT_FOUND,
+        Refusal::Conflict(_) => StatusCode::CONFLICT,
+        Refusal::OutOfRange(_) => StatusCode::GONE,
+        Refusal::Exhausted(_) => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = status(&self);
+        let error = match self {
+            Self::Invalid { field, problem } => format!("{}: {problem}", camel(&field)),
+            other => other.to_string(),
+        };
+        answer(status, error)
+    }
+}
+
+/// A refusal that only HTTP knows.
+pub(super) fn answer(status: StatusCode, error: impl Into<String>) -> Response {
+    (status, Json(Problem { error: error.into() })).into_response()
+}
+
+/// A path that is there, but not for this.
+pub(super) fn method_not_allowed() -> Response {
+    answer(StatusCode::METHOD_NOT_ALLOWED, "this path does not take that method: see /openapi.json")
+}
+
+/// The name of a field as it stands in JSON.
+fn camel(field: &str) -> String {
+    let mut name = String::with_capacity(field.len());
+    let mut quoted = false;
+    let mut upper = false;
+    for letter in field.chars() {
+        quoted ^= letter == '"';
+        match letter {
+            '_' if !quoted => upper = true,
+            letter if upper => {
+                name.push(letter.to_ascii_uppercase());
+                upper = false;
+            }
+            letter => name.push(letter),
+        }
+    }
+    // The schema of the resources spells these two so.
+    name.replace("reportUri", "reportURI")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("page_size", "pageSize")]
+    #[case("scoring.scale_to.size.width", "scoring.scaleTo.size.width")]
+    #[case("scoring.report_uri", "scoring.reportURI")]
+    #[case("job_ids[3]", "jobIds[3]")]
+    #[case("features[\"my_own\"]", "features[\"my_own\"]")]
+    fn fields_are_named_as_in_json(#[case] wire: &str, #[case] json: &str) {
+        assert_eq!(camel(wire), json);
+    }
+}

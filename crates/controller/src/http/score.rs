@@ -1,0 +1,35 @@
+//! `POST /v1/score`: a job with a waiting caller.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use vmafx_queue::scoring::Scoring;
+use vmafx_queue::transition::State as JobState;
+
+use super::extract::{Body, Caller};
+use super::problem;
+use super::shape::{Score, ScoreRequest};
+use crate::refusal::Refusal;
+use crate::service::{Service, request};
+
+pub(super) async fn score(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Body(body): Body<ScoreRequest>,
+) -> Result<Response, Refusal> {
+    let ScoreRequest { reference, distorted, model } = body;
+    let scoring = Scoring { reference, distorted, model, ..Scoring::default() };
+    let job = service.score_and_wait(&who, request::Score { scoring }).await?;
+    Ok(match job.success {
+        Some(success) => Json(Score { score: success.score, features: success.features }).into_response(),
+        None => {
+            let text = match (job.state, job.error.is_empty()) {
+                (JobState::Cancelled, _) => "the job was cancelled".to_owned(),
+                (_, true) => "scoring failed".to_owned(),
+                (_, false) => job.error,
+            };
+            problem::answer(StatusCode::INTERNAL_SERVER_ERROR, text)
+        }
+    })
+}

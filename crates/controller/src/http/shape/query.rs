@@ -1,0 +1,112 @@
+//! What stands behind the question mark.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vmafx_queue::job::Origin;
+use vmafx_queue::transition::State;
+
+use crate::refusal::Refusal;
+use crate::service::request::{List, Watch, Which};
+
+/// Nothing stands there.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoQuery {}
+
+/// Which jobs, and which page of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ListQuery {
+    /// States, separated by commas: pending, running, completed, failed, cancelled. Empty: all.
+    pub status: String,
+    /// Only jobs of a resource in this cluster.
+    pub cluster: String,
+    /// Only jobs of a resource in this namespace.
+    pub namespace: String,
+    /// Only jobs of a resource of this name.
+    pub name: String,
+    /// Only jobs of the resource with this UID.
+    pub uid: String,
+    /// At most so many; 0: 100.
+    #[schemars(range(max = 1000))]
+    pub page_size: u32,
+    /// `nextPageToken` of the page before.
+    pub page_token: String,
+    /// Oldest first, or newest first.
+    pub order: Order,
+}
+
+/// Direction of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Order {
+    /// Oldest first.
+    #[default]
+    Oldest,
+    /// Newest first.
+    Newest,
+}
+
+/// Which changes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct EventsQuery {
+    /// States after the change, separated by commas. Empty: all.
+    pub status: String,
+    /// Only jobs of a resource in this cluster.
+    pub cluster: String,
+    /// Only jobs of a resource in this namespace.
+    pub namespace: String,
+    /// Only jobs of a resource of this name.
+    pub name: String,
+    /// Only jobs of the resource with this UID.
+    pub uid: String,
+    /// Resume after this one; `Last-Event-ID` goes before it.
+    pub cursor: String,
+    /// Also when only the progress changed.
+    pub progress: bool,
+}
+
+impl TryFrom<ListQuery> for List {
+    type Error = Refusal;
+
+    fn try_from(query: ListQuery) -> Result<Self, Refusal> {
+        let origin = [query.cluster, query.namespace, query.name, query.uid];
+        Ok(Self {
+            which: which(&query.status, origin)?,
+            page_size: query.page_size,
+            page_token: query.page_token,
+            newest_first: query.order == Order::Newest,
+        })
+    }
+}
+
+impl TryFrom<EventsQuery> for Watch {
+    type Error = Refusal;
+
+    fn try_from(query: EventsQuery) -> Result<Self, Refusal> {
+        let origin = [query.cluster, query.namespace, query.name, query.uid];
+        Ok(Self {
+            which: which(&query.status, origin)?,
+            cursor: query.cursor,
+            include_progress: query.progress,
+        })
+    }
+}
+
+fn which(status: &str, origin: [String; 4]) -> Result<Which, Refusal> {
+    let state = |word: &str| {
+        State::from_word(word.trim()).ok_or_else(|| {
+            let all = State::ALL.map(State::word).join(", ");
+            Refusal::invalid("status", format!("each must be one of {all}"))
+        })
+    };
+    let states = match status {
+        "" => Vec::new(),
+        words => words.split(',').map(state).collect::<Result<_, _>>()?,
+    };
+    let named = origin.iter().any(|part| !part.is_empty());
+    let [cluster, namespace, name, uid] = origin;
+    let origin = named.then_some(Origin { cluster, namespace, name, uid });
+    Ok(Which { states, origin, job_ids: Vec::new() })
+}
