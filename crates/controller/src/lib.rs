@@ -3,6 +3,9 @@
 //! | module          | holds                                                                             |
 //! |-----------------|-----------------------------------------------------------------------------------|
 //! | [`service`]     | every operation, in the words of the domain                                       |
+//! | [`grpc`]        | both services over gRPC                                                           |
+//! | [`background`]  | what goes on without being asked                                                  |
+//! | [`http`]        | the queue for people with curl                                                    |
 //! | `dispatch`      | pulls that wait for work                                                          |
 //! | `live`          | who waits for something to happen to jobs                                         |
 //! | [`metrics`]     | what is counted                                                                   |
@@ -10,7 +13,10 @@
 //! | [`node_status`] | heartbeats, shown on the resources                                                |
 //! | [`refusal`]     | why a call is refused, and how both protocols say it                              |
 
+pub mod background;
 mod dispatch;
+pub mod grpc;
+pub mod http;
 pub mod identity;
 mod live;
 pub mod metrics;

@@ -54,6 +54,18 @@ impl Service {
     pub async fn nodes(&self, who: &Identity) -> Result<Vec<Node>, Refusal> {
         Ok(self.0.store.nodes(&who.tenant).await?)
     }
+
+    /// Whether a score could be computed now; the text says why not.
+    pub async fn can_score(&self, who: &Identity) -> Result<(), String> {
+        if self.0.shutdown.has_begun() {
+            return Err("the controller is shutting down".to_owned());
+        }
+        match self.0.store.nodes(&who.tenant).await {
+            Ok(nodes) if nodes.is_empty() => Err("no node is connected".to_owned()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
 }
 
 /// The answer to an id that is unknown, malformed, or somebody else's: one text, so that nothing is learned from it.

@@ -1,0 +1,81 @@
+//! The two services over gRPC, with reflection and health.
+//!
+//! Nothing is decided here: a message becomes a request, the service answers, the answer becomes a message. Which
+//! codes a refusal has is the table in `grpc/status.rs`.
+
+mod controller;
+mod convert;
+mod count;
+mod scoring;
+mod status;
+
+use tonic::service::{Routes, RoutesBuilder};
+use tonic_health::server::HealthReporter;
+use vmafx_proto::controller::v1::vmafx_controller_server::VmafxControllerServer;
+use vmafx_proto::scoring::v1::vmafx_scoring_server::VmafxScoringServer;
+
+use self::controller::Controller;
+pub use self::count::{CallMetrics, CountCalls};
+use self::scoring::Scoring;
+use crate::identity::Identity;
+use crate::refusal::Refusal;
+use crate::service::Service;
+
+/// Bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageSizes {
+    /// That is taken.
+    pub receive: usize,
+    /// That is sent.
+    pub send: usize,
+}
+
+impl Default for MessageSizes {
+    fn default() -> Self {
+        Self { receive: 4 * 1024 * 1024, send: 4 * 1024 * 1024 }
+    }
+}
+
+/// Everything that is served over gRPC. Callers must be known before: each call has an
+/// [`Identity`] among its extensions, or is refused. The reporter closes the health service at
+/// shutdown.
+pub async fn routes(
+    service: &Service,
+    sizes: MessageSizes,
+) -> Result<(Routes, HealthReporter), tonic_reflection::server::Error> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_serving::<VmafxControllerServer<Controller>>().await;
+    health.set_serving::<VmafxScoringServer<Scoring>>().await;
+    let described = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(vmafx_proto::FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let mut routes = RoutesBuilder::default();
+    routes
+        .add_service(
+            VmafxControllerServer::new(Controller(service.clone()))
+                .max_decoding_message_size(sizes.receive)
+                .max_encoding_message_size(sizes.send),
+        )
+        .add_service(
+            VmafxScoringServer::new(Scoring(service.clone()))
+                .max_decoding_message_size(sizes.receive)
+                .max_encoding_message_size(sizes.send),
+        )
+        .add_service(health_service)
+        .add_service(described().build_v1()?)
+        .add_service(described().build_v1alpha()?);
+    Ok((routes.routes(), health))
+}
+
+/// Says to those who ask for health that it is over.
+pub async fn closing(health: &HealthReporter) {
+    health.set_not_serving::<VmafxControllerServer<Controller>>().await;
+    health.set_not_serving::<VmafxScoringServer<Scoring>>().await;
+}
+
+/// Who calls.
+fn caller<T>(request: &tonic::Request<T>) -> Result<Identity, Refusal> {
+    request.extensions().get::<Identity>().cloned().ok_or(Refusal::Unauthenticated)
+}

@@ -1,0 +1,146 @@
+//! Requests about jobs.
+
+use vmafx_proto::controller::v1 as wire;
+use vmafx_queue::scoring::{LengthMismatch, PlaneLayout, RawVideo, ScaleTo, Scoring};
+use vmafx_queue::transition::State;
+
+use super::origin;
+use crate::refusal::Refusal;
+use crate::service::request::{GroundTruth, LabelJob, LabelScale, Submit, Target, Watch, Which};
+
+/// A submission.
+pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<Submit, Refusal> {
+    let params = request.scoring.ok_or_else(|| Refusal::invalid("scoring", "is required"))?;
+    Ok(Submit {
+        scoring: scoring(params)?,
+        priority: request.priority,
+        idempotency_key: request.idempotency_key,
+        origin: request.origin.map(origin),
+        max_lost_attempts: request.max_lost_attempts,
+        active_deadline_seconds: request.active_deadline_seconds,
+        ground_truth: request.ground_truth.map(ground_truth).transpose()?,
+    })
+}
+
+fn scoring(params: wire::ScoringParams) -> Result<Scoring, Refusal> {
+    Ok(Scoring {
+        reference: params.reference,
+        distorted: params.distorted,
+        model: params.model,
+        backend: params.backend,
+        input: params.input.map(raw_video).transpose()?,
+        features: params.features,
+        frame_step: params.frame_step,
+        scale_to: params.scale_to.map(scale_to).transpose()?.flatten(),
+        length_mismatch: length_mismatch(params.length_mismatch)?,
+        report_uri: params.report_uri,
+    })
+}
+
+fn raw_video(input: wire::RawVideo) -> Result<RawVideo, Refusal> {
+    let field = "scoring.input.pixel_format";
+    let pixel_format = match wire::PlaneLayout::try_from(input.pixel_format) {
+        Ok(wire::PlaneLayout::Yuv420p) => PlaneLayout::Yuv420p,
+        Ok(wire::PlaneLayout::Yuv422p) => PlaneLayout::Yuv422p,
+        Ok(wire::PlaneLayout::Yuv444p) => PlaneLayout::Yuv444p,
+        Ok(wire::PlaneLayout::Unspecified) => return Err(Refusal::invalid(field, "is required")),
+        Err(_) => return Err(unknown(field, input.pixel_format)),
+    };
+    Ok(RawVideo { width: input.width, height: input.height, pixel_format, bit_depth: input.bit_depth })
+}
+
+fn scale_to(scale: wire::ScaleTo) -> Result<Option<ScaleTo>, Refusal> {
+    let mode = match scale.target {
+        None => return Ok(None),
+        Some(wire::scale_to::Target::Size(wire::PictureSize { width, height })) => {
+            return Ok(Some(ScaleTo::Size { width, height }));
+        }
+        Some(wire::scale_to::Target::Mode(mode)) => mode,
+    };
+    match wire::ScaleMode::try_from(mode) {
+        Ok(wire::ScaleMode::Unspecified) => Ok(None),
+        Ok(wire::ScaleMode::Reference) => Ok(Some(ScaleTo::Reference)),
+        Ok(wire::ScaleMode::Distorted) => Ok(Some(ScaleTo::Distorted)),
+        Ok(wire::ScaleMode::Never) => Ok(Some(ScaleTo::Never)),
+        Err(_) => Err(unknown("scoring.scale_to.mode", mode)),
+    }
+}
+
+fn length_mismatch(number: i32) -> Result<Option<LengthMismatch>, Refusal> {
+    match wire::LengthMismatch::try_from(number) {
+        Ok(wire::LengthMismatch::Unspecified) => Ok(None),
+        Ok(wire::LengthMismatch::Fail) => Ok(Some(LengthMismatch::Fail)),
+        Ok(wire::LengthMismatch::Shortest) => Ok(Some(LengthMismatch::Shortest)),
+        Err(_) => Err(unknown("scoring.length_mismatch", number)),
+    }
+}
+
+fn ground_truth(truth: wire::GroundTruth) -> Result<GroundTruth, Refusal> {
+    let scale = match wire::LabelScale::try_from(truth.scale) {
+        Ok(wire::LabelScale::Unspecified | wire::LabelScale::Percent) => LabelScale::Percent,
+        Ok(wire::LabelScale::Mos) => LabelScale::Mos,
+        Err(_) => return Err(unknown("ground_truth.scale", truth.scale)),
+    };
+    Ok(GroundTruth { value: truth.value, scale })
+}
+
+/// A label.
+pub(in crate::grpc) fn label_job(request: wire::LabelJobRequest) -> Result<LabelJob, Refusal> {
+    let target = match request.target {
+        Some(wire::label_job_request::Target::JobId(id)) => Target::JobId(id),
+        Some(wire::label_job_request::Target::IdempotencyKey(key)) => Target::IdempotencyKey(key),
+        None => return Err(Refusal::invalid("job_id", "or idempotency_key is required")),
+    };
+    let truth = request.ground_truth.ok_or_else(|| Refusal::invalid("ground_truth", "is required"))?;
+    Ok(LabelJob { target, ground_truth: ground_truth(truth)? })
+}
+
+/// The two ways to ask for a stream of jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::grpc) enum StreamJobs {
+    /// As they are.
+    Snapshot(Which),
+    /// And as they change.
+    Watch(Watch),
+}
+
+/// A stream of jobs.
+pub(in crate::grpc) fn stream_jobs(request: wire::StreamJobsRequest) -> Result<StreamJobs, Refusal> {
+    let wire::StreamJobsRequest { status_filter, watch, cursor, origin_filter, job_ids, include_progress } =
+        request;
+    let states = status_filter
+        .into_iter()
+        .enumerate()
+        .map(|(index, number)| {
+            state(number).ok_or_else(|| unknown(&format!("status_filter[{index}]"), number))
+        })
+        .collect::<Result<_, _>>()?;
+    let which = Which { states, origin: origin_filter.map(origin), job_ids };
+    if watch {
+        return Ok(StreamJobs::Watch(Watch { which, cursor, include_progress }));
+    }
+    if !cursor.is_empty() {
+        return Err(Refusal::invalid("cursor", "needs watch"));
+    }
+    if include_progress {
+        return Err(Refusal::invalid("include_progress", "needs watch"));
+    }
+    Ok(StreamJobs::Snapshot(which))
+}
+
+fn state(number: i32) -> Option<State> {
+    Some(match wire::JobStatus::try_from(number).ok()? {
+        wire::JobStatus::Pending => State::Pending,
+        wire::JobStatus::Running => State::Running,
+        wire::JobStatus::Completed => State::Completed,
+        wire::JobStatus::Failed => State::Failed,
+        wire::JobStatus::Cancelled => State::Cancelled,
+    })
+}
+
+fn unknown(field: &str, number: i32) -> Refusal {
+    Refusal::invalid(field, format!("{number} is not a value of this enum"))
+}
+
+#[cfg(test)]
+mod tests;

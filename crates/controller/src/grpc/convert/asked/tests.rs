@@ -1,0 +1,143 @@
+use rstest::rstest;
+use vmafx_queue::job::Origin;
+
+use super::*;
+
+fn params() -> wire::ScoringParams {
+    wire::ScoringParams {
+        reference: "/r.yuv".into(),
+        distorted: "/d.yuv".into(),
+        model: "vmaf_v0.6.1".into(),
+        backend: "cuda".into(),
+        input: Some(wire::RawVideo {
+            width: 1920,
+            height: 1080,
+            pixel_format: wire::PlaneLayout::Yuv422p.into(),
+            bit_depth: 10,
+        }),
+        features: vec!["psnr".into()],
+        frame_step: 5,
+        scale_to: Some(wire::ScaleTo {
+            target: Some(wire::scale_to::Target::Size(wire::PictureSize { width: 1280, height: 720 })),
+        }),
+        length_mismatch: wire::LengthMismatch::Shortest.into(),
+        report_uri: "/out.json".into(),
+    }
+}
+
+fn request(scoring: wire::ScoringParams) -> wire::SubmitJobRequest {
+    wire::SubmitJobRequest {
+        scoring: Some(scoring),
+        priority: -3,
+        idempotency_key: "uid-1".into(),
+        origin: Some(wire::ResourceRef {
+            cluster: "c".into(),
+            namespace: "n".into(),
+            name: "x".into(),
+            uid: "u".into(),
+        }),
+        max_lost_attempts: Some(4),
+        active_deadline_seconds: 60,
+        ground_truth: Some(wire::GroundTruth { value: 4.5, scale: wire::LabelScale::Mos.into() }),
+    }
+}
+
+#[test]
+fn every_field_of_a_submission_is_read() {
+    let expected = Submit {
+        scoring: Scoring {
+            reference: "/r.yuv".into(),
+            distorted: "/d.yuv".into(),
+            model: "vmaf_v0.6.1".into(),
+            backend: "cuda".into(),
+            input: Some(RawVideo {
+                width: 1920,
+                height: 1080,
+                pixel_format: PlaneLayout::Yuv422p,
+                bit_depth: 10,
+            }),
+            features: vec!["psnr".into()],
+            frame_step: 5,
+            scale_to: Some(ScaleTo::Size { width: 1280, height: 720 }),
+            length_mismatch: Some(LengthMismatch::Shortest),
+            report_uri: "/out.json".into(),
+        },
+        priority: -3,
+        idempotency_key: "uid-1".into(),
+        origin: Some(Origin {
+            cluster: "c".into(),
+            namespace: "n".into(),
+            name: "x".into(),
+            uid: "u".into(),
+        }),
+        max_lost_attempts: Some(4),
+        active_deadline_seconds: 60,
+        ground_truth: Some(GroundTruth { value: 4.5, scale: LabelScale::Mos }),
+    };
+    assert_eq!(submit(request(params())), Ok(expected));
+}
+
+#[rstest]
+#[case(wire::ScaleMode::Unspecified.into(), None)]
+#[case(wire::ScaleMode::Reference.into(), Some(ScaleTo::Reference))]
+#[case(wire::ScaleMode::Distorted.into(), Some(ScaleTo::Distorted))]
+#[case(wire::ScaleMode::Never.into(), Some(ScaleTo::Never))]
+fn every_mode_of_scaling_is_read(#[case] mode: i32, #[case] expected: Option<ScaleTo>) {
+    let scale = wire::ScaleTo { target: Some(wire::scale_to::Target::Mode(mode)) };
+    let read = submit(request(wire::ScoringParams { scale_to: Some(scale), ..params() })).unwrap();
+    assert_eq!(read.scoring.scale_to, expected);
+}
+
+fn with_format(pixel_format: i32) -> wire::ScoringParams {
+    let input = wire::RawVideo { width: 1, height: 1, pixel_format, bit_depth: 8 };
+    wire::ScoringParams { input: Some(input), ..params() }
+}
+
+fn with_mode(mode: i32) -> wire::ScoringParams {
+    let scale = wire::ScaleTo { target: Some(wire::scale_to::Target::Mode(mode)) };
+    wire::ScoringParams { scale_to: Some(scale), ..params() }
+}
+
+#[rstest]
+#[case(with_format(0), "scoring.input.pixel_format: is required")]
+#[case(with_format(77), "scoring.input.pixel_format: 77 is not a value of this enum")]
+#[case(with_mode(-1), "scoring.scale_to.mode: -1 is not a value of this enum")]
+#[case(wire::ScoringParams { length_mismatch: 9, ..params() }, "scoring.length_mismatch: 9 is not a value of this enum")]
+fn a_number_that_is_no_value_is_refused(#[case] params: wire::ScoringParams, #[case] expected: &str) {
+    assert_eq!(submit(request(params)).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn a_scale_that_is_none_is_refused() {
+    let odd = wire::GroundTruth { value: 1.0, scale: 7 };
+    let asked = wire::SubmitJobRequest { ground_truth: Some(odd), ..request(params()) };
+    assert_eq!(submit(asked).unwrap_err().to_string(), "ground_truth.scale: 7 is not a value of this enum");
+}
+
+#[test]
+fn a_submission_says_what_to_score() {
+    let asked = wire::SubmitJobRequest::default();
+    assert_eq!(submit(asked).unwrap_err().to_string(), "scoring: is required");
+}
+
+#[rstest]
+#[case::cursor(wire::StreamJobsRequest { cursor: "1".into(), ..Default::default() }, "cursor: needs watch")]
+#[case::progress(wire::StreamJobsRequest { include_progress: true, ..Default::default() }, "include_progress: needs watch")]
+#[case::status(wire::StreamJobsRequest { status_filter: vec![0, 5], ..Default::default() }, "status_filter[1]: 5 is not a value of this enum")]
+fn a_stream_without_sense_is_refused(#[case] asked: wire::StreamJobsRequest, #[case] expected: &str) {
+    assert_eq!(stream_jobs(asked).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn every_status_is_read() {
+    let asked = wire::StreamJobsRequest { status_filter: vec![0, 1, 2, 3, 4], ..Default::default() };
+    let which = Which { states: State::ALL.to_vec(), ..Which::default() };
+    assert_eq!(stream_jobs(asked), Ok(StreamJobs::Snapshot(which)));
+}
+
+#[rstest]
+#[case::nobody(wire::LabelJobRequest::default(), "job_id: or idempotency_key is required")]
+#[case::nothing(wire::LabelJobRequest { target: Some(wire::label_job_request::Target::JobId("x".into())), ground_truth: None }, "ground_truth: is required")]
+fn a_label_needs_both_parts(#[case] asked: wire::LabelJobRequest, #[case] expected: &str) {
+    assert_eq!(label_job(asked).unwrap_err().to_string(), expected);
+}

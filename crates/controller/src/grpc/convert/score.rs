@@ -1,0 +1,241 @@
+//! Direct scores.
+
+use tonic::{Code, Status};
+use vmafx_proto::scoring::v1 as wire;
+use vmafx_queue::Job;
+use vmafx_queue::scoring::{PlaneLayout, RawVideo, ScaleTo, Scoring};
+use vmafx_queue::transition::State;
+
+use crate::refusal::Refusal;
+use crate::service::request::Score;
+
+/// A request for a score. An option that cannot be followed is refused: a score that ignores it would be wrong.
+pub(in crate::grpc) fn score(request: wire::ScoreRequest) -> Result<Score, Refusal> {
+    let wire::ScoreRequest { reference, distorted, model, options } = request;
+    let scoring = Scoring { reference, distorted, model, ..Scoring::default() };
+    match options {
+        None => Ok(Score { scoring }),
+        Some(options) => Ok(Score { scoring: with_options(scoring, options)? }),
+    }
+}
+
+fn with_options(scoring: Scoring, options: wire::ScoreOptions) -> Result<Scoring, Refusal> {
+    let input = raw_video(&options)?;
+    let scale_to = match (options.target_width, options.target_height) {
+        (0, 0) => None,
+        (width, height) => Some(ScaleTo::Size { width, height }),
+    };
+    let wire::ScoreOptions { backend, subsample, feature, .. } = options.clone();
+    let followed = wire::ScoreOptions {
+        width: 0,
+        height: 0,
+        pixel_format: 0,
+        bitdepth: 0,
+        backend: String::new(),
+        subsample: 0,
+        feature: Vec::new(),
+        target_width: 0,
+        target_height: 0,
+        ..options
+    };
+    nothing_left(&followed)?;
+    Ok(Scoring { backend, features: feature, frame_step: subsample, input, scale_to, ..scoring })
+}
+
+fn raw_video(options: &wire::ScoreOptions) -> Result<Option<RawVideo>, Refusal> {
+    use wire::PixelFormat::{Unspecified, Yuv420p, Yuv420p10le, Yuv422p, Yuv422p10le, Yuv444p, Yuv444p10le};
+    let (width, height) = (options.width, options.height);
+    let field = "options.pixel_format";
+    let format = wire::PixelFormat::try_from(options.pixel_format).map_err(|_| {
+        Refusal::invalid(field, format!("{} is not a value of this enum", options.pixel_format))
+    })?;
+    let (pixel_format, depth) = match format {
+        Unspecified if width == 0 && height == 0 && options.bitdepth == 0 => return Ok(None),
+        Unspecified => return Err(Refusal::invalid(field, "is required with a size")),
+        Yuv420p => (PlaneLayout::Yuv420p, None),
+        Yuv422p => (PlaneLayout::Yuv422p, None),
+        Yuv444p => (PlaneLayout::Yuv444p, None),
+        Yuv420p10le => (PlaneLayout::Yuv420p, Some(10)),
+        Yuv422p10le => (PlaneLayout::Yuv422p, Some(10)),
+        Yuv444p10le => (PlaneLayout::Yuv444p, Some(10)),
+    };
+    let bit_depth = match (depth, options.bitdepth) {
+        (None, 0) => 8,
+        (None, told) => told,
+        (Some(depth), 0) => depth,
+        (Some(depth), told) if told == depth => depth,
+        (Some(_), _) => return Err(Refusal::invalid("options.bitdepth", "contradicts the pixel format")),
+    };
+    Ok(Some(RawVideo { width, height, pixel_format, bit_depth }))
+}
+
+/// Refuses the first option that is set, taking the message apart so that none is forgotten.
+fn nothing_left(options: &wire::ScoreOptions) -> Result<(), Refusal> {
+    macro_rules! refuse {
+        ($($field:ident),* $(,)?) => {{
+            let plain = wire::ScoreOptions::default();
+            let wire::ScoreOptions { $($field),* } = options;
+            $(if *$field != plain.$field {
+                let problem = "is not supported: leave it out";
+                return Err(Refusal::invalid(concat!("options.", stringify!($field)), problem));
+            })*
+        }};
+    }
+    refuse!(
+        width,
+        height,
+        pixel_format,
+        bitdepth,
+        disable_clip,
+        enable_transform,
+        backend,
+        device,
+        threads,
+        subsample,
+        frame_cnt,
+        frame_skip_ref,
+        frame_skip_dist,
+        no_prediction,
+        cpumask,
+        gpumask,
+        feature,
+        aom_ctc,
+        nflx_ctc,
+        tiny_model,
+        tiny_device,
+        tiny_threads,
+        tiny_fp16,
+        tiny_model_verify,
+        tiny_codec,
+        tiny_preset,
+        tiny_crf,
+        tiny_resize,
+        no_reference,
+        precision,
+        view_distance,
+        display_height,
+        target_width,
+        target_height,
+        target_scaling,
+    );
+    Ok(())
+}
+
+/// The service knows the fields by their names in a job; here they stand elsewhere.
+pub(in crate::grpc) fn rename(refusal: Refusal) -> Refusal {
+    const NAMES: [(&str, &str); 8] = [
+        ("input.width", "options.width"),
+        ("input.height", "options.height"),
+        ("input.bit_depth", "options.bitdepth"),
+        ("frame_step", "options.subsample"),
+        ("scale_to.size.width", "options.target_width"),
+        ("scale_to.size.height", "options.target_height"),
+        ("backend", "options.backend"),
+        ("features", "options.feature"),
+    ];
+    let Refusal::Invalid { field, problem } = refusal else { return refusal };
+    let renamed = NAMES.iter().find_map(|(job, here)| Some(format!("{here}{}", field.strip_prefix(job)?)));
+    Refusal::Invalid { field: renamed.unwrap_or(field), problem }
+}
+
+/// A score, or `None` if the job has none.
+pub(in crate::grpc) fn scored(job: Job) -> Option<wire::ScoreResponse> {
+    let success = job.success?;
+    let details = success.details.unwrap_or_default();
+    let sha256 = details.model_digest.strip_prefix("sha256:").unwrap_or_default();
+    let library = wire::Provenance {
+        models: Vec::new(),
+        features: Vec::new(),
+        annotations: [("vmafx.dev/job".to_owned(), job.id.to_string())].into(),
+    };
+    let provenance = wire::ScoreProvenance {
+        library: Some(library),
+        model_sha256: sha256.to_owned(),
+        model: details.model,
+        backend_used: details.backend,
+        // One backend computes a whole job.
+        feature_backends: Vec::new(),
+        precision: String::new(),
+    };
+    Some(wire::ScoreResponse {
+        score: success.score,
+        features: success.features,
+        provenance: Some(provenance),
+    })
+}
+
+/// Why there is no score. Reasons up to 19 are the request's fault, the others are ours.
+pub(in crate::grpc) fn not_scored(state: State, reason: i32, error: &str) -> Status {
+    let code = match (state, reason) {
+        (State::Cancelled, _) => Code::Aborted,
+        (_, 1..=19) => Code::FailedPrecondition,
+        (_, 41) => Code::DeadlineExceeded,
+        _ => Code::Internal,
+    };
+    Status::new(code, format!("no score: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn asked(options: wire::ScoreOptions) -> Result<Score, Refusal> {
+        score(wire::ScoreRequest {
+            reference: "/r".into(),
+            distorted: "/d".into(),
+            model: "m".into(),
+            options: Some(options),
+        })
+    }
+
+    #[test]
+    fn every_option_that_is_followed_is_read() {
+        let options = wire::ScoreOptions {
+            width: 16,
+            height: 9,
+            pixel_format: wire::PixelFormat::Yuv422p10le.into(),
+            backend: "cpu".into(),
+            subsample: 5,
+            feature: vec!["psnr".into()],
+            target_width: 32,
+            target_height: 18,
+            ..Default::default()
+        };
+        let scoring = Scoring {
+            reference: "/r".into(),
+            distorted: "/d".into(),
+            model: "m".into(),
+            backend: "cpu".into(),
+            input: Some(RawVideo { width: 16, height: 9, pixel_format: PlaneLayout::Yuv422p, bit_depth: 10 }),
+            features: vec!["psnr".into()],
+            frame_step: 5,
+            scale_to: Some(ScaleTo::Size { width: 32, height: 18 }),
+            ..Scoring::default()
+        };
+        assert_eq!(asked(options), Ok(Score { scoring }));
+    }
+
+    #[rstest]
+    #[case(wire::ScoreOptions { threads: 2, ..Default::default() }, "options.threads: is not supported: leave it out")]
+    #[case(wire::ScoreOptions { view_distance: 1.5, ..Default::default() }, "options.view_distance: is not supported: leave it out")]
+    #[case(wire::ScoreOptions { view_distance: f64::NAN, ..Default::default() }, "options.view_distance: is not supported: leave it out")]
+    #[case(wire::ScoreOptions { pixel_format: 99, ..Default::default() }, "options.pixel_format: 99 is not a value of this enum")]
+    #[case(wire::ScoreOptions { width: 5, ..Default::default() }, "options.pixel_format: is required with a size")]
+    #[case(wire::ScoreOptions { pixel_format: 4, bitdepth: 12, ..Default::default() }, "options.bitdepth: contradicts the pixel format")]
+    fn an_option_that_cannot_be_followed_is_refused(
+        #[case] options: wire::ScoreOptions,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(asked(options).unwrap_err().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case("features[3]", "options.feature[3]")]
+    #[case("input.bit_depth", "options.bitdepth")]
+    #[case("reference", "reference")]
+    fn a_refusal_names_the_field_of_this_message(#[case] job: &str, #[case] here: &str) {
+        assert_eq!(rename(Refusal::invalid(job, "x")), Refusal::invalid(here, "x"));
+    }
+}

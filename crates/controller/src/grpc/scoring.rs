@@ -1,0 +1,52 @@
+//! `vmafx.v1.VmafxScoring`.
+
+use futures::stream::BoxStream;
+use tonic::{Request, Response, Status, Streaming};
+use vmafx_proto::scoring::v1 as wire;
+
+use super::{caller, convert};
+use crate::service::Service;
+
+/// Direct scores: a job with a waiting caller.
+pub struct Scoring(pub(super) Service);
+
+#[tonic::async_trait]
+impl wire::vmafx_scoring_server::VmafxScoring for Scoring {
+    type ScoreStreamStream = BoxStream<'static, Result<wire::ScoreStreamResponse, Status>>;
+
+    async fn score(
+        &self,
+        request: Request<wire::ScoreRequest>,
+    ) -> Result<Response<wire::ScoreResponse>, Status> {
+        let who = caller(&request)?;
+        let asked = convert::score(request.into_inner())?;
+        let job = self.0.score_and_wait(&who, asked).await.map_err(convert::rename)?;
+        let (state, reason, error) = (job.state, job.failure_reason.0, job.error.clone());
+        match convert::scored(job) {
+            Some(scored) => Ok(Response::new(scored)),
+            None => Err(convert::not_scored(state, reason, &error)),
+        }
+    }
+
+    async fn score_stream(
+        &self,
+        request: Request<Streaming<wire::ScoreStreamRequest>>,
+    ) -> Result<Response<Self::ScoreStreamStream>, Status> {
+        caller(&request)?;
+        let text =
+            "the controller has no frames to score: call ScoreStream on a node, or Score with addresses";
+        Err(Status::failed_precondition(text))
+    }
+
+    async fn health(
+        &self,
+        request: Request<wire::HealthRequest>,
+    ) -> Result<Response<wire::HealthResponse>, Status> {
+        let who = caller(&request)?;
+        let (ok, message) = match self.0.can_score(&who).await {
+            Ok(()) => (true, String::new()),
+            Err(problem) => (false, problem),
+        };
+        Ok(Response::new(wire::HealthResponse { ok, message }))
+    }
+}

@@ -1,0 +1,52 @@
+//! How a refusal is said in gRPC.
+
+use tonic::{Code, Status};
+
+use crate::refusal::Refusal;
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(code(&refusal), refusal.to_string())
+    }
+}
+
+fn code(refusal: &Refusal) -> Code {
+    match refusal {
+        Refusal::Unauthenticated | Refusal::Incomplete(_) => Code::Unauthenticated,
+        Refusal::Denied(_) => Code::PermissionDenied,
+        Refusal::Invalid { .. } => Code::InvalidArgument,
+        Refusal::NotFound(_) => Code::NotFound,
+        Refusal::Conflict(_) => Code::FailedPrecondition,
+        Refusal::OutOfRange(_) => Code::OutOfRange,
+        Refusal::Exhausted(_) => Code::ResourceExhausted,
+        Refusal::Unavailable(_) => Code::Unavailable,
+        Refusal::Internal => Code::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(Refusal::Unauthenticated, Code::Unauthenticated, "invalid or missing token")]
+    #[case(
+        Refusal::Incomplete("tenant_id not found in token"),
+        Code::Unauthenticated,
+        "tenant_id not found in token"
+    )]
+    #[case(Refusal::Denied("no".into()), Code::PermissionDenied, "no")]
+    #[case(Refusal::invalid("job_id", "is required"), Code::InvalidArgument, "job_id: is required")]
+    #[case(Refusal::NotFound("no".into()), Code::NotFound, "no")]
+    #[case(Refusal::Conflict("no".into()), Code::FailedPrecondition, "no")]
+    #[case(Refusal::OutOfRange("no".into()), Code::OutOfRange, "no")]
+    #[case(Refusal::Exhausted("no".into()), Code::ResourceExhausted, "no")]
+    #[case(Refusal::Unavailable("no".into()), Code::Unavailable, "no")]
+    #[case(Refusal::Internal, Code::Internal, "internal error")]
+    fn every_refusal_has_its_code(#[case] refusal: Refusal, #[case] code: Code, #[case] text: &str) {
+        let status = Status::from(refusal);
+        assert_eq!((status.code(), status.message()), (code, text));
+    }
+}
