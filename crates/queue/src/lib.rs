@@ -30,6 +30,7 @@ pub mod node;
 pub mod notice;
 pub mod outcome;
 pub mod policy;
+pub mod postgres;
 pub mod scoring;
 pub mod sqlite;
 pub mod store;

@@ -1,0 +1,338 @@
+//! The queue on Postgres: many controllers, none of which keeps anything to itself.
+//!
+//! | module     | holds                                                                    |
+//! |------------|--------------------------------------------------------------------------|
+//! | `schema`   | the tables, and how they come to be                                      |
+//! | `pool`     | connections, and transactions of one round trip                          |
+//! | `lane`     | group commit: submissions, claims and reports of many callers at once    |
+//! | `claim`    | who gets which job                                                       |
+//! | `report`   | the end of an attempt                                                    |
+//! | `feed`     | changes and samples, of which a reader skips none                        |
+//! | `sweep`    | the end of leases, sessions and deadlines                                |
+//! | `listen`   | what other controllers did                                               |
+//! | `clock`    | the database's time, since controllers must agree about it               |
+//!
+//! Tenants are kept apart twice: every statement names its tenant, and the tables' own policies show a transaction
+//! nothing but the rows of the tenant it began for. A role for which no policy holds is refused at the start.
+//!
+//! A write whose answer is lost with the connection is answered [`StoreError::Unavailable`]: it may have happened. A
+//! submission with a key, a report, a cancel and a release can be said again.
+
+mod claim;
+mod clock;
+mod cursor;
+mod dsn;
+mod error;
+mod explain;
+mod feed;
+mod jobs;
+mod judge;
+mod label;
+mod lane;
+mod listen;
+mod news;
+mod nodes;
+mod pool;
+mod prune;
+mod report;
+mod row;
+mod schema;
+mod submit;
+mod sweep;
+mod tls;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{broadcast, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use uuid::{ContextV7, Uuid};
+
+use self::claim::Claims;
+use self::clock::StoreClock;
+use self::dsn::Address;
+use self::error::{corrupt, late};
+use self::lane::Lane;
+use self::listen::Listener;
+use self::pool::{Access, Connections, Scope};
+use self::report::{Reports, Told};
+use self::row::Reader;
+use self::submit::Submits;
+use crate::clock::{Clock, Timestamp};
+use crate::ids::{AttemptNumber, JobId, TenantId};
+use crate::job::{Attempt, Job, Label, NewJob};
+use crate::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
+use crate::notice::{Notice, Notices};
+use crate::policy::Policy;
+use crate::store::{
+    Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
+    Reported, Retention, Samples, Store, StoreError, Submitted, Swept, TenantStats,
+};
+
+pub use self::error::ConnectError;
+pub use self::schema::migrate;
+
+/// How long the start waits until the store hears notices.
+const START: Duration = Duration::from_secs(10);
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// The database: a URL or `name=value` pairs, as libpq takes them. Never shown.
+    pub dsn: String,
+    /// How patient the queue is.
+    pub policy: Policy,
+    /// Where the time comes from; `None`: from the database.
+    pub clock: Option<Arc<dyn Clock>>,
+    /// Most connections, besides the one that listens.
+    pub connections: usize,
+}
+
+impl Options {
+    /// With the defaults.
+    pub fn new(dsn: impl Into<String>) -> Self {
+        Self { dsn: dsn.into(), policy: Policy::default(), clock: None, connections: 10 }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("policy", &self.policy)
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What every operation needs.
+struct Shared {
+    connections: Connections,
+    policy: Policy,
+    clock: StoreClock,
+    notices: Notices,
+    /// Who we are among the store's controllers.
+    instance: String,
+    store_id: Uuid,
+    ids: Mutex<AssertUnwindSafe<ContextV7>>,
+    /// Readers that are to look again.
+    held_back: Mutex<BTreeSet<TenantId>>,
+}
+
+impl Shared {
+    /// A new name, later than all before it.
+    fn new_job_id(&self, now: Timestamp) -> JobId {
+        let millis = u64::try_from(now.0).unwrap_or(0);
+        let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
+        JobId(Uuid::new_v7(uuid::Timestamp::from_unix(&self.ids, millis / 1000, nanos)))
+    }
+}
+
+/// The queue on Postgres.
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    submits: Lane<Submits>,
+    claims: Lane<Claims>,
+    reports: Lane<Reports>,
+    closed: AtomicBool,
+    tasks: tokio::sync::Mutex<JoinSet<()>>,
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore").field("instance", &self.shared.instance).finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// Opens it: brings the schema up to date if that is needed, and listens to the other controllers.
+    pub async fn connect(options: Options) -> Result<Self, ConnectError> {
+        schema::migrate(&options.dsn).await?;
+        let address = Address::parse(&options.dsn)?;
+        let instance = Uuid::new_v4().simple().to_string()[..12].to_owned();
+        let connections = Connections::new(address.clone(), options.connections, &instance)?;
+        let shared = Arc::new(Shared {
+            clock: StoreClock::new(options.clock),
+            policy: options.policy,
+            notices: Notices::default(),
+            store_id: store_id(&connections).await?,
+            connections,
+            instance,
+            ids: Mutex::new(AssertUnwindSafe(ContextV7::new())),
+            held_back: Mutex::default(),
+        });
+        shared.clock.measure(&shared.connections).await?;
+        let mut tasks = JoinSet::new();
+        let (listening, heard) = oneshot::channel();
+        tasks.spawn(Listener::new(shared.clone(), address)?.run(listening));
+        if !matches!(timeout(START, heard).await, Ok(Ok(()))) {
+            return Err(late().into());
+        }
+        Ok(Self {
+            submits: Lane::start(Submits(shared.clone()), &mut tasks),
+            claims: Lane::start(Claims(shared.clone()), &mut tasks),
+            reports: Lane::start(Reports(shared.clone()), &mut tasks),
+            shared,
+            closed: AtomicBool::new(false),
+            tasks: tokio::sync::Mutex::new(tasks),
+        })
+    }
+
+    fn open(&self) -> Result<&Shared, StoreError> {
+        if self.closed.load(Ordering::Acquire) { Err(StoreError::Closed) } else { Ok(&self.shared) }
+    }
+}
+
+async fn store_id(connections: &Connections) -> Result<Uuid, StoreError> {
+    let asked = "SELECT store_id FROM vmafx.meta";
+    let rows = connections.run(Scope::Maintenance, Access::Read, asked, &[]).await?;
+    Reader::new(rows.first().ok_or_else(|| corrupt("the store's name"))?).next()
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError> {
+        self.submits.order(tenant.clone(), job).await
+    }
+
+    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+        self.open()?.job(tenant, id).await
+    }
+
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+        self.open()?.attempts(tenant, id).await
+    }
+
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError> {
+        self.open()?.jobs(tenant, filter, page).await
+    }
+
+    async fn cancel(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        reason: &str,
+    ) -> Result<Option<Cancelled>, StoreError> {
+        self.open()?.cancel(tenant, id, reason).await
+    }
+
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+    ) -> Result<Labelled, StoreError> {
+        self.open()?.label(tenant, target, label).await
+    }
+
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+        self.open()?.register(tenant, node).await
+    }
+
+    async fn heartbeat(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        beat: Beat,
+    ) -> Result<Option<Pulse>, StoreError> {
+        self.open()?.heartbeat(tenant, node, &beat).await
+    }
+
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+    ) -> Result<Claim, StoreError> {
+        self.claims.order((tenant.clone(), claim::classes(backends)), node.clone()).await
+    }
+
+    async fn report(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        report: Report,
+    ) -> Result<Reported, StoreError> {
+        self.reports.order(tenant.clone(), Told { node: node.clone(), report }).await
+    }
+
+    async fn release(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        job: JobId,
+        attempt: AttemptNumber,
+        reason: &str,
+    ) -> Result<Released, StoreError> {
+        self.open()?.release(tenant, node, (job, attempt), reason).await
+    }
+
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
+        self.open()?.explain(tenant, id).await
+    }
+
+    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+        self.open()?.nodes(tenant).await
+    }
+
+    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
+        self.open()?.nodes_to_show().await
+    }
+
+    async fn position(&self, tenant: &TenantId) -> Result<Cursor, StoreError> {
+        self.open()?.position(tenant).await
+    }
+
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+        self.open()?.changes(tenant, after, limit).await
+    }
+
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+        self.open()?.samples(tenant, after, limit).await
+    }
+
+    async fn sweep(&self) -> Result<Swept, StoreError> {
+        self.open()?.sweep().await
+    }
+
+    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+        self.open()?.prune(keep).await
+    }
+
+    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+        self.open()?.stats().await
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        let asked = "SELECT schema_version FROM vmafx.meta";
+        let rows = self.open()?.connections.run(Scope::Maintenance, Access::Read, asked, &[]).await?;
+        let found = rows.first().map_or(Ok(0), |row| Reader::new(row).next())?;
+        let remedy = "run vmafx-controller migrate, or the version of vmafx-controller that made it";
+        if found == schema::VERSION {
+            Ok(())
+        } else {
+            Err(StoreError::Schema { found, needed: schema::VERSION, remedy })
+        }
+    }
+
+    fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.shared.notices.listen()
+    }
+
+    async fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.submits.close();
+        self.claims.close();
+        self.reports.close();
+        let mut tasks = self.tasks.lock().await;
+        // The listener has no end of its own.
+        while tasks.len() > 1 && tasks.join_next().await.is_some() {}
+        tasks.shutdown().await;
+        self.shared.connections.close();
+    }
+}

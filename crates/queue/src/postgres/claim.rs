@@ -1,0 +1,193 @@
+//! Claims, many in one transaction.
+//!
+//! The jobs that a node may have are the heads of a few classes: those without a backend, and those of each backend
+//! the node serves. Each class is a range of one index that holds only jobs that can be had, in the order in which
+//! they are handed out; so a claim reads a handful of entries, however many jobs of other classes wait. Somebody else
+//! may be about to take the same ones: those are skipped, which is why a few more are looked at than are wanted.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::Shared;
+use super::lane::Batch;
+use super::news::News;
+use super::pool::{Access, Call, Scope, Value};
+use super::row::{Reader, job_columns, millis};
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+use crate::node::Credentials;
+use crate::store::{Claim, StoreError};
+
+/// Jobs whose pause is over can be had again. Nothing else about them changes; who waits for work is told.
+pub(super) const PROMOTE: &str = "
+WITH due AS (
+    SELECT j.id FROM vmafx.jobs j
+    WHERE j.tenant_id = $1 AND j.backend = ANY ($2::text[]) AND j.status = 'pending' AND NOT j.ready
+        AND j.available_at <= $3
+    FOR UPDATE SKIP LOCKED
+), promoted AS (
+    UPDATE vmafx.jobs AS job SET ready = true WHERE job.id = ANY (ARRAY (SELECT id FROM due)) RETURNING job.backend
+), classes AS (
+    SELECT backend, count(*) AS jobs FROM promoted GROUP BY backend
+)
+SELECT backend, jobs, vmafx.tell($1, json_build_object(backend, jobs), false, false)::text FROM classes";
+
+const CLAIM: &str = concat!(
+    "
+WITH live AS (
+    SELECT w.n, s.id AS session, s.node_id, s.capability -> 'labels' AS labels,
+        row_number() OVER (ORDER BY w.n) AS place
+    FROM unnest($2::uuid[], $3::bytea[]) WITH ORDINALITY AS w (session, token, n)
+    JOIN vmafx.node_sessions s ON s.id = w.session AND s.tenant_id = $1 AND s.token_sha256 = w.token
+), heads AS MATERIALIZED (
+    SELECT head.id FROM unnest($4::text[]) AS class (backend)
+    CROSS JOIN LATERAL (
+        SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
+        WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.ready
+        ORDER BY j.priority DESC, j.created_at, j.id LIMIT $5
+    ) head
+    ORDER BY head.priority DESC, head.created_at, head.id LIMIT $5
+), locked AS (
+    SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
+    WHERE j.id = ANY (ARRAY (SELECT id FROM heads)) AND j.ready AND j.tenant_id = $1
+    ORDER BY j.priority DESC, j.created_at, j.id
+    LIMIT (SELECT count(*) FROM live)
+    FOR UPDATE OF j SKIP LOCKED
+), taken AS (
+    SELECT id, row_number() OVER (ORDER BY priority DESC, created_at, id) AS place FROM locked
+), j AS (
+    UPDATE vmafx.jobs AS job SET
+        status = 'running', ready = false, available_at = NULL, attempt = job.attempt + 1, node = live.node_id,
+        started_at = $6, updated_at = $6, lease_session = live.session, lease_expires_at = $7,
+        revision = job.revision + 1, change_xid = pg_current_xact_id()
+    FROM taken JOIN live USING (place) WHERE job.id = taken.id
+    RETURNING job.*, live.n, live.labels
+), begun AS (
+    INSERT INTO vmafx.job_attempts (job_id, attempt, tenant_id, session_id, node_id, node_labels, started_at)
+    SELECT j.id, j.attempt, $1, j.lease_session, j.node, j.labels, $6 FROM j
+)
+SELECT live.n, (SELECT count(*) FROM heads), ",
+    job_columns!(),
+    " FROM live LEFT JOIN j USING (n)"
+);
+
+/// When the next pause of these classes ends.
+const NEXT: &str = "
+SELECT min(pause.available_at) FROM unnest($2::text[]) AS class (backend)
+CROSS JOIN LATERAL (
+    SELECT j.available_at FROM vmafx.jobs j
+    WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.status = 'pending' AND NOT j.ready
+    ORDER BY j.available_at LIMIT 1
+) pause";
+
+/// Looked at beyond what is wanted, at first.
+const SPARE: usize = 32;
+/// At most.
+const WIDEST: usize = 4096;
+
+/// The lane's work. The key is the tenant and the classes: the backends, sorted, and that of no backend.
+pub(super) struct Claims(pub(super) Arc<Shared>);
+
+/// What a node may have.
+pub(super) type Classes = Arc<[String]>;
+
+/// The classes of a node.
+pub(super) fn classes(backends: &[String]) -> Classes {
+    let mut classes: Vec<String> = backends.iter().map(|backend| super::row::text(backend)).collect();
+    classes.push(String::new());
+    classes.sort();
+    classes.dedup();
+    classes.into()
+}
+
+impl Batch for Claims {
+    type Key = (TenantId, Classes);
+    type Item = Credentials;
+    type Answer = Claim;
+    const MOST: usize = 64;
+
+    async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> Result<Vec<Claim>, StoreError> {
+        let (tenant, classes) = key;
+        let mut answers: Vec<Option<Claim>> = vec![None; nodes.len()];
+        let mut width = nodes.len() + SPARE;
+        loop {
+            let open: Vec<usize> = (0..nodes.len()).filter(|at| answers[*at].is_none()).collect();
+            let asking: Vec<&Credentials> = open.iter().map(|at| &nodes[*at]).collect();
+            let round = self.round(tenant, classes, &asking, width).await?;
+            let mut empty_handed = false;
+            for (at, answer) in open.into_iter().zip(round.answers) {
+                empty_handed |= answer.is_none();
+                answers[at] = answer;
+            }
+            // All that was looked at was being taken by others, and there is more: look further.
+            if !empty_handed || round.seen < width || width >= WIDEST {
+                break;
+            }
+            width *= 4;
+        }
+        if answers.iter().any(Option::is_none) {
+            let next = self.next(tenant, classes).await?;
+            let nothing = || Claim::Nothing { next };
+            return Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(nothing)).collect());
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+}
+
+struct Round {
+    /// `None`: there was nothing.
+    answers: Vec<Option<Claim>>,
+    /// Jobs looked at.
+    seen: usize,
+}
+
+impl Claims {
+    async fn round(
+        &self,
+        tenant: &TenantId,
+        classes: &Classes,
+        nodes: &[&Credentials],
+        width: usize,
+    ) -> Result<Round, StoreError> {
+        let shared = &self.0;
+        let now = shared.clock.now();
+        let whose = tenant.as_str();
+        let sessions: Vec<Uuid> = nodes.iter().map(|node| node.session.0).collect();
+        let tokens: Vec<Vec<u8>> = nodes.iter().map(|node| node.token.digest().to_vec()).collect();
+        let limit = i64::try_from(width).unwrap_or(i64::MAX);
+        let until = now.0.saturating_add(millis(shared.policy.lease_ttl));
+        let classes = &classes[..];
+        let promote: [Value<'_>; 3] = [&whose, &classes, &now.0];
+        let claim: [Value<'_>; 7] = [&whose, &sessions, &tokens, &classes, &limit, &now.0, &until];
+        let calls: [Call<'_>; 2] = [(PROMOTE, &promote), (CLAIM, &claim)];
+        let answers = shared.connections.run_all(Scope::Of(tenant), Access::Write, &calls).await?;
+
+        let mut news = News::default();
+        for row in answers.first().into_iter().flatten() {
+            let mut reader = Reader::new(row);
+            news.work(reader.next()?, reader.count()?);
+        }
+        let mut round = Round { answers: vec![Some(Claim::NoSession); nodes.len()], seen: 0 };
+        for row in answers.get(1).into_iter().flatten() {
+            let mut reader = Reader::new(row);
+            let number: usize = reader.count()?;
+            round.seen = reader.count()?;
+            let job = if reader.is_null() { None } else { Some(reader.job()?) };
+            news.changed |= job.is_some();
+            if let Some(answer) = round.answers.get_mut(number.saturating_sub(1)) {
+                *answer = job.map(|job| Claim::Job(Box::new(job)));
+            }
+        }
+        news.tell(&shared.notices, tenant);
+        Ok(round)
+    }
+
+    async fn next(&self, tenant: &TenantId, classes: &Classes) -> Result<Option<Timestamp>, StoreError> {
+        let (whose, classes) = (tenant.as_str(), &classes[..]);
+        let values: [Value<'_>; 2] = [&whose, &classes];
+        let rows = self.0.connections.run(Scope::Of(tenant), Access::Read, NEXT, &values).await?;
+        let next = rows.first().map(|row| Reader::new(row).next::<Option<i64>>()).transpose()?;
+        Ok(next.flatten().map(Timestamp))
+    }
+}

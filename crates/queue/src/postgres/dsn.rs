@@ -1,0 +1,207 @@
+//! The database's address.
+//!
+//! Everything in it is tokio-postgres' business but how the server's certificate is judged, which is ours and is taken
+//! out before. The words are those of libpq.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+
+use super::error::ConnectError;
+
+/// How a server's certificate is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Not at all: the connection is encrypted, and that is all.
+    Anybody,
+    /// An authority that is trusted signed it.
+    Authority,
+    /// And it names the host.
+    Name,
+}
+
+/// A parsed address.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    pub(super) trust: Trust,
+    /// Authorities to trust instead of the machine's.
+    pub(super) authorities: Option<PathBuf>,
+}
+
+/// No packet is waited for longer than this.
+const SILENCE: Duration = Duration::from_secs(15);
+
+impl Address {
+    pub(super) fn parse(dsn: &str) -> Result<Self, ConnectError> {
+        let bad = |what: String| ConnectError::Dsn { what };
+        let is_url = dsn.starts_with("postgres://") || dsn.starts_with("postgresql://");
+        let (rest, ours) = if is_url { split_url(dsn) } else { split_pairs(dsn) };
+        let mut config: Config = rest.parse().map_err(|error: tokio_postgres::Error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            bad(cause.unwrap_or_else(|| error.to_string()))
+        })?;
+        let last =
+            |name: &str| ours.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.clone());
+        let authorities = last("sslrootcert").filter(|path| path != "system").map(PathBuf::from);
+        let mode = last("sslmode");
+        let (ssl, trust) = match mode.as_deref() {
+            Some("disable") => (SslMode::Disable, Trust::Anybody),
+            None | Some("allow" | "prefer") => (SslMode::Prefer, Trust::Anybody),
+            // As libpq: somebody who names an authority wants it to be looked at.
+            Some("require") if authorities.is_some() => (SslMode::Require, Trust::Authority),
+            Some("require") => (SslMode::Require, Trust::Anybody),
+            Some("verify-ca") => (SslMode::Require, Trust::Authority),
+            Some("verify-full") => (SslMode::Require, Trust::Name),
+            Some(other) => return Err(bad(format!("sslmode {other:?} is unknown"))),
+        };
+        config.ssl_mode(ssl);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(Duration::from_secs(5));
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE);
+        }
+        Ok(Self { config, trust, authorities })
+    }
+
+    /// Settings of every connection, on top of those in the address.
+    pub(super) fn set(&mut self, settings: &str) {
+        let own = self.config.get_options().unwrap_or_default();
+        let all = format!("{own} {settings}");
+        self.config.options(all.trim());
+    }
+}
+
+type Pairs = Vec<(String, String)>;
+
+fn is_ours(name: &str) -> bool {
+    matches!(name, "sslmode" | "sslrootcert")
+}
+
+fn split_url(url: &str) -> (String, Pairs) {
+    let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), vec![]) };
+    let (ours, theirs): (Vec<&str>, Vec<&str>) =
+        query.split('&').partition(|pair| is_ours(pair.split('=').next().unwrap_or_default()));
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (name.to_owned(), decode(value))
+    };
+    (format!("{base}?{}", theirs.join("&")), ours.into_iter().map(pair).collect())
+}
+
+/// `%2F` is `/`.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        match after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(b'%');
+                rest = after;
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `name = value` pairs; values with spaces stand between single quotes, with a backslash before a quote.
+fn split_pairs(text: &str) -> (String, Pairs) {
+    let (mut theirs, mut ours) = (String::new(), vec![]);
+    let mut rest = text.trim_start();
+    while let Some((name, after)) = rest.split_once('=') {
+        let (name, after) = (name.trim(), after.trim_start());
+        let (value, length) = read_value(after);
+        if is_ours(name) {
+            ours.push((name.to_owned(), value));
+        } else {
+            theirs.push_str(&format!("{name}={} ", &after[..length]));
+        }
+        rest = after[length..].trim_start();
+    }
+    // What is no pair is left for the parser to complain about.
+    (theirs + rest, ours)
+}
+
+/// A value, and how much of the text it takes.
+fn read_value(text: &str) -> (String, usize) {
+    let quoted = text.starts_with('\'');
+    let mut value = String::new();
+    let mut characters = text.char_indices().skip(usize::from(quoted));
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
+            '\'' if quoted => return (value, at + 1),
+            space if !quoted && space.is_whitespace() => return (value, at),
+            other => value.push(other),
+        }
+    }
+    (value, text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::nothing_said("postgres://u:p@h:1/d", SslMode::Prefer, Trust::Anybody, None)]
+    #[case::off("postgres://h/d?sslmode=disable", SslMode::Disable, Trust::Anybody, None)]
+    #[case::required(
+        "postgresql://h/d?sslmode=require&connect_timeout=3",
+        SslMode::Require,
+        Trust::Anybody,
+        None
+    )]
+    #[case::authority(
+        "postgres://h/d?sslrootcert=%2Fa%20b&sslmode=require",
+        SslMode::Require,
+        Trust::Authority,
+        Some("/a b")
+    )]
+    #[case::chain("host=h sslmode=verify-ca user=u", SslMode::Require, Trust::Authority, None)]
+    #[case::name(
+        "host = h sslmode = 'verify-full' sslrootcert='/it\\'s here' dbname=d",
+        SslMode::Require,
+        Trust::Name,
+        Some("/it's here")
+    )]
+    #[case::system("host=h sslmode=verify-full sslrootcert=system", SslMode::Require, Trust::Name, None)]
+    fn the_words_of_libpq_are_understood(
+        #[case] dsn: &str,
+        #[case] mode: SslMode,
+        #[case] trust: Trust,
+        #[case] authorities: Option<&str>,
+    ) {
+        let address = Address::parse(dsn).unwrap();
+        assert_eq!(address.config.get_ssl_mode(), mode);
+        assert_eq!((address.trust, address.authorities), (trust, authorities.map(PathBuf::from)));
+        assert_eq!(address.config.get_hosts().len(), 1);
+    }
+
+    #[rstest]
+    #[case::word("postgres://u:secret@h/d?sslmode=sometimes", "sslmode \"sometimes\" is unknown")]
+    #[case::option("host=h password=secret shoes=brown", "unknown option `shoes`")]
+    #[case::rubbish("secret", "unexpected EOF")]
+    fn an_error_names_the_part_and_no_password(#[case] dsn: &str, #[case] text: &str) {
+        let error = Address::parse(dsn).unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn settings_are_added_to_those_in_the_address() {
+        let mut address = Address::parse("host=h options='-c work_mem=1MB'").unwrap();
+        address.set("-c jit=off");
+        assert_eq!(address.config.get_options(), Some("-c work_mem=1MB -c jit=off"));
+    }
+}

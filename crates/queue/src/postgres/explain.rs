@@ -1,0 +1,66 @@
+//! Why a job waits.
+
+use std::collections::BTreeMap;
+
+use super::Shared;
+use super::nodes::OF_TENANT;
+use super::pool::{Access, Call, Scope, Value};
+use super::row::{Reader, job_columns};
+use crate::ids::{JobId, TenantId};
+use crate::node::Node;
+use crate::store::{Explained, StoreError, Supply};
+
+/// The job, and who is handed out before it: jobs of the same backend or of none; all, if it asks for none.
+const AHEAD: &str = concat!(
+    "
+SELECT ahead.by_priority, ahead.by_age, ",
+    job_columns!(),
+    "
+FROM vmafx.jobs j
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE o.priority > j.priority) AS by_priority,
+        count(*) FILTER (WHERE o.priority = j.priority) AS by_age
+    FROM vmafx.jobs o
+    WHERE j.status = 'pending' AND o.tenant_id = $1 AND o.status = 'pending'
+        AND (o.ready OR o.available_at <= $3)
+        AND (j.backend = '' OR o.backend IN ('', j.backend))
+        AND (o.priority > j.priority
+            OR (o.priority = j.priority AND (o.created_at, o.id) < (j.created_at, j.id)))
+) ahead
+WHERE j.id = $2 AND j.tenant_id = $1"
+);
+
+impl Shared {
+    pub(super) async fn explain(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+    ) -> Result<Option<Explained>, StoreError> {
+        let (whose, now) = (tenant.as_str(), self.clock.now().0);
+        let ahead: [Value<'_>; 3] = [&whose, &id.0, &now];
+        let nodes: [Value<'_>; 1] = [&whose];
+        let calls: [Call<'_>; 2] = [(AHEAD, &ahead), (OF_TENANT, &nodes)];
+        let answers = self.connections.run_all(Scope::Of(tenant), Access::Read, &calls).await?;
+        let Some(row) = answers.first().and_then(|rows| rows.first()) else { return Ok(None) };
+        let mut reader = Reader::new(row);
+        let (ahead_by_priority, ahead_by_age) = (reader.count()?, reader.count()?);
+        let job = reader.job()?;
+        let nodes = answers.get(1).into_iter().flatten().map(|row| Reader::new(row).node());
+        let supply = supply(&nodes.collect::<Result<Vec<_>, _>>()?);
+        Ok(Some(Explained { job, ahead_by_priority, ahead_by_age, supply }))
+    }
+}
+
+/// What the nodes offer, by backend; the empty name counts each node once.
+fn supply(nodes: &[Node]) -> BTreeMap<String, Supply> {
+    let mut supply = BTreeMap::<String, Supply>::new();
+    for node in nodes {
+        for backend in node.capability.backends.iter().map(String::as_str).chain([""]) {
+            let of = supply.entry(backend.to_owned()).or_default();
+            of.nodes += 1;
+            of.slots = of.slots.saturating_add(node.capability.slots);
+            of.busy += node.jobs;
+        }
+    }
+    supply
+}

@@ -1,0 +1,179 @@
+//! Reading jobs, and ending them from outside.
+
+use uuid::Uuid;
+
+use super::Shared;
+use super::news::News;
+use super::pool::{Access, Scope, Value};
+use super::row::{Reader, job_columns, jobs, text};
+use crate::ids::{AttemptNumber, JobId, TenantId};
+use crate::job::{Attempt, Job};
+use crate::node::Credentials;
+use crate::policy::Policy;
+use crate::store::{Cancelled, Filter, Page, Released, StoreError};
+use crate::transition::State;
+
+const JOB: &str =
+    concat!("SELECT ", job_columns!(), " FROM vmafx.jobs j WHERE j.id = $2 AND j.tenant_id = $1");
+
+const ATTEMPTS: &str = "
+SELECT a.attempt, a.session_id, a.node_id, a.started_at, a.ended_at, a.outcome, a.error
+FROM vmafx.job_attempts a WHERE a.job_id = $2 AND a.tenant_id = $1 ORDER BY a.attempt";
+
+/// One list for each state, each in order and no longer than wanted, and the first of all of them.
+macro_rules! list {
+    ($after:literal, $order:literal) => {
+        concat!(
+            "SELECT ",
+            job_columns!(),
+            " FROM unnest($2::text[]) AS state (word) CROSS JOIN LATERAL (
+    SELECT * FROM vmafx.jobs o
+    WHERE o.tenant_id = $1 AND o.status = state.word AND (o.created_at, o.id) ",
+            $after,
+            " ($3, $4)
+        AND ($5::uuid[] IS NULL OR o.id = ANY ($5))
+        AND ($6 = '' OR o.origin_cluster = $6) AND ($7 = '' OR o.origin_namespace = $7)
+        AND ($8 = '' OR o.origin_name = $8) AND ($9 = '' OR o.origin_uid = $9)
+    ORDER BY o.created_at ",
+            $order,
+            ", o.id ",
+            $order,
+            " LIMIT $10
+) j ORDER BY j.created_at ",
+            $order,
+            ", j.id ",
+            $order,
+            " LIMIT $10"
+        )
+    };
+}
+const OLDEST_FIRST: &str = list!(">", "ASC");
+const NEWEST_FIRST: &str = list!("<", "DESC");
+
+const CANCEL: &str = concat!(
+    "
+WITH j AS (
+    UPDATE vmafx.jobs AS job SET
+        status = 'cancelled', ready = false, available_at = NULL, error = $3, lease_session = NULL,
+        lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $4, finished_at = $4,
+        revision = job.revision + 1, change_xid = pg_current_xact_id()
+    WHERE job.id = $2 AND job.tenant_id = $1 AND job.status IN ('pending', 'running')
+    RETURNING job.*
+), ended AS (
+    UPDATE vmafx.job_attempts AS a SET ended_at = $4, outcome = 'cancelled', error = $3
+    FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt AND a.ended_at IS NULL
+)
+SELECT ",
+    job_columns!(),
+    " FROM j"
+);
+
+const RELEASE: &str = concat!(
+    "
+WITH live AS (
+    SELECT s.id FROM vmafx.node_sessions s WHERE s.id = $2 AND s.tenant_id = $1 AND s.token_sha256 = $3
+), j AS (
+    UPDATE vmafx.jobs AS job SET
+        status = 'pending', ready = true, lease_session = NULL, lease_expires_at = NULL, progress_done = NULL,
+        progress_total = NULL, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id()
+    FROM live
+    WHERE job.id = $4 AND job.tenant_id = $1 AND job.status = 'running' AND job.attempt = $5
+        AND job.lease_session = live.id
+    RETURNING job.*
+), ended AS (
+    UPDATE vmafx.job_attempts AS a SET ended_at = $6, outcome = 'released', error = $7
+    FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
+)
+SELECT ",
+    job_columns!(),
+    " FROM live LEFT JOIN j ON true"
+);
+
+impl Shared {
+    pub(super) async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+        let values: [Value<'_>; 2] = [&tenant.as_str(), &id.0];
+        let rows = self.connections.run(Scope::Of(tenant), Access::Read, JOB, &values).await?;
+        rows.first().map(|row| Reader::new(row).job()).transpose()
+    }
+
+    pub(super) async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+        let values: [Value<'_>; 2] = [&tenant.as_str(), &id.0];
+        let rows = self.connections.run(Scope::Of(tenant), Access::Read, ATTEMPTS, &values).await?;
+        rows.iter().map(|row| Reader::new(row).attempt()).collect()
+    }
+
+    pub(super) async fn jobs(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: &Page,
+    ) -> Result<Vec<Job>, StoreError> {
+        let (statement, edge) = if page.newest_first {
+            (NEWEST_FIRST, (i64::MAX, Uuid::max()))
+        } else {
+            (OLDEST_FIRST, (i64::MIN, Uuid::nil()))
+        };
+        let (at, id) = page.after.map_or(edge, |(at, id)| (at.0, id.0));
+        let states: Vec<&str> = State::ALL
+            .iter()
+            .filter(|state| filter.states.is_empty() || filter.states.contains(state))
+            .map(|state| state.word())
+            .collect();
+        let ids: Option<Vec<Uuid>> =
+            (!filter.ids.is_empty()).then(|| filter.ids.iter().map(|id| id.0).collect());
+        let origin = filter.origin.clone().unwrap_or_default();
+        let limit = i64::from(page.limit);
+        let values: [Value<'_>; 10] = [
+            &tenant.as_str(),
+            &states,
+            &at,
+            &id,
+            &ids,
+            &origin.cluster,
+            &origin.namespace,
+            &origin.name,
+            &origin.uid,
+            &limit,
+        ];
+        jobs(&self.connections.run(Scope::Of(tenant), Access::Read, statement, &values).await?)
+    }
+
+    pub(super) async fn cancel(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        reason: &str,
+    ) -> Result<Option<Cancelled>, StoreError> {
+        let (error, now) = (text(&Policy::cancel_text(reason)), self.clock.now().0);
+        let values: [Value<'_>; 4] = [&tenant.as_str(), &id.0, &error, &now];
+        let rows = self.connections.run(Scope::Of(tenant), Access::Write, CANCEL, &values).await?;
+        let Some(row) = rows.first() else {
+            let job = self.job(tenant, id).await?;
+            return Ok(job.map(|job| Cancelled { job, moved: false }));
+        };
+        let job = Reader::new(row).job()?;
+        News::of([&job]).tell(&self.notices, tenant);
+        Ok(Some(Cancelled { job, moved: true }))
+    }
+
+    pub(super) async fn release(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        (id, attempt): (JobId, AttemptNumber),
+        reason: &str,
+    ) -> Result<Released, StoreError> {
+        let (token, reason) = (node.token.digest(), text(reason));
+        let (attempt, now) = (i64::from(attempt), self.clock.now().0);
+        let values: [Value<'_>; 7] =
+            [&tenant.as_str(), &node.session.0, &token.as_slice(), &id.0, &attempt, &now, &reason];
+        let rows = self.connections.run(Scope::Of(tenant), Access::Write, RELEASE, &values).await?;
+        let Some(row) = rows.first() else { return Ok(Released::NoSession) };
+        let mut reader = Reader::new(row);
+        if reader.is_null() {
+            return Ok(Released::Over);
+        }
+        News::of([&reader.job()?]).tell(&self.notices, tenant);
+        Ok(Released::Moved)
+    }
+}

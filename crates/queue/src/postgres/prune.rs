@@ -1,0 +1,133 @@
+//! Removing what is kept no longer, and counting what is there.
+
+use std::collections::BTreeSet;
+
+use super::Shared;
+use super::pool::{Access, Call, Scope, Value};
+use super::row::{Reader, signed};
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+use crate::store::{Pruned, Retention, StoreError, TenantStats};
+
+/// Jumps from tenant to tenant through an index instead of reading every row.
+macro_rules! tenants {
+    ($table:literal) => {
+        concat!(
+            "
+WITH RECURSIVE found AS (
+    (SELECT tenant_id FROM ",
+            $table,
+            " ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.tenant_id FROM ",
+            $table,
+            " o WHERE o.tenant_id > found.tenant_id ORDER BY o.tenant_id LIMIT 1)
+    FROM found WHERE found.tenant_id IS NOT NULL
+)
+SELECT tenant_id FROM found WHERE tenant_id IS NOT NULL"
+        )
+    };
+}
+const OF_JOBS: &str = tenants!("vmafx.jobs");
+const OF_SESSIONS: &str = tenants!("vmafx.node_sessions");
+const OF_SAMPLES: &str = tenants!("vmafx.samples");
+
+/// The oldest finished jobs of a tenant that are too old, or behind as many newer ones as are kept.
+const PRUNE_JOBS: &str = "
+WITH edge AS (
+    SELECT j.finished_at, j.id FROM vmafx.jobs j WHERE j.tenant_id = $1 AND j.finished_at IS NOT NULL
+    ORDER BY j.finished_at DESC, j.id DESC OFFSET $2 LIMIT 1
+), gone AS (
+    DELETE FROM vmafx.jobs WHERE id = ANY (ARRAY (
+        SELECT j.id FROM vmafx.jobs j
+        WHERE j.tenant_id = $1 AND j.finished_at IS NOT NULL
+            AND (j.finished_at < $3 OR (j.finished_at, j.id) <= (SELECT edge.finished_at, edge.id FROM edge))
+        ORDER BY j.finished_at, j.id LIMIT $4 FOR UPDATE SKIP LOCKED))
+    RETURNING 1
+)
+SELECT count(*) FROM gone";
+
+const PRUNE_SAMPLES: &str = "
+WITH edge AS (
+    SELECT s.change_xid, s.id FROM vmafx.samples s WHERE s.tenant_id = $1
+    ORDER BY s.change_xid DESC, s.id DESC OFFSET $2 LIMIT 1
+), gone AS (
+    DELETE FROM vmafx.samples AS old USING (
+        SELECT s.change_xid, s.id FROM vmafx.samples s
+        WHERE s.tenant_id = $1
+            AND (s.created_at < $3 OR (s.change_xid, s.id) <= (SELECT edge.change_xid, edge.id FROM edge))
+        ORDER BY s.change_xid, s.id LIMIT $4 FOR UPDATE SKIP LOCKED
+    ) over
+    WHERE old.tenant_id = $1 AND old.change_xid = over.change_xid AND old.id = over.id
+    RETURNING 1
+)
+SELECT count(*) FROM gone";
+
+const STATS: &str = "
+SELECT tenant.id,
+    (SELECT count(*) FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'pending'),
+    (SELECT count(*) FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'running'),
+    (SELECT count(*) FROM vmafx.node_sessions s WHERE s.tenant_id = tenant.id),
+    (SELECT j.created_at FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'pending'
+     ORDER BY j.created_at, j.id LIMIT 1)
+FROM unnest($1::text[]) AS tenant (id)";
+
+impl Shared {
+    /// Everybody who has something here, by name.
+    pub(super) async fn tenants(&self) -> Result<BTreeSet<TenantId>, StoreError> {
+        let calls: [Call<'_>; 3] = [(OF_JOBS, &[]), (OF_SESSIONS, &[]), (OF_SAMPLES, &[])];
+        let answers = self.connections.run_all(Scope::Maintenance, Access::Read, &calls).await?;
+        answers.iter().flatten().map(|row| Reader::new(row).tenant()).collect()
+    }
+
+    pub(super) async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+        let tenants = self.tenants().await?;
+        let names: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
+        let values: [Value<'_>; 1] = [&names];
+        let rows = self.connections.run(Scope::Maintenance, Access::Read, STATS, &values).await?;
+        let mut stats: Vec<TenantStats> = rows
+            .iter()
+            .map(|row| {
+                let mut reader = Reader::new(row);
+                Ok(TenantStats {
+                    tenant: reader.tenant()?,
+                    pending: reader.count()?,
+                    running: reader.count()?,
+                    nodes: reader.count()?,
+                    oldest_pending: reader.next::<Option<i64>>()?.map(Timestamp),
+                })
+            })
+            .collect::<Result<_, StoreError>>()?;
+        stats.sort_by(|a, b| a.tenant.cmp(&b.tenant));
+        Ok(stats)
+    }
+
+    pub(super) async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+        let now = self.clock.now();
+        let mut pruned = Pruned::default();
+        for tenant in self.tenants().await? {
+            let batch = u64::from(keep.batch);
+            let old = (now - keep.jobs_for).0;
+            let left = batch.saturating_sub(pruned.jobs);
+            pruned.jobs += self.remove(PRUNE_JOBS, &tenant, keep.jobs, old, left).await?;
+            let old = (now - keep.samples_for).0;
+            let left = batch.saturating_sub(pruned.samples);
+            pruned.samples += self.remove(PRUNE_SAMPLES, &tenant, keep.samples, old, left).await?;
+        }
+        Ok(pruned)
+    }
+
+    async fn remove(
+        &self,
+        statement: &'static str,
+        tenant: &TenantId,
+        kept: u64,
+        old: i64,
+        most: u64,
+    ) -> Result<u64, StoreError> {
+        let (kept, most) = (signed(kept), signed(most));
+        let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &most];
+        let rows = self.connections.run(Scope::Of(tenant), Access::Write, statement, &values).await?;
+        rows.first().map_or(Ok(0), |row| Reader::new(row).count())
+    }
+}

@@ -1,0 +1,216 @@
+//! Rows as what they mean.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, Json};
+use uuid::Uuid;
+
+use super::error::corrupt;
+use crate::clock::Timestamp;
+use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
+use crate::job::{Attempt, Job, Label, Origin, Progress};
+use crate::node::Node;
+use crate::outcome::{AttemptOutcome, FailureReason, Success};
+use crate::store::StoreError;
+use crate::transition::State;
+
+/// The columns of a job, in the order in which [`job`] reads them. The table or query goes by the name `j`.
+macro_rules! job_columns {
+    () => {
+        "j.id, j.tenant_id, j.status, j.spec, j.priority, j.idempotency_key, \
+         j.origin_cluster, j.origin_namespace, j.origin_name, j.origin_uid, \
+         j.attempt, j.lost_attempts, j.max_lost_attempts, j.node, j.progress_done, j.progress_total, \
+         j.score, j.features, j.details, j.error, j.failure_reason, j.label, \
+         j.created_at, j.updated_at, j.started_at, j.finished_at, j.available_at, j.lease_expires_at, \
+         j.deadline_at, j.revision"
+    };
+}
+pub(super) use job_columns;
+
+/// Reads columns from left to right.
+pub(super) struct Reader<'a> {
+    row: &'a Row,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(row: &'a Row) -> Self {
+        Self { row, at: 0 }
+    }
+
+    /// Begins further to the right.
+    pub(super) fn after(row: &'a Row, at: usize) -> Self {
+        Self { row, at }
+    }
+
+    pub(super) fn next<T: FromSql<'a>>(&mut self) -> Result<T, StoreError> {
+        let at = self.at;
+        self.at += 1;
+        self.row.try_get(at).map_err(|_| {
+            let column = self.row.columns().get(at);
+            corrupt(format!("column {}", column.map_or("that is missing", |column| column.name())))
+        })
+    }
+
+    fn json<T: DeserializeOwned>(&mut self) -> Result<Option<T>, StoreError> {
+        Ok(self.next::<Option<Json<T>>>()?.map(|Json(value)| value))
+    }
+
+    fn time(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.next::<Option<i64>>()?.map(Timestamp))
+    }
+
+    /// A count, stored with a sign.
+    pub(super) fn count<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
+        T::try_from(self.next::<i64>()?).map_err(|_| corrupt("a count that is negative or too large"))
+    }
+
+    /// Whether the next column has nothing in it; it is not consumed.
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self.row.try_get::<_, Option<Anything>>(self.at), Ok(None))
+    }
+
+    fn origin(&mut self) -> Result<Option<Origin>, StoreError> {
+        let mut part = || Ok::<_, StoreError>(self.next::<Option<String>>()?);
+        let parts = [part()?, part()?, part()?, part()?];
+        let [Some(cluster), Some(namespace), Some(name), Some(uid)] = parts else { return Ok(None) };
+        Ok(Some(Origin { cluster, namespace, name, uid }))
+    }
+
+    pub(super) fn tenant(&mut self) -> Result<TenantId, StoreError> {
+        TenantId::new(self.next::<&str>()?).map_err(|_| corrupt("a tenant"))
+    }
+
+    /// A job, from [`job_columns`].
+    pub(super) fn job(&mut self) -> Result<Job, StoreError> {
+        let id = JobId(self.next::<Uuid>()?);
+        let tenant = self.tenant()?;
+        let state = State::from_word(self.next()?).ok_or_else(|| corrupt("a status"))?;
+        let scoring = self.json()?.ok_or_else(|| corrupt("a spec"))?;
+        let priority = self.next()?;
+        let key = self.next::<Option<&str>>()?.map(IdempotencyKey::new).transpose();
+        let key = key.map_err(|_| corrupt("an idempotency key"))?;
+        let origin = self.origin()?;
+        let (attempt, lost_attempts, max_lost_attempts) = (self.count()?, self.count()?, self.count()?);
+        let node = self.next()?;
+        let progress = match (self.next::<Option<i64>>()?, self.next::<Option<i64>>()?) {
+            (Some(done), Some(total)) => Some(Progress { done: unsigned(done), total: unsigned(total) }),
+            _ => None,
+        };
+        let (score, features, details) = (self.next::<Option<f64>>()?, self.json()?, self.json()?);
+        let success = match (score, features) {
+            (Some(score), Some(features)) => Some(Success { score, features, details }),
+            _ => None,
+        };
+        let (error, failure_reason) = (self.next()?, FailureReason(self.next()?));
+        let label = self.next::<Option<f64>>()?.map(Label::percent).transpose();
+        let label = label.map_err(|_| corrupt("a label"))?;
+        Ok(Job {
+            id,
+            tenant,
+            state,
+            scoring,
+            priority,
+            key,
+            origin,
+            attempt,
+            lost_attempts,
+            max_lost_attempts,
+            node,
+            progress,
+            success,
+            error,
+            failure_reason,
+            label,
+            created_at: Timestamp(self.next()?),
+            updated_at: Timestamp(self.next()?),
+            started_at: self.time()?,
+            finished_at: self.time()?,
+            available_at: self.time()?,
+            lease_expires_at: self.time()?,
+            deadline_at: self.time()?,
+            revision: self.count()?,
+        })
+    }
+
+    /// An attempt: attempt, session_id, node_id, started_at, ended_at, outcome, error.
+    pub(super) fn attempt(&mut self) -> Result<Attempt, StoreError> {
+        let number = self.count()?;
+        let session = SessionId(self.next()?);
+        let node = self.next()?;
+        let started_at = Timestamp(self.next()?);
+        let ended_at = self.time()?;
+        let outcome = self.next::<Option<&str>>()?.map(AttemptOutcome::from_word);
+        let ended = match (ended_at, outcome) {
+            (Some(at), Some(Some(outcome))) => Some((at, outcome)),
+            (None, None) => None,
+            _ => return Err(corrupt("the outcome of an attempt")),
+        };
+        Ok(Attempt { number, session, node, started_at, ended, error: self.next()? })
+    }
+
+    /// A node: id, node_id, capability, resource, created_at, last_seen_at, and the jobs it holds.
+    pub(super) fn node(&mut self) -> Result<Node, StoreError> {
+        Ok(Node {
+            session: SessionId(self.next()?),
+            name: self.next()?,
+            capability: self.json()?.ok_or_else(|| corrupt("a capability"))?,
+            resource: self.json()?,
+            registered_at: Timestamp(self.next()?),
+            last_seen_at: Timestamp(self.next()?),
+            jobs: self.count()?,
+        })
+    }
+
+    /// JSON that must be there.
+    pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
+        self.json()?.ok_or_else(|| corrupt("a missing value"))
+    }
+
+    /// The number of a transaction, written as text.
+    pub(super) fn transaction(&mut self) -> Result<u64, StoreError> {
+        self.next::<&str>()?.parse().map_err(|_| corrupt("the number of a transaction"))
+    }
+}
+
+/// A value of any type, of which only its presence matters.
+struct Anything;
+
+impl FromSql<'_> for Anything {
+    fn from_sql(
+        _: &tokio_postgres::types::Type,
+        _: &[u8],
+    ) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self)
+    }
+
+    fn accepts(_: &tokio_postgres::types::Type) -> bool {
+        true
+    }
+}
+
+/// All rows as jobs.
+pub(super) fn jobs(rows: &[Row]) -> Result<Vec<Job>, StoreError> {
+    rows.iter().map(|row| Reader::new(row).job()).collect()
+}
+
+/// A number without a sign as one with; what does not fit is the largest there is.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// A length in milliseconds.
+pub(super) fn millis(length: Duration) -> i64 {
+    i64::try_from(length.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Text that the server takes: it knows no character with the number nought.
+pub(super) fn text(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}

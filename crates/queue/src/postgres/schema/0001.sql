@@ -1,0 +1,180 @@
+-- Instants are milliseconds since the Unix epoch, as the store tells the time; JSON is `json` and not `jsonb`, so that
+-- a number is read back as the number that was written, to the last bit.
+
+-- The store itself: who it is, and when the last sweep was, by the clock and by the number of its transaction.
+CREATE TABLE vmafx.meta (
+    one            boolean PRIMARY KEY DEFAULT true CHECK (one),
+    schema_version bigint  NOT NULL,
+    store_id       uuid    NOT NULL DEFAULT gen_random_uuid(),
+    swept_at       bigint,
+    swept_xid      xid8    NOT NULL DEFAULT pg_current_xact_id()
+);
+
+CREATE TABLE vmafx.node_sessions (
+    id           uuid   PRIMARY KEY,
+    tenant_id    text   NOT NULL CHECK (tenant_id <> ''),
+    node_id      text   NOT NULL,
+    token_sha256 bytea  NOT NULL CHECK (octet_length(token_sha256) = 32),
+    capability   json   NOT NULL,
+    resource     json,
+    created_at   bigint NOT NULL,
+    last_seen_at bigint NOT NULL,
+    expires_at   bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE INDEX node_sessions_tenant ON vmafx.node_sessions (tenant_id);
+
+-- `ready`: can be claimed. A pending job that is not ready pauses until `available_at`.
+-- `change_xid`: the transaction of the last change. Sequences commit out of order; what is below the oldest running
+-- transaction does not move any more.
+-- Heartbeats write `lease_expires_at` and the progress, which no index holds: such an update stays on its page.
+CREATE TABLE vmafx.jobs (
+    id                uuid    PRIMARY KEY,
+    tenant_id         text    NOT NULL CHECK (tenant_id <> ''),
+    status            text    NOT NULL
+        CHECK (status IN ('pending', 'running', 'completed', 'failed', 'cancelled')),
+    ready             boolean NOT NULL DEFAULT true,
+    backend           text    NOT NULL,
+    priority          integer NOT NULL,
+    created_at        bigint  NOT NULL,
+    change_xid        xid8    NOT NULL DEFAULT pg_current_xact_id(),
+    revision          bigint  NOT NULL DEFAULT 1,
+    attempt           bigint  NOT NULL DEFAULT 0,
+    lost_attempts     bigint  NOT NULL DEFAULT 0 CHECK (lost_attempts BETWEEN 0 AND attempt),
+    max_lost_attempts bigint  NOT NULL DEFAULT 3 CHECK (max_lost_attempts >= 1),
+    updated_at        bigint  NOT NULL,
+    started_at        bigint,
+    finished_at       bigint,
+    available_at      bigint,
+    deadline_at       bigint,
+    lease_session     uuid,
+    lease_expires_at  bigint,
+    progress_done     bigint,
+    progress_total    bigint,
+    failure_reason    integer NOT NULL DEFAULT 0,
+    label             double precision,
+    score             double precision,
+    node              text,
+    error             text    NOT NULL DEFAULT '',
+    idempotency_key   text    CHECK (idempotency_key <> ''),
+    origin_cluster    text,
+    origin_namespace  text,
+    origin_name       text,
+    origin_uid        text,
+    spec              json    NOT NULL,
+    features          json,
+    details           json,
+    CONSTRAINT leased_while_running CHECK ((status = 'running') = (lease_expires_at IS NOT NULL)),
+    CONSTRAINT held_while_running CHECK ((status = 'running') = (lease_session IS NOT NULL)),
+    CONSTRAINT finished_when_over
+        CHECK ((status IN ('completed', 'failed', 'cancelled')) = (finished_at IS NOT NULL)),
+    CONSTRAINT scored_when_completed CHECK ((status = 'completed') = (score IS NOT NULL AND features IS NOT NULL)),
+    CONSTRAINT ready_while_pending CHECK (NOT ready OR status = 'pending'),
+    CONSTRAINT pauses_while_pending CHECK (available_at IS NULL OR status = 'pending'),
+    CONSTRAINT waits_for_something CHECK (status <> 'pending' OR ready OR available_at IS NOT NULL)
+) WITH (
+    fillfactor = 80,
+    -- Every job is written at least three times: the dead versions must go before a table of millions notices.
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_analyze_scale_factor = 0.02
+);
+
+-- What a claim looks at: only jobs that can be had, each class apart, the first one first.
+CREATE INDEX jobs_claim ON vmafx.jobs (tenant_id, backend, priority DESC, created_at, id) WHERE ready;
+CREATE INDEX jobs_pause ON vmafx.jobs (tenant_id, backend, available_at) WHERE status = 'pending' AND NOT ready;
+CREATE INDEX jobs_list ON vmafx.jobs (tenant_id, status, created_at, id);
+CREATE INDEX jobs_change ON vmafx.jobs (tenant_id, change_xid, id);
+CREATE INDEX jobs_running ON vmafx.jobs (tenant_id, lease_session) WHERE status = 'running';
+CREATE INDEX jobs_deadline ON vmafx.jobs (deadline_at) WHERE deadline_at IS NOT NULL AND finished_at IS NULL;
+CREATE INDEX jobs_finished ON vmafx.jobs (tenant_id, finished_at, id) WHERE finished_at IS NOT NULL;
+CREATE INDEX jobs_origin ON vmafx.jobs (tenant_id, origin_uid) WHERE origin_uid IS NOT NULL;
+CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+-- Every handing-out, with the labels the node had then.
+CREATE TABLE vmafx.job_attempts (
+    job_id      uuid   NOT NULL REFERENCES vmafx.jobs ON DELETE CASCADE,
+    attempt     bigint NOT NULL,
+    tenant_id   text   NOT NULL CHECK (tenant_id <> ''),
+    session_id  uuid   NOT NULL,
+    node_id     text   NOT NULL,
+    node_labels json   NOT NULL,
+    started_at  bigint NOT NULL,
+    ended_at    bigint,
+    outcome     text   CHECK (outcome IN ('completed', 'failed', 'released', 'expired', 'cancelled')),
+    error       text   NOT NULL DEFAULT '',
+    PRIMARY KEY (job_id, attempt),
+    CONSTRAINT ended_somehow CHECK ((ended_at IS NULL) = (outcome IS NULL))
+) WITH (fillfactor = 80);
+
+-- Completed jobs with a label. They outlive their jobs.
+CREATE TABLE vmafx.samples (
+    tenant_id   text   NOT NULL CHECK (tenant_id <> ''),
+    change_xid  xid8   NOT NULL DEFAULT pg_current_xact_id(),
+    id          bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    job_id      uuid   NOT NULL,
+    features    json   NOT NULL,
+    label       double precision NOT NULL,
+    node_labels json   NOT NULL,
+    created_at  bigint NOT NULL,
+    PRIMARY KEY (tenant_id, change_xid, id)
+);
+
+-- A transaction sees the rows of the tenant it named, or all of them for the controller's own work. FORCE, because the
+-- tables' owner is the one who asks. The settings are read once for each statement, not for each row.
+DO $$
+DECLARE tenants_table text;
+BEGIN
+    FOREACH tenants_table IN ARRAY ARRAY['node_sessions', 'jobs', 'job_attempts', 'samples'] LOOP
+        EXECUTE format('ALTER TABLE vmafx.%I ENABLE ROW LEVEL SECURITY', tenants_table);
+        EXECUTE format('ALTER TABLE vmafx.%I FORCE ROW LEVEL SECURITY', tenants_table);
+        EXECUTE format(
+            'CREATE POLICY of_the_tenant ON vmafx.%I USING (
+                 tenant_id = (SELECT current_setting(''vmafx.tenant_id'', true))
+                 OR (SELECT current_setting(''vmafx.maintenance'', true)) = ''on'')',
+            tenants_table);
+    END LOOP;
+END $$;
+
+-- One notice for each statement that changed jobs, sent when its transaction commits: who wrote it, whose jobs, and for
+-- which nodes there is work. Notices have a longest length; beyond it, the work is left to be looked for.
+CREATE FUNCTION vmafx.tell_of_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE news record;
+BEGIN
+    FOR news IN
+        SELECT classes.tenant_id, json_object_agg(classes.backend, classes.jobs) FILTER (WHERE classes.jobs > 0) AS work
+        FROM (
+            SELECT changed.tenant_id, changed.backend, count(*) FILTER (WHERE changed.ready) AS jobs
+            FROM changed WHERE changed.change_xid = pg_current_xact_id()
+            GROUP BY changed.tenant_id, changed.backend
+        ) classes
+        GROUP BY classes.tenant_id
+    LOOP
+        PERFORM vmafx.tell(news.tenant_id, news.work, true, false);
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION vmafx.tell_of_samples() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM vmafx.tell(added.tenant_id, NULL, false, true)
+    FROM (SELECT DISTINCT tenant_id FROM added) added;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION vmafx.tell(tenant text, work json, changed boolean, sampled boolean) RETURNS void
+LANGUAGE sql AS $$
+    SELECT pg_notify('vmafx_jobs', (
+        SELECT json_build_object(
+            'from', current_setting('vmafx.instance', true), 'tenant', tenant,
+            'work', CASE WHEN octet_length(work::text) < 6000 THEN work END,
+            'unsaid', coalesce(octet_length(work::text) >= 6000, false),
+            'changed', changed, 'sampled', sampled)::text))
+$$;
+
+CREATE TRIGGER jobs_inserted AFTER INSERT ON vmafx.jobs
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION vmafx.tell_of_jobs();
+CREATE TRIGGER jobs_updated AFTER UPDATE ON vmafx.jobs
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION vmafx.tell_of_jobs();
+CREATE TRIGGER samples_inserted AFTER INSERT ON vmafx.samples
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION vmafx.tell_of_samples();

@@ -1,0 +1,144 @@
+//! Submissions, many in one transaction.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tokio_postgres::types::Json;
+use uuid::Uuid;
+
+use super::Shared;
+use super::lane::Batch;
+use super::news::News;
+use super::pool::{Access, Call, Scope, Value};
+use super::row::{Reader, text};
+use crate::clock::Timestamp;
+use crate::ids::{JobId, TenantId};
+use crate::job::NewJob;
+use crate::scoring::Scoring;
+use crate::store::{StoreError, Submitted};
+
+const INSERT: &str = "
+INSERT INTO vmafx.jobs (
+    id, tenant_id, status, backend, priority, created_at, updated_at, max_lost_attempts, deadline_at, label,
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec)
+SELECT id, $1, 'pending', backend, priority, $2, $2, max_lost_attempts, deadline_at, label,
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec
+FROM unnest(
+    $3::uuid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::float8[],
+    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[])
+AS new (id, backend, priority, max_lost_attempts, deadline_at, label,
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec)
+ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+RETURNING id";
+
+/// After the insert, and in the same transaction: whoever had a key first is committed by then.
+const KNOWN: &str = "
+SELECT idempotency_key, id FROM vmafx.jobs WHERE tenant_id = $1 AND idempotency_key = ANY ($2::text[])";
+
+/// The lane's work.
+pub(super) struct Submits(pub(super) Arc<Shared>);
+
+impl Batch for Submits {
+    type Key = TenantId;
+    type Item = NewJob;
+    type Answer = Submitted;
+    const MOST: usize = 128;
+
+    async fn run(&self, tenant: &TenantId, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
+        let shared = &self.0;
+        let now = shared.clock.now();
+        let ids: Vec<JobId> = jobs.iter().map(|_| shared.new_job_id(now)).collect();
+        // By key, so that two transactions with the same keys cannot wait for each other.
+        let mut order: Vec<usize> = (0..jobs.len()).collect();
+        order.sort_by_key(|at| &jobs[*at].key);
+        let columns =
+            Columns::of(order.iter().map(|at| (ids[*at], &jobs[*at])), now, shared.policy.max_lost_attempts);
+        let keys: Vec<&str> = jobs.iter().filter_map(|job| Some(job.key.as_ref()?.as_str())).collect();
+        let (whose, c) = (tenant.as_str(), &columns);
+        let insert: [Value<'_>; 14] = [
+            &whose,
+            &now.0,
+            &c.id,
+            &c.backend,
+            &c.priority,
+            &c.max_lost_attempts,
+            &c.deadline_at,
+            &c.label,
+            &c.key,
+            &c.cluster,
+            &c.namespace,
+            &c.name,
+            &c.uid,
+            &c.spec,
+        ];
+        let known: [Value<'_>; 2] = [&whose, &keys];
+        let calls: [Call<'_>; 2] = [(INSERT, &insert), (KNOWN, &known)];
+        let calls = if keys.is_empty() { &calls[..1] } else { &calls };
+        let answers = shared.connections.run_all(Scope::Of(tenant), Access::Write, calls).await?;
+
+        let mut stored = HashSet::new();
+        for row in answers.first().into_iter().flatten() {
+            stored.insert(JobId(Reader::new(row).next()?));
+        }
+        let mut by_key = HashMap::new();
+        for row in answers.get(1).into_iter().flatten() {
+            let mut reader = Reader::new(row);
+            by_key.insert(reader.next::<String>()?, JobId(reader.next()?));
+        }
+        let mut news = News::default();
+        let mut submitted = Vec::with_capacity(jobs.len());
+        for (id, job) in ids.into_iter().zip(jobs) {
+            if stored.contains(&id) {
+                news.changed = true;
+                news.work(&job.scoring.backend, 1);
+                submitted.push(Submitted { id, deduplicated: false });
+            } else {
+                let known = job.key.as_ref().and_then(|key| by_key.get(key.as_str()));
+                // Removed in the same moment: the caller may say it again, and makes a new one.
+                let id = *known.ok_or_else(|| StoreError::Unavailable("the job was just removed".into()))?;
+                submitted.push(Submitted { id, deduplicated: true });
+            }
+        }
+        news.tell(&shared.notices, tenant);
+        Ok(submitted)
+    }
+}
+
+/// The jobs, column by column.
+#[derive(Default)]
+struct Columns<'a> {
+    id: Vec<Uuid>,
+    backend: Vec<String>,
+    priority: Vec<i32>,
+    max_lost_attempts: Vec<i64>,
+    deadline_at: Vec<Option<i64>>,
+    label: Vec<Option<f64>>,
+    key: Vec<Option<&'a str>>,
+    cluster: Vec<Option<String>>,
+    namespace: Vec<Option<String>>,
+    name: Vec<Option<String>>,
+    uid: Vec<Option<String>>,
+    spec: Vec<Json<&'a Scoring>>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(jobs: impl Iterator<Item = (JobId, &'a NewJob)>, now: Timestamp, limit: u32) -> Self {
+        let mut columns = Self::default();
+        for (id, job) in jobs {
+            columns.id.push(id.0);
+            columns.backend.push(text(&job.scoring.backend));
+            columns.priority.push(job.priority);
+            columns.max_lost_attempts.push(job.max_lost_attempts.unwrap_or(limit).max(1).into());
+            columns.deadline_at.push(job.deadline.map(|length| (now + length).0));
+            columns.label.push(job.label.map(|label| label.value()));
+            columns.key.push(job.key.as_ref().map(|key| key.as_str()));
+            let origin = job.origin.as_ref();
+            columns.cluster.push(origin.map(|origin| text(&origin.cluster)));
+            columns.namespace.push(origin.map(|origin| text(&origin.namespace)));
+            columns.name.push(origin.map(|origin| text(&origin.name)));
+            columns.uid.push(origin.map(|origin| text(&origin.uid)));
+            columns.spec.push(Json(&job.scoring));
+        }
+        columns
+    }
+}

@@ -1,0 +1,231 @@
+//! The sweep: ends what ran out.
+//!
+//! One at a time: whoever does not get the store's one row goes home. Rows that somebody else is writing at this moment
+//! are left for the next sweep.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Transaction};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::Shared;
+use super::error::{late, unavailable};
+use super::news::News;
+use super::pool::Value;
+use super::row::{Reader, job_columns, jobs, millis};
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+use crate::job::Job;
+use crate::outcome::{AttemptOutcome, FailureReason};
+use crate::policy::Policy;
+use crate::store::{StoreError, Swept};
+use crate::transition::{Event, State, Step, step};
+
+/// Most of each kind.
+const MOST: i64 = 1000;
+/// The longest a sweep may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+const LAST: &str = "SELECT swept_at FROM vmafx.meta FOR UPDATE SKIP LOCKED";
+const NOTE: &str = "UPDATE vmafx.meta SET swept_at = $1, swept_xid = pg_current_xact_id()";
+
+const RENEW_LEASES: &str = "UPDATE vmafx.jobs SET lease_expires_at = $1 WHERE status = 'running'";
+const RENEW_SESSIONS: &str = "UPDATE vmafx.node_sessions SET expires_at = $1";
+
+/// Jobs whose pause is over, of all tenants.
+const PROMOTE: &str = "
+WITH due AS (
+    SELECT j.id FROM vmafx.jobs j
+    WHERE j.status = 'pending' AND NOT j.ready AND j.available_at <= $1
+    FOR UPDATE SKIP LOCKED
+), promoted AS (
+    UPDATE vmafx.jobs AS job SET ready = true WHERE job.id = ANY (ARRAY (SELECT id FROM due))
+    RETURNING job.tenant_id, job.backend
+), classes AS (
+    SELECT tenant_id, backend, count(*) AS jobs FROM promoted GROUP BY tenant_id, backend
+)
+SELECT tenant_id, backend, jobs, vmafx.tell(tenant_id, json_build_object(backend, jobs), false, false)::text
+FROM classes";
+
+macro_rules! due {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            job_columns!(),
+            " FROM vmafx.jobs j WHERE ",
+            $condition,
+            " ORDER BY j.created_at, j.id LIMIT $2 FOR UPDATE OF j SKIP LOCKED"
+        )
+    };
+}
+const OVERDUE: &str = due!("j.deadline_at IS NOT NULL AND j.finished_at IS NULL AND j.deadline_at <= $1");
+const EXPIRED: &str = due!("j.status = 'running' AND j.lease_expires_at <= $1");
+
+const END: &str = concat!(
+    "
+WITH ended AS (
+    SELECT * FROM unnest($2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[])
+    AS e (id, status, lost_attempts, available_at, error, reason, outcome)
+), j AS (
+    UPDATE vmafx.jobs AS job SET
+        status = ended.status, ready = false, lost_attempts = ended.lost_attempts, available_at = ended.available_at,
+        error = CASE WHEN ended.status = 'failed' THEN ended.error ELSE '' END, failure_reason = ended.reason,
+        lease_session = NULL, lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $1,
+        finished_at = CASE WHEN ended.status = 'failed' THEN $1 END,
+        revision = job.revision + 1, change_xid = pg_current_xact_id()
+    FROM ended WHERE job.id = ended.id
+    RETURNING job.*, ended.outcome, ended.error AS told
+), attempts AS (
+    UPDATE vmafx.job_attempts AS a SET ended_at = $1, outcome = j.outcome, error = j.told
+    FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt AND a.ended_at IS NULL
+)
+SELECT ",
+    job_columns!(),
+    " FROM j ORDER BY j.created_at, j.id"
+);
+
+const EVICT: &str = "
+DELETE FROM vmafx.node_sessions WHERE id = ANY (ARRAY (
+    SELECT s.id FROM vmafx.node_sessions s WHERE s.expires_at <= $1
+    ORDER BY s.expires_at, s.id LIMIT $2 FOR UPDATE SKIP LOCKED))
+RETURNING tenant_id, node_id";
+
+/// What is to be told, by tenant.
+type AllNews = BTreeMap<TenantId, News>;
+
+impl Shared {
+    pub(super) async fn sweep(&self) -> Result<Swept, StoreError> {
+        self.clock.measure(&self.connections).await?;
+        let mut client = self.connections.take().await?;
+        match timeout(DEADLINE, self.swept(&mut client)).await {
+            Ok(done) => {
+                let (swept, news) = done?;
+                news.into_iter().for_each(|(tenant, news)| news.tell(&self.notices, &tenant));
+                Ok(swept)
+            }
+            Err(_) => {
+                drop(Object::take(client));
+                Err(late())
+            }
+        }
+    }
+
+    async fn swept(&self, client: &mut Object) -> Result<(Swept, AllNews), StoreError> {
+        let transaction = client.transaction().await.map_err(unavailable)?;
+        transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
+        let last = query(&transaction, LAST, &[]).await?;
+        let Some(last) = last.first() else { return Ok(Default::default()) };
+        let last = Reader::new(last).next::<Option<i64>>()?.map(Timestamp);
+        let now = self.clock.now();
+        let mut news = AllNews::new();
+        query(&transaction, NOTE, &[&now.0]).await?;
+        for row in query(&transaction, PROMOTE, &[&now.0]).await? {
+            let mut reader = Reader::new(&row);
+            let tenant = reader.tenant()?;
+            news.entry(tenant).or_default().work(reader.next()?, reader.count()?);
+        }
+        let in_time = last.is_some_and(|last| now >= last && now.since(last) <= self.policy.away_after());
+        let swept = if in_time {
+            end(&transaction, now, &self.policy).await?
+        } else {
+            forgive(&transaction, now, &self.policy).await?
+        };
+        transaction.commit().await.map_err(unavailable)?;
+        for job in swept.requeued.iter().chain(&swept.failed) {
+            news.entry(job.tenant.clone()).or_default().add(job);
+        }
+        Ok((swept, news))
+    }
+}
+
+/// Nobody looked after the queue for a while, or the clock jumped: everybody has the full time again.
+async fn forgive(
+    transaction: &Transaction<'_>,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Swept, StoreError> {
+    let (lease, session) = (policy.lease_ttl, policy.session_ttl);
+    query(transaction, RENEW_LEASES, &[&now.0.saturating_add(millis(lease))]).await?;
+    query(transaction, RENEW_SESSIONS, &[&now.0.saturating_add(millis(session))]).await?;
+    Ok(Swept { forgiven: true, ..Swept::default() })
+}
+
+async fn end(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> Result<Swept, StoreError> {
+    let mut swept = Swept::default();
+    // First those that are out of time: they fail for that reason, whatever else happened to them.
+    for statement in [OVERDUE, EXPIRED] {
+        let due = jobs(&query(transaction, statement, &[&now.0, &MOST]).await?)?;
+        let ends = due.iter().filter_map(|job| End::of(job, statement == OVERDUE, now, policy));
+        for job in write(transaction, now, &ends.collect::<Vec<_>>()).await? {
+            if job.state == State::Failed { swept.failed.push(job) } else { swept.requeued.push(job) }
+        }
+    }
+    for row in query(transaction, EVICT, &[&now.0, &MOST]).await? {
+        let mut reader = Reader::new(&row);
+        swept.evicted.push((reader.tenant()?, reader.next()?));
+    }
+    Ok(swept)
+}
+
+/// What becomes of a job.
+struct End {
+    id: Uuid,
+    state: State,
+    lost_attempts: u32,
+    available_at: Option<Timestamp>,
+    error: String,
+    reason: FailureReason,
+    outcome: AttemptOutcome,
+}
+
+impl End {
+    fn of(job: &Job, overdue: bool, now: Timestamp, policy: &Policy) -> Option<Self> {
+        let lost_attempts = if overdue { job.lost_attempts } else { job.lost_attempts.saturating_add(1) };
+        let event = if overdue {
+            Event::Overrun
+        } else {
+            Event::Lose { lost: lost_attempts, allowed: job.max_lost_attempts }
+        };
+        let Step::To(state) = step(job.state, event) else { return None };
+        let (error, outcome) = if overdue {
+            let length = job.deadline_at.unwrap_or(now).since(job.created_at);
+            (Policy::deadline_text(length), AttemptOutcome::Failed)
+        } else {
+            let text = Policy::lost_text(job.attempt, lost_attempts, job.max_lost_attempts);
+            (text, AttemptOutcome::Expired)
+        };
+        let reason = match (state, overdue) {
+            (State::Failed, true) => FailureReason::DEADLINE_EXCEEDED,
+            (State::Failed, false) => FailureReason::NODE_LOST,
+            _ => FailureReason::UNSPECIFIED,
+        };
+        let available_at = (state == State::Pending).then(|| now + policy.backoff(lost_attempts));
+        Some(Self { id: job.id.0, state, lost_attempts, available_at, error, reason, outcome })
+    }
+}
+
+async fn write(transaction: &Transaction<'_>, now: Timestamp, ends: &[End]) -> Result<Vec<Job>, StoreError> {
+    if ends.is_empty() {
+        return Ok(vec![]);
+    }
+    let id: Vec<Uuid> = ends.iter().map(|end| end.id).collect();
+    let status: Vec<&str> = ends.iter().map(|end| end.state.word()).collect();
+    let lost: Vec<i64> = ends.iter().map(|end| end.lost_attempts.into()).collect();
+    let available_at: Vec<Option<i64>> = ends.iter().map(|end| end.available_at.map(|at| at.0)).collect();
+    let error: Vec<&str> = ends.iter().map(|end| end.error.as_str()).collect();
+    let reason: Vec<i32> = ends.iter().map(|end| end.reason.0).collect();
+    let outcome: Vec<&str> = ends.iter().map(|end| end.outcome.word()).collect();
+    let values: [Value<'_>; 8] = [&now.0, &id, &status, &lost, &available_at, &error, &reason, &outcome];
+    jobs(&query(transaction, END, &values).await?)
+}
+
+async fn query(
+    transaction: &Transaction<'_>,
+    statement: &'static str,
+    values: &[Value<'_>],
+) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+    let prepared = transaction.prepare_cached(statement).await.map_err(unavailable)?;
+    transaction.query(&prepared, values).await.map_err(unavailable)
+}
