@@ -1,0 +1,301 @@
+//! The rules of the queue, each held against every store.
+//!
+//! A case is one function that gets a fresh store and tells one story. It is listed once, at the end of this file,
+//! and becomes a test for each store, so that a failure names the rule and the store: `sqlite::a_job_is_handed_out_once`.
+//! A case that is not listed is unused code, which does not pass the linter.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
+
+#[path = "support/support.rs"]
+#[allow(dead_code, reason = "the model test uses the other part of it")]
+mod support;
+
+mod conformance {
+    pub(crate) mod beat;
+    pub(crate) mod changes;
+    pub(crate) mod claim;
+    pub(crate) mod end;
+    pub(crate) mod fence;
+    pub(crate) mod label;
+    pub(crate) mod life;
+    pub(crate) mod list;
+    pub(crate) mod lost;
+    pub(crate) mod notices;
+    pub(crate) mod prune;
+    pub(crate) mod race;
+    pub(crate) mod submit;
+    pub(crate) mod sweep;
+    pub(crate) mod tenants;
+    pub(crate) mod values;
+    pub(crate) mod view;
+}
+
+/// Makes a module of tests for each store.
+macro_rules! suite {
+    ($($list:tt)*) => {
+        /// The model, which must keep the rules that it is the judge of.
+        mod reference {
+            cases!(crate::support::stores::Kind::Reference; $($list)*);
+        }
+
+        mod sqlite {
+            cases!(crate::support::stores::Kind::Sqlite; $($list)*);
+        }
+
+        mod postgres {
+            cases!(crate::support::stores::Kind::Postgres; $($list)*);
+        }
+    };
+}
+
+/// Makes a test of each case for one store.
+macro_rules! cases {
+    ($kind:expr; $($group:ident: [$($case:ident,)*],)*) => {
+        $($(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                let fixture = crate::support::fixture::Fixture::new($kind).await;
+                crate::conformance::$group::$case(fixture).await;
+            }
+        )*)*
+    };
+}
+
+suite! {
+    claim: [
+        the_highest_priority_goes_first_and_then_the_oldest,
+        jobs_of_one_instant_go_by_id,
+        negative_priorities_wait_behind_everything_else,
+        a_node_gets_jobs_of_its_backends_and_jobs_that_ask_for_none,
+        a_node_without_backends_gets_only_jobs_that_ask_for_none,
+        one_order_holds_across_all_backends_of_a_node,
+        a_backend_named_twice_is_served_once,
+        backends_are_compared_to_the_letter,
+        the_backends_of_the_call_count_and_not_those_of_registration,
+        a_job_behind_many_that_do_not_fit_is_found,
+        a_claimed_job_says_who_holds_it_since_when_and_until_when,
+        a_job_is_handed_out_once,
+        slots_are_the_nodes_own_business,
+        an_empty_queue_has_nothing,
+        a_claim_needs_its_own_session,
+    ],
+    lost: [
+        a_lost_job_waits_again_and_says_so,
+        a_lease_ends_at_its_instant_and_not_before,
+        pauses_double_up_to_the_longest,
+        a_pause_ends_at_its_instant_and_not_before,
+        nothing_names_the_next_pause_that_would_fit,
+        a_pausing_job_holds_nobody_up_and_keeps_its_place,
+        the_third_lost_attempt_fails_the_job,
+        a_submitter_may_allow_fewer_losses,
+        a_submitter_may_allow_more_losses,
+        attempts_that_were_given_back_are_not_counted_as_lost,
+        a_reported_failure_is_not_tried_again,
+        a_pausing_job_can_be_cancelled,
+    ],
+    fence: [
+        a_score_ends_the_job,
+        an_error_ends_the_job_with_its_text_and_reason,
+        a_reason_newer_than_this_program_is_kept,
+        a_late_report_cannot_end_the_attempt_of_another_node,
+        a_late_report_cannot_end_a_newer_attempt_of_the_same_node,
+        a_late_report_cannot_end_a_job_that_waits_again,
+        a_lease_that_ran_out_is_good_until_the_sweep_ends_it,
+        without_a_number_the_attempt_held_or_held_last_is_meant,
+        attempts_that_never_were_cannot_be_reported,
+        a_job_that_never_was_cannot_be_reported,
+        another_node_cannot_report_a_running_job,
+        a_namesake_is_another_session,
+        a_report_needs_its_own_session,
+        a_report_may_be_repeated,
+        a_failure_may_be_repeated,
+        a_report_after_a_cancel_is_a_success_without_effect,
+        a_report_after_a_release_is_fenced,
+        an_attempt_that_expired_stays_fenced_after_a_cancel,
+    ],
+    submit: [
+        a_job_is_stored_as_it_was_submitted,
+        what_is_not_told_is_not_there,
+        ids_sort_by_age,
+        a_known_key_finds_the_first_job_and_stores_nothing,
+        a_first_submission_is_not_deduplicated,
+        without_a_key_every_call_makes_a_job,
+        keys_are_compared_to_the_letter,
+        two_tenants_may_use_one_key,
+        a_key_is_known_after_its_job_has_ended,
+        a_label_with_a_known_key_makes_no_sample,
+        an_unknown_job_is_not_there,
+    ],
+    end: [
+        a_waiting_job_can_be_cancelled,
+        a_running_job_can_be_cancelled,
+        a_cancel_needs_no_reason,
+        an_ended_job_is_left_alone_by_a_cancel,
+        a_released_job_waits_again_at_once,
+        a_released_job_keeps_its_place,
+        an_attempt_that_is_over_cannot_be_released,
+        only_the_holder_of_the_running_attempt_can_release_it,
+        a_waiting_job_fails_when_its_time_is_up,
+        a_running_job_fails_when_its_time_is_up,
+        a_job_out_of_time_fails_for_that_reason_also_when_its_lease_ran_out,
+        a_deadline_that_passed_is_good_until_the_sweep_ends_the_job,
+        a_job_that_ended_in_time_stays_as_it_is,
+        a_deadline_goes_on_through_losses_and_releases,
+        a_session_cannot_be_guessed,
+    ],
+    beat: [
+        a_heartbeat_extends_the_leases_it_names_and_no_others,
+        a_heartbeat_does_not_extend_the_lease_of_another_node,
+        a_heartbeat_tells_what_was_cancelled_and_what_was_lost_in_the_order_given,
+        a_heartbeat_may_name_sixty_four_jobs,
+        a_heartbeat_changes_no_revision_and_announces_nothing,
+        progress_is_seen_by_every_reader,
+        progress_ends_with_its_attempt,
+        progress_of_an_older_attempt_is_ignored,
+        progress_of_another_nodes_job_is_ignored,
+        a_heartbeat_needs_its_own_session,
+        a_session_ends_at_its_instant_and_not_before,
+        only_the_sweep_ends_a_session,
+        a_heartbeat_keeps_a_session_alive,
+        an_evicted_session_is_over_for_good,
+        jobs_of_an_evicted_session_wait_for_their_leases,
+        a_node_that_registers_again_is_a_second_session,
+        a_job_claimed_and_lost_by_one_may_be_finished_by_another,
+        an_empty_heartbeat_is_one,
+    ],
+    sweep: [
+        a_sweep_with_nothing_to_end_ends_nothing,
+        a_sweep_that_comes_in_time_ends_a_lease,
+        a_sweep_that_comes_late_gives_every_lease_its_full_time_again,
+        a_forgiven_lease_ends_in_the_end,
+        a_sweep_that_comes_late_gives_every_session_its_full_time_again,
+        a_clock_that_jumps_ahead_costs_nobody_a_lease,
+        a_clock_that_jumps_back_costs_nobody_a_lease,
+        a_late_sweep_ends_no_deadline_but_the_next_one_does,
+        two_sweeps_at_one_instant_are_as_good_as_one,
+        a_sweep_covers_all_tenants,
+        more_than_a_thousand_leases_end_in_several_sweeps,
+        a_lease_shorter_than_a_session_ends_first,
+    ],
+    label: [
+        a_label_at_submission_makes_a_sample_at_the_end,
+        a_waiting_job_can_be_labelled,
+        a_running_job_can_be_labelled,
+        a_later_label_replaces_an_earlier_one_before_the_end,
+        a_completed_job_becomes_a_sample_at_once_and_again_with_every_label,
+        a_failed_or_cancelled_job_cannot_be_labelled,
+        a_job_can_be_labelled_by_its_key,
+        a_job_that_is_not_there_cannot_be_labelled,
+        zero_and_the_best_are_labels,
+        a_sample_has_the_labels_of_the_node_that_scored_it,
+        samples_come_in_pages_that_continue_where_they_ended,
+        a_reader_of_samples_may_continue_after_any_of_them,
+        an_empty_stream_of_samples_has_a_place_to_continue_from,
+        a_foreign_cursor_of_samples_is_refused,
+    ],
+    changes: [
+        nothing_changed_since_now,
+        every_kind_of_change_is_told,
+        ends_that_nobody_reported_are_told,
+        several_changes_of_a_job_are_told_as_the_last_one,
+        changes_come_in_pages_that_continue_where_they_ended,
+        a_reader_may_continue_after_any_change,
+        a_cursor_can_be_used_again,
+        a_job_that_changes_between_two_pages_is_told_later,
+        a_cursor_survives_a_restart,
+        a_snapshot_and_the_changes_after_it_miss_nothing,
+        a_foreign_cursor_is_refused,
+    ],
+    list: [
+        an_empty_filter_matches_everything_by_creation,
+        jobs_of_one_instant_are_listed_by_id,
+        pages_continue_in_both_directions,
+        pages_of_a_filter_hold_only_what_matches,
+        a_list_can_be_of_some_states,
+        a_list_can_be_of_an_origin_in_every_part_that_is_named,
+        an_origin_without_parts_matches_every_job,
+        a_list_can_be_of_some_ids,
+        a_list_can_be_of_a_thousand_ids,
+        the_parts_of_a_filter_hold_together,
+        a_list_holds_whole_jobs,
+        a_list_has_at_most_what_was_asked_for,
+    ],
+    tenants: [
+        a_job_of_another_tenant_is_not_there,
+        a_node_gets_only_jobs_of_its_tenant,
+        a_node_of_another_tenant_can_do_nothing_with_a_job,
+        a_cancelled_job_of_another_tenant_is_lost_and_not_cancelled,
+        a_session_is_of_one_tenant,
+        changes_and_samples_are_of_one_tenant,
+        explanations_count_only_what_the_tenant_can_use,
+        tenants_with_odd_names_are_told_apart,
+    ],
+    view: [
+        those_ahead_are_counted,
+        only_those_count_that_compete_for_the_same_nodes,
+        those_that_pause_run_or_are_over_are_not_ahead,
+        every_backend_is_counted_and_every_node_once,
+        a_job_without_nodes_has_no_supply,
+        a_running_job_and_one_that_is_over_are_explained_too,
+        nodes_are_listed_by_name_and_then_session_with_all_they_said,
+        a_node_that_says_nothing_about_itself_is_a_node,
+        a_node_holds_what_the_queue_counts,
+        nodes_of_resources_are_shown_for_all_tenants,
+        numbers_are_counted_by_tenant,
+        an_empty_store_has_no_numbers,
+    ],
+    prune: [
+        what_is_young_and_few_is_kept,
+        old_jobs_are_removed_with_their_attempts,
+        age_counts_from_the_end_and_not_from_the_beginning,
+        of_too_many_jobs_the_ones_that_ended_last_are_kept,
+        every_tenant_is_counted_apart,
+        a_job_that_is_not_over_is_never_removed,
+        all_three_kinds_of_end_are_removed,
+        a_batch_is_not_exceeded_and_the_rest_follows,
+        samples_are_kept_by_their_own_age_and_number,
+        a_sample_outlives_its_job,
+        a_cursor_is_good_after_what_it_saw_was_removed,
+        a_reader_that_missed_samples_is_told_and_may_begin_again,
+        the_key_of_a_removed_job_can_be_used_again,
+    ],
+    notices: [
+        a_submission_is_work_and_a_change,
+        a_notice_names_its_tenant,
+        a_release_is_work_and_a_change,
+        a_lost_job_is_work_when_its_pause_is_over,
+        a_sample_is_told,
+        claims_reports_cancels_and_labels_are_changes,
+        every_listener_hears,
+        what_is_told_can_be_seen,
+    ],
+    life: [
+        an_open_store_is_ready,
+        everything_survives_a_restart,
+        a_restart_costs_nobody_a_session_or_a_lease,
+        a_store_that_was_away_forgives,
+        waiting_jobs_keep_their_order_over_a_restart,
+        a_closed_store_says_so,
+        what_was_acknowledged_before_a_close_is_kept,
+    ],
+    values: [
+        texts_of_a_job_come_back_as_they_were,
+        keys_come_back_as_they_were,
+        texts_of_nodes_and_reports_come_back_as_they_were,
+        numbers_come_back_to_the_last_bit,
+        a_result_may_have_many_features_or_none,
+        progress_may_be_as_large_as_a_count_can_be,
+        limits_as_large_as_a_number_can_be_are_kept,
+        a_long_text_is_kept_whole,
+    ],
+    race: [
+        each_of_many_jobs_is_claimed_exactly_once,
+        concurrent_submissions_with_one_key_make_one_job,
+        of_a_cancel_and_a_report_exactly_one_ends_the_job,
+        of_a_cancel_and_a_claim_neither_is_lost,
+        of_two_reports_exactly_one_ends_the_job,
+        of_a_release_and_a_report_one_is_refused,
+        a_reader_of_changes_sees_every_job_in_its_last_state,
+        a_reader_of_samples_sees_each_exactly_once,
+        sweeps_at_once_count_a_loss_once,
+    ],
+}

@@ -1,0 +1,159 @@
+//! Submissions, and the keys that make them safe to repeat.
+
+use std::time::Duration;
+
+use vmafx_queue::outcome::FailureReason;
+use vmafx_queue::scoring::{LengthMismatch, PlaneLayout, RawVideo, ScaleTo, Scoring};
+use vmafx_queue::store::{Labelled, Submitted};
+use vmafx_queue::transition::State;
+use vmafx_queue::{Job, JobId};
+
+use crate::support::build::{job, key, origin, percent, seconds};
+use crate::support::fixture::Fixture;
+
+pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
+    let scoring = Scoring {
+        reference: "s3://clips/ref.yuv".into(),
+        distorted: "s3://clips/dis.yuv".into(),
+        model: "vmaf_4k_v0.6.1".into(),
+        backend: "cuda".into(),
+        input: Some(RawVideo {
+            width: 1920,
+            height: 1080,
+            pixel_format: PlaneLayout::Yuv422p,
+            bit_depth: 10,
+        }),
+        features: vec!["psnr".into(), "cambi".into()],
+        frame_step: 3,
+        scale_to: Some(ScaleTo::Size { width: 640, height: 360 }),
+        length_mismatch: Some(LengthMismatch::Shortest),
+        report_uri: "s3://reports/one.json".into(),
+    };
+    let new = job()
+        .scoring(scoring)
+        .priority(-7)
+        .key("mine")
+        .origin(origin("video", "clip"))
+        .lost_limit(2)
+        .deadline(seconds(90))
+        .label(61.25);
+    let id = q.submit(new.clone()).await;
+    let found = q.job(id).await;
+    let expected = Job {
+        id,
+        tenant: q.tenant.clone(),
+        state: State::Pending,
+        scoring: new.0.scoring,
+        priority: -7,
+        key: Some(key("mine")),
+        origin: Some(origin("video", "clip")),
+        attempt: 0,
+        lost_attempts: 0,
+        max_lost_attempts: 2,
+        node: None,
+        progress: None,
+        success: None,
+        error: String::new(),
+        failure_reason: FailureReason::UNSPECIFIED,
+        label: Some(percent(61.25)),
+        created_at: q.now(),
+        updated_at: q.now(),
+        started_at: None,
+        finished_at: None,
+        available_at: None,
+        lease_expires_at: None,
+        deadline_at: Some(q.now() + seconds(90)),
+        revision: found.revision,
+    };
+    assert_eq!(found, expected);
+    assert_eq!(q.attempts(id).await, []);
+}
+
+pub(crate) async fn what_is_not_told_is_not_there(q: Fixture) {
+    let found = q.job(q.submit(job()).await).await;
+    assert_eq!((found.key, found.origin, found.label, found.deadline_at), (None, None, None, None));
+    assert_eq!((found.priority, found.max_lost_attempts), (0, 3));
+}
+
+pub(crate) async fn ids_sort_by_age(q: Fixture) {
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(q.submit(job()).await);
+        q.clock.advance(Duration::from_millis(2));
+    }
+    assert!(ids.is_sorted());
+    assert!(ids.iter().all(|id| id.0.get_version_num() == 7));
+}
+
+pub(crate) async fn a_known_key_finds_the_first_job_and_stores_nothing(q: Fixture) {
+    let id = q.submit(job().key("k").priority(1).label(10.0)).await;
+    let before = q.job(id).await;
+    let cursor = q.position().await;
+    q.clock.advance(seconds(5));
+    let again = q.submitted(job().key("k").priority(9).backend("cuda").label(99.0).lost_limit(7)).await;
+    assert_eq!(again, Submitted { id, deduplicated: true });
+    assert_eq!(q.job(id).await, before);
+    assert_eq!(q.changed_ids(&cursor).await, []);
+    assert_eq!(q.list(&Default::default()).await.len(), 1);
+}
+
+pub(crate) async fn a_first_submission_is_not_deduplicated(q: Fixture) {
+    assert!(!q.submitted(job().key("k")).await.deduplicated);
+    assert!(!q.submitted(job()).await.deduplicated);
+}
+
+pub(crate) async fn without_a_key_every_call_makes_a_job(q: Fixture) {
+    assert_ne!(q.submit(job()).await, q.submit(job()).await);
+}
+
+pub(crate) async fn keys_are_compared_to_the_letter(q: Fixture) {
+    let mut ids = Vec::new();
+    for text in ["key", "Key", "key ", "ke\u{301}y", "k\u{e9}y"] {
+        ids.push(q.submit(job().key(text)).await);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 5);
+}
+
+pub(crate) async fn two_tenants_may_use_one_key(q: Fixture) {
+    let ours = q.submitted(job().key("k")).await;
+    let theirs = q.of("other").submitted(job().key("k")).await;
+    assert!(!theirs.deduplicated);
+    assert_ne!(ours.id, theirs.id);
+    assert_eq!(q.of("other").submit(job().key("k")).await, theirs.id);
+}
+
+pub(crate) async fn a_key_is_known_after_its_job_has_ended(q: Fixture) {
+    let node = q.node("n").await;
+    let completed = node.holds(job().key("completed")).await;
+    node.complete(&completed).await;
+    let failed = node.holds(job().key("failed")).await;
+    node.fail(&failed, "x").await;
+    let cancelled = q.submit(job().key("cancelled")).await;
+    q.cancelled(cancelled, "x").await;
+    for (text, id) in [("completed", completed.id), ("failed", failed.id), ("cancelled", cancelled)] {
+        let before = q.job(id).await;
+        let again = q.submitted(job().key(text)).await;
+        assert_eq!(again, Submitted { id, deduplicated: true }, "{text}");
+        assert_eq!(q.job(id).await, before, "{text}");
+    }
+    assert!(node.has_nothing().await);
+}
+
+pub(crate) async fn a_label_with_a_known_key_makes_no_sample(q: Fixture) {
+    let node = q.node("n").await;
+    let taken = node.holds(job().key("k")).await;
+    node.complete(&taken).await;
+    q.submit(job().key("k").label(50.0)).await;
+    assert_eq!(q.all_samples().await, []);
+    assert_eq!(q.label(taken.id, 40.0).await, Labelled::Stored { id: taken.id, sampled: true });
+}
+
+pub(crate) async fn an_unknown_job_is_not_there(q: Fixture) {
+    let nobody = JobId(uuid::Uuid::from_u128(7));
+    assert_eq!(q.store.job(&q.tenant, nobody).await.unwrap(), None);
+    assert_eq!(q.attempts(nobody).await, []);
+    assert_eq!(q.store.explain(&q.tenant, nobody).await.unwrap(), None);
+    assert_eq!(q.store.cancel(&q.tenant, nobody, "x").await.unwrap(), None);
+}

@@ -1,0 +1,137 @@
+//! What the sweep ends, and when it must not.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use vmafx_queue::policy::Policy;
+use vmafx_queue::store::Swept;
+use vmafx_queue::transition::State;
+
+use crate::support::build::{job, seconds};
+use crate::support::fixture::{Fixture, ids};
+use crate::support::node::Said;
+
+fn forgiving() -> Swept {
+    Swept { forgiven: true, ..Swept::default() }
+}
+
+/// A job whose lease has five seconds left, on a store that was swept this instant.
+async fn nearly_over(q: &Fixture) -> (crate::support::node::TestNode, vmafx_queue::Job) {
+    let node = q.node("n").await;
+    let taken = node.holds(job()).await;
+    q.pass(q.policy().lease_ttl - seconds(5), &[&node]).await;
+    (node, taken)
+}
+
+pub(crate) async fn a_sweep_with_nothing_to_end_ends_nothing(q: Fixture) {
+    q.node("n").await.holds(job()).await;
+    q.submit(job()).await;
+    assert_eq!(q.sweep().await, Swept::default());
+}
+
+pub(crate) async fn a_sweep_that_comes_in_time_ends_a_lease(q: Fixture) {
+    let (_, taken) = nearly_over(&q).await;
+    q.clock.advance(q.policy().away_after());
+    let swept = q.sweep().await;
+    assert!(!swept.forgiven);
+    assert_eq!(ids(&swept.requeued), [taken.id]);
+}
+
+pub(crate) async fn a_sweep_that_comes_late_gives_every_lease_its_full_time_again(q: Fixture) {
+    let (node, taken) = nearly_over(&q).await;
+    q.clock.advance(q.policy().away_after() + Duration::from_millis(1));
+    assert_eq!(q.sweep().await, forgiving());
+    let kept = q.job(taken.id).await;
+    assert_eq!(kept.lease_expires_at, Some(q.now() + q.policy().lease_ttl));
+    assert_eq!((kept.state, kept.revision), (State::Running, taken.revision));
+    assert_eq!(node.complete(&taken).await, Said::Moved);
+}
+
+pub(crate) async fn a_forgiven_lease_ends_in_the_end(q: Fixture) {
+    let (node, taken) = nearly_over(&q).await;
+    q.clock.advance(seconds(3600));
+    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(q.pass(q.policy().lease_ttl - seconds(1), &[&node]).await.requeued, []);
+    assert_eq!(ids(&q.pass(seconds(1), &[&node]).await.requeued), [taken.id]);
+}
+
+pub(crate) async fn a_sweep_that_comes_late_gives_every_session_its_full_time_again(q: Fixture) {
+    let node = q.node("n").await;
+    q.clock.advance(q.policy().session_ttl * 2);
+    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(q.pass(q.policy().session_ttl - seconds(1), &[]).await.evicted, []);
+    assert!(node.has_nothing().await);
+    assert_eq!(q.pass(seconds(1), &[]).await.evicted.len(), 1);
+}
+
+pub(crate) async fn a_clock_that_jumps_ahead_costs_nobody_a_lease(q: Fixture) {
+    let node = q.node("n").await;
+    let taken = node.holds(job()).await;
+    q.clock.advance(Duration::from_hours(24 * 365));
+    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(node.beat(&[taken.id]).await.unwrap().lost, []);
+    assert_eq!(q.pass(seconds(30), &[]).await, Swept::default());
+    assert_eq!(node.complete(&taken).await, Said::Moved);
+}
+
+pub(crate) async fn a_clock_that_jumps_back_costs_nobody_a_lease(q: Fixture) {
+    let node = q.node("n").await;
+    let taken = node.holds(job()).await;
+    q.clock.turn_back(Duration::from_hours(24));
+    assert_eq!(q.sweep().await, forgiving());
+    let kept = q.job(taken.id).await;
+    assert_eq!(kept.lease_expires_at, Some(q.now() + q.policy().lease_ttl), "nor holds it for a day");
+    assert_eq!(q.lose_leases(&[&node]).await.requeued.len(), 1);
+}
+
+pub(crate) async fn a_late_sweep_ends_no_deadline_but_the_next_one_does(q: Fixture) {
+    let id = q.submit(job().deadline(seconds(30))).await;
+    q.clock.advance(seconds(60));
+    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(q.job(id).await.state, State::Pending);
+    q.clock.advance(seconds(5));
+    assert_eq!(ids(&q.sweep().await.failed), [id]);
+}
+
+pub(crate) async fn two_sweeps_at_one_instant_are_as_good_as_one(q: Fixture) {
+    let (_, taken) = nearly_over(&q).await;
+    q.clock.advance(seconds(5));
+    assert_eq!(ids(&q.sweep().await.requeued), [taken.id]);
+    assert_eq!(q.sweep().await, Swept::default());
+    assert_eq!(q.job(taken.id).await.lost_attempts, 1);
+}
+
+pub(crate) async fn a_sweep_covers_all_tenants(q: Fixture) {
+    let ours = q.node("ours").await.holds(job()).await;
+    let theirs = q.of("other").node("theirs").await.holds(job()).await;
+    let swept = q.lose_leases(&[]).await;
+    let requeued: BTreeSet<_> = ids(&swept.requeued).into_iter().collect();
+    assert_eq!(requeued, BTreeSet::from([ours.id, theirs.id]));
+    let evicted: BTreeSet<_> = swept.evicted.into_iter().collect();
+    let expected =
+        [(q.tenant.clone(), "ours".to_owned()), (q.of("other").tenant.clone(), "theirs".to_owned())];
+    assert_eq!(evicted, BTreeSet::from(expected));
+}
+
+pub(crate) async fn more_than_a_thousand_leases_end_in_several_sweeps(q: Fixture) {
+    let node = q.node("n").await;
+    for _ in 0..1010 {
+        q.submit(job()).await;
+    }
+    assert_eq!(node.take_all().await.len(), 1010);
+    q.pass(q.policy().lease_ttl - seconds(1), &[&node]).await;
+    q.clock.advance(seconds(1));
+    let counts =
+        [q.sweep().await.requeued.len(), q.sweep().await.requeued.len(), q.sweep().await.requeued.len()];
+    assert!(counts[0] <= 1000, "{counts:?}");
+    assert_eq!(counts.iter().sum::<usize>(), 1010, "{counts:?}");
+    assert_eq!(counts[2], 0, "{counts:?}");
+}
+
+pub(crate) async fn a_lease_shorter_than_a_session_ends_first(q: Fixture) {
+    let q = q.fresh(Policy { lease_ttl: seconds(20), ..Policy::default() }).await;
+    let node = q.node("n").await;
+    let taken = node.holds(job()).await;
+    let swept = q.pass(seconds(20), &[]).await;
+    assert_eq!((ids(&swept.requeued), swept.evicted.len()), (vec![taken.id], 0));
+}

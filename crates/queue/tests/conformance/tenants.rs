@@ -1,0 +1,94 @@
+//! Nobody sees anything of another tenant.
+
+use vmafx_queue::node::Pulse;
+use vmafx_queue::store::{Filter, LabelTarget, Labelled, Released};
+
+use crate::support::build::{job, key, origin, percent, with_ids};
+use crate::support::fixture::Fixture;
+use crate::support::node::Said;
+
+pub(crate) async fn a_job_of_another_tenant_is_not_there(q: Fixture) {
+    let other = q.of("other");
+    let id = q.submit(job().key("k").origin(origin("a", "b"))).await;
+    let before = q.job(id).await;
+    assert_eq!(other.store.job(&other.tenant, id).await.unwrap(), None);
+    assert_eq!(other.attempts(id).await, []);
+    assert_eq!(other.list(&Filter::default()).await, []);
+    assert_eq!(other.list(&with_ids([id])).await, []);
+    assert_eq!(other.store.explain(&other.tenant, id).await.unwrap(), None);
+    assert_eq!(other.store.cancel(&other.tenant, id, "x").await.unwrap(), None);
+    assert_eq!(other.label(id, 1.0).await, Labelled::NotFound);
+    let by_key = LabelTarget::Key(key("k"));
+    assert_eq!(other.store.label(&other.tenant, &by_key, percent(1.0)).await.unwrap(), Labelled::NotFound);
+    assert_eq!(q.job(id).await, before);
+}
+
+pub(crate) async fn a_node_gets_only_jobs_of_its_tenant(q: Fixture) {
+    let other = q.of("other");
+    q.submit(job().priority(9)).await;
+    let theirs = other.submit(job()).await;
+    assert_eq!(other.node("n").await.take_all().await, [theirs]);
+}
+
+pub(crate) async fn a_node_of_another_tenant_can_do_nothing_with_a_job(q: Fixture) {
+    let theirs = q.of("other").node("theirs").await;
+    let taken = q.node("ours").await.holds(job()).await;
+    assert_eq!(theirs.complete(&taken).await, Said::Fenced);
+    assert_eq!(theirs.release(&taken).await, Released::Over);
+    let pulse = theirs.progress(&taken, 5, 9).await.unwrap();
+    assert_eq!(pulse, Pulse { cancelled: vec![], lost: vec![taken.id] });
+    assert_eq!(q.job(taken.id).await, taken);
+}
+
+pub(crate) async fn a_cancelled_job_of_another_tenant_is_lost_and_not_cancelled(q: Fixture) {
+    let theirs = q.of("other").node("theirs").await;
+    let id = q.submit(job()).await;
+    q.cancelled(id, "x").await;
+    assert_eq!(theirs.beat(&[id]).await.unwrap().cancelled, []);
+}
+
+pub(crate) async fn a_session_is_of_one_tenant(q: Fixture) {
+    let ours = q.node("ours").await;
+    let taken = ours.holds(job()).await;
+    let stolen = ours.of("other");
+    assert_eq!(stolen.beat(&[taken.id]).await, None);
+    assert_eq!(stolen.complete(&taken).await, Said::NoSession);
+    assert_eq!(stolen.release(&taken).await, Released::NoSession);
+    assert_eq!(q.of("other").store.nodes(&q.of("other").tenant).await.unwrap(), []);
+}
+
+pub(crate) async fn changes_and_samples_are_of_one_tenant(q: Fixture) {
+    let other = q.of("other");
+    let (cursor, place) = (other.position().await, other.samples("", 10).await.next);
+    let node = q.node("n").await;
+    let taken = node.holds(job().label(5.0)).await;
+    node.complete(&taken).await;
+    assert_eq!(other.changes(&cursor, 10).await.jobs, []);
+    assert_eq!(other.samples(&place, 10).await.samples, []);
+    assert_eq!(other.all_samples().await, []);
+    assert_eq!(q.all_samples().await.len(), 1);
+}
+
+pub(crate) async fn explanations_count_only_what_the_tenant_can_use(q: Fixture) {
+    let other = q.of("other");
+    q.submit(job().priority(9)).await;
+    q.node("ours").await;
+    let theirs = other.submit(job()).await;
+    let explained = other.explained(theirs).await;
+    assert_eq!((explained.ahead_by_priority, explained.ahead_by_age), (0, 0));
+    assert!(explained.supply.values().all(|supply| supply.nodes == 0), "{explained:?}");
+}
+
+pub(crate) async fn tenants_with_odd_names_are_told_apart(q: Fixture) {
+    let names =
+        ["a", "A", "a b", "a'b", "a\"b", "a%", "a_", "a\\", "\u{fc}", "u\u{308}", "\u{1f3a5}", "on", "*"];
+    let mut submitted = Vec::new();
+    for name in names {
+        submitted.push(q.of(name).submit(job().key("k")).await);
+    }
+    for (name, id) in names.into_iter().zip(submitted) {
+        let listed = q.of(name).list(&Filter::default()).await;
+        assert_eq!(listed.len(), 1, "{name}");
+        assert_eq!((listed[0].id, listed[0].tenant.as_str()), (id, name));
+    }
+}

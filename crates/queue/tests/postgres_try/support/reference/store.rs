@@ -1,0 +1,213 @@
+//! The model as a store, so that the conformance suite judges it too: where suite and model disagree, one of them is
+//! wrong, whatever the real stores do.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use tokio::sync::broadcast;
+use uuid::Uuid;
+use vmafx_queue::clock::{Clock, Timestamp};
+use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report, SessionToken};
+use vmafx_queue::notice::{Notice, Notices};
+use vmafx_queue::policy::Policy;
+use vmafx_queue::store::{
+    Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
+    Retention, Samples, Submitted, Swept, TenantStats,
+};
+use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, SessionId, Store, StoreError, TenantId};
+
+use super::Queue;
+use crate::support::clock::TestClock;
+
+#[derive(Debug)]
+pub(crate) struct ReferenceStore {
+    queue: Mutex<Queue>,
+    clock: TestClock,
+    notices: Notices,
+    closed: AtomicBool,
+    /// Tells its cursors from those of another one.
+    name: String,
+}
+
+impl ReferenceStore {
+    pub(crate) fn new(policy: Policy, clock: TestClock) -> Self {
+        Self::with(Queue::new(policy), clock)
+    }
+
+    fn with(queue: Queue, clock: TestClock) -> Self {
+        Self {
+            queue: Mutex::new(queue),
+            clock,
+            notices: Notices::default(),
+            closed: AtomicBool::new(false),
+            name: Uuid::new_v4().to_string(),
+        }
+    }
+
+    /// What a new process finds.
+    pub(crate) fn reopened(&self) -> Self {
+        let queue = self.queue.lock().unwrap().restarted();
+        Self { name: self.name.clone(), ..Self::with(queue, self.clock.clone()) }
+    }
+
+    fn with_queue<T>(&self, work: impl FnOnce(&mut Queue, Timestamp) -> T) -> Result<T, StoreError> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(StoreError::Closed);
+        }
+        let mut queue = self.queue.lock().unwrap();
+        let answer = work(&mut queue, self.clock.now());
+        queue.take_news().into_iter().for_each(|notice| self.notices.tell(notice));
+        Ok(answer)
+    }
+
+    fn outward(&self, place: &str) -> String {
+        format!("{}/{place}", self.name)
+    }
+
+    fn inward<'a>(&self, cursor: &'a str) -> Result<&'a str, StoreError> {
+        let parts = cursor.split_once('/').filter(|(name, _)| *name == self.name);
+        parts.map(|(_, place)| place).ok_or(StoreError::Cursor)
+    }
+}
+
+#[async_trait]
+impl Store for ReferenceStore {
+    async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError> {
+        self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7())))
+    }
+
+    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+        self.with_queue(|queue, _| queue.job(tenant, id))
+    }
+
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+        self.with_queue(|queue, _| queue.attempts(tenant, id))
+    }
+
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError> {
+        self.with_queue(|queue, _| queue.jobs(tenant, filter, page))
+    }
+
+    async fn cancel(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        reason: &str,
+    ) -> Result<Option<Cancelled>, StoreError> {
+        self.with_queue(|queue, now| queue.cancel(now, tenant, id, reason))
+    }
+
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+    ) -> Result<Labelled, StoreError> {
+        self.with_queue(|queue, now| queue.label(now, tenant, target, label))
+    }
+
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+        let token = SessionToken(Uuid::new_v4().to_string());
+        let credentials = Credentials { session: SessionId(Uuid::now_v7()), token };
+        self.with_queue(|queue, now| queue.register(now, tenant, node, &credentials))?;
+        Ok(credentials)
+    }
+
+    async fn heartbeat(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        beat: Beat,
+    ) -> Result<Option<Pulse>, StoreError> {
+        self.with_queue(|queue, now| queue.heartbeat(now, tenant, node, &beat))
+    }
+
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+    ) -> Result<Claim, StoreError> {
+        self.with_queue(|queue, now| queue.claim(now, tenant, node, backends))
+    }
+
+    async fn report(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        report: Report,
+    ) -> Result<Reported, StoreError> {
+        self.with_queue(|queue, now| queue.report(now, tenant, node, report))
+    }
+
+    async fn release(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        job: JobId,
+        attempt: AttemptNumber,
+        reason: &str,
+    ) -> Result<Released, StoreError> {
+        self.with_queue(|queue, now| queue.release(now, tenant, node, job, attempt, reason))
+    }
+
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
+        self.with_queue(|queue, now| queue.explain(now, tenant, id))
+    }
+
+    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+        self.with_queue(|queue, _| queue.nodes(tenant))
+    }
+
+    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
+        self.with_queue(|queue, _| queue.nodes_to_show())
+    }
+
+    async fn position(&self, _: &TenantId) -> Result<String, StoreError> {
+        self.with_queue(|queue, _| self.outward(&queue.position()))
+    }
+
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+        let after = self.inward(after)?;
+        let mut changes = self.with_queue(|queue, _| queue.changes(tenant, after, limit))??;
+        for (cursor, _) in &mut changes.jobs {
+            *cursor = self.outward(cursor);
+        }
+        Ok(Changes { next: self.outward(&changes.next), ..changes })
+    }
+
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+        let after = if after.is_empty() { "" } else { self.inward(after)? };
+        let mut samples = self.with_queue(|queue, _| queue.samples(tenant, after, limit))??;
+        for (cursor, _) in &mut samples.samples {
+            *cursor = self.outward(cursor);
+        }
+        Ok(Samples { next: self.outward(&samples.next), ..samples })
+    }
+
+    async fn sweep(&self) -> Result<Swept, StoreError> {
+        self.with_queue(Queue::sweep)
+    }
+
+    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+        self.with_queue(|queue, now| queue.prune(now, keep))
+    }
+
+    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+        self.with_queue(|queue, _| queue.stats())
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.with_queue(|_, _| ())
+    }
+
+    fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.notices.listen()
+    }
+
+    async fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+}

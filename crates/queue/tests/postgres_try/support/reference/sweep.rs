@@ -1,0 +1,128 @@
+//! What time ends.
+
+use vmafx_queue::clock::Timestamp;
+use vmafx_queue::outcome::{AttemptOutcome, FailureReason};
+use vmafx_queue::policy::Policy;
+use vmafx_queue::store::{Pruned, Retention, Swept};
+use vmafx_queue::transition::State;
+use vmafx_queue::{Job, TenantId};
+
+use super::Queue;
+
+impl Queue {
+    pub(crate) fn sweep(&mut self, now: Timestamp) -> Swept {
+        let on_time =
+            self.swept_at.is_some_and(|last| now >= last && now.since(last) <= self.policy.away_after());
+        for index in 0..self.jobs.len() {
+            let due = self.jobs[index].job.available_at.filter(|at| *at <= now);
+            if due > self.swept_at {
+                self.claimable(index);
+            }
+        }
+        self.swept_at = Some(now);
+        if !on_time {
+            self.forgive(now);
+            return Swept { forgiven: true, ..Swept::default() };
+        }
+        let mut swept = Swept::default();
+        for index in 0..self.jobs.len() {
+            let job = &self.jobs[index].job;
+            if job.state.is_final() {
+                continue;
+            }
+            if job.deadline_at.is_some_and(|at| at <= now) {
+                swept.failed.push(self.overrun(index, now));
+            } else if job.lease_expires_at.is_some_and(|at| at <= now) {
+                let lost = self.lose(index, now);
+                if lost.state == State::Failed { swept.failed.push(lost) } else { swept.requeued.push(lost) }
+            }
+        }
+        let over = self.sessions.extract_if(.., |session| session.expires_at <= now);
+        swept.evicted = over.map(|session| (session.tenant, session.node.name)).collect();
+        swept
+    }
+
+    fn forgive(&mut self, now: Timestamp) {
+        for session in &mut self.sessions {
+            session.expires_at = now + self.policy.session_ttl;
+        }
+        for entry in self.jobs.iter_mut().filter(|entry| entry.job.state == State::Running) {
+            entry.job.lease_expires_at = Some(now + self.policy.lease_ttl);
+        }
+    }
+
+    fn overrun(&mut self, index: usize, now: Timestamp) -> Job {
+        let job = &self.jobs[index].job;
+        let allowed = job.deadline_at.map(|at| at.since(job.created_at)).unwrap_or_default();
+        let text = Policy::deadline_text(allowed);
+        self.end_attempt(index, now, AttemptOutcome::Failed, &text);
+        self.fail(index, now, FailureReason::DEADLINE_EXCEEDED, &text)
+    }
+
+    fn lose(&mut self, index: usize, now: Timestamp) -> Job {
+        let job = &mut self.jobs[index].job;
+        job.lost_attempts += 1;
+        let (lost, allowed) = (job.lost_attempts, job.max_lost_attempts);
+        let text = Policy::lost_text(job.attempt, lost, allowed);
+        self.end_attempt(index, now, AttemptOutcome::Expired, &text);
+        if lost >= allowed {
+            return self.fail(index, now, FailureReason::NODE_LOST, &text);
+        }
+        let job = &mut self.jobs[index].job;
+        job.state = State::Pending;
+        job.available_at = Some(now + self.policy.backoff(lost));
+        self.changed(index, now);
+        self.jobs[index].job.clone()
+    }
+
+    fn fail(&mut self, index: usize, now: Timestamp, reason: FailureReason, text: &str) -> Job {
+        let job = &mut self.jobs[index].job;
+        job.state = State::Failed;
+        job.failure_reason = reason;
+        job.error = text.to_owned();
+        job.finished_at = Some(now);
+        self.changed(index, now);
+        self.jobs[index].job.clone()
+    }
+
+    pub(crate) fn prune(&mut self, now: Timestamp, keep: &Retention) -> Pruned {
+        let mut pruned = Pruned::default();
+        for tenant in self.tenants() {
+            let mut over: Vec<_> = self.jobs.iter().map(|entry| &entry.job).collect();
+            over.retain(|job| job.tenant == tenant && job.finished_at.is_some());
+            over.sort_by_key(|job| std::cmp::Reverse((job.finished_at, job.id)));
+            let old = |job: &Job| job.finished_at.is_some_and(|at| at < now - keep.jobs_for);
+            let surplus = over.iter().enumerate().filter(|(at, job)| *at as u64 >= keep.jobs || old(job));
+            let mut gone: Vec<_> = surplus.map(|(_, job)| job.id).collect();
+            gone.reverse();
+            gone.truncate((u64::from(keep.batch) - pruned.jobs) as usize);
+            pruned.jobs += gone.len() as u64;
+            self.jobs.retain(|entry| !gone.contains(&entry.job.id));
+
+            let of_tenant = self.samples.iter().filter(|stored| stored.tenant == tenant);
+            let mut kept: Vec<_> = of_tenant.map(|stored| (stored.number, stored.at)).collect();
+            kept.reverse();
+            let surplus = kept
+                .into_iter()
+                .enumerate()
+                .filter(|(at, (_, made_at))| *at as u64 >= keep.samples || *made_at < now - keep.samples_for);
+            let mut gone: Vec<_> = surplus.map(|(_, (number, _))| number).collect();
+            gone.reverse();
+            gone.truncate((u64::from(keep.batch) - pruned.samples) as usize);
+            pruned.samples += gone.len() as u64;
+            self.samples.retain(|stored| !gone.contains(&stored.number));
+            if let Some(newest) = gone.into_iter().max() {
+                let mark = self.pruned.entry(tenant).or_default();
+                *mark = newest.max(*mark);
+            }
+        }
+        pruned
+    }
+
+    pub(super) fn tenants(&self) -> std::collections::BTreeSet<TenantId> {
+        let of_jobs = self.jobs.iter().map(|entry| entry.job.tenant.clone());
+        let of_nodes = self.sessions.iter().map(|session| session.tenant.clone());
+        let of_samples = self.samples.iter().map(|stored| stored.tenant.clone());
+        of_jobs.chain(of_nodes).chain(of_samples).collect()
+    }
+}

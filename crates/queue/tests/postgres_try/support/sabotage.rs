@@ -1,0 +1,229 @@
+//! A store that breaks one rule, to see that the tests notice.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::broadcast;
+use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
+use vmafx_queue::notice::Notice;
+use vmafx_queue::policy::Policy;
+use vmafx_queue::store::{
+    Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
+    Retention, Samples, Submitted, Swept, TenantStats,
+};
+use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, Store, StoreError, TenantId};
+
+/// The rule that is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// Whoever reports is heard as if it held the job.
+    Fencing,
+    /// An older attempt is heard as if it were the running one.
+    Attempts,
+    /// All jobs have one priority.
+    ClaimOrder,
+    /// A sweep forgives only after a whole lease.
+    Forgiveness,
+    /// Keys are not looked at.
+    Idempotency,
+    /// Jobs may be lost once more than they may.
+    LostLimit,
+    /// A released attempt counts like any other end, and the job is over.
+    Release,
+    /// A heartbeat extends no lease.
+    Leases,
+}
+
+impl Broken {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Fencing,
+        Self::Attempts,
+        Self::ClaimOrder,
+        Self::Forgiveness,
+        Self::Idempotency,
+        Self::LostLimit,
+        Self::Release,
+        Self::Leases,
+    ];
+
+    /// The policy under which the store runs in truth.
+    pub(crate) fn policy(self, policy: Policy) -> Policy {
+        match self {
+            Self::Forgiveness => Policy { sweep_interval: Duration::from_hours(1), ..policy },
+            Self::LostLimit => Policy { max_lost_attempts: policy.max_lost_attempts + 1, ..policy },
+            _ => policy,
+        }
+    }
+}
+
+/// Hands everything on, but for what is broken.
+pub(crate) struct Sabotage {
+    inner: Arc<dyn Store>,
+    broken: Broken,
+    /// Who took which job last.
+    holders: Mutex<HashMap<JobId, Credentials>>,
+}
+
+impl Sabotage {
+    pub(crate) fn new(inner: Arc<dyn Store>, broken: Broken) -> Self {
+        Self { inner, broken, holders: Mutex::default() }
+    }
+}
+
+#[async_trait]
+impl Store for Sabotage {
+    async fn submit(&self, tenant: &TenantId, mut job: NewJob) -> Result<Submitted, StoreError> {
+        match self.broken {
+            Broken::ClaimOrder => job.priority = 0,
+            Broken::Idempotency => job.key = None,
+            Broken::LostLimit => job.max_lost_attempts = job.max_lost_attempts.map(|limit| limit + 1),
+            _ => {}
+        }
+        self.inner.submit(tenant, job).await
+    }
+
+    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+        self.inner.job(tenant, id).await
+    }
+
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+        self.inner.attempts(tenant, id).await
+    }
+
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError> {
+        self.inner.jobs(tenant, filter, page).await
+    }
+
+    async fn cancel(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        reason: &str,
+    ) -> Result<Option<Cancelled>, StoreError> {
+        self.inner.cancel(tenant, id, reason).await
+    }
+
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+    ) -> Result<Labelled, StoreError> {
+        self.inner.label(tenant, target, label).await
+    }
+
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+        self.inner.register(tenant, node).await
+    }
+
+    async fn heartbeat(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        mut beat: Beat,
+    ) -> Result<Option<Pulse>, StoreError> {
+        if self.broken == Broken::Leases {
+            beat.running.clear();
+        }
+        self.inner.heartbeat(tenant, node, beat).await
+    }
+
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+    ) -> Result<Claim, StoreError> {
+        let claim = self.inner.claim(tenant, node, backends).await?;
+        if let Claim::Job(job) = &claim {
+            self.holders.lock().unwrap().insert(job.id, node.clone());
+        }
+        Ok(claim)
+    }
+
+    async fn report(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        mut report: Report,
+    ) -> Result<Reported, StoreError> {
+        match self.broken {
+            Broken::Fencing => {
+                report.attempt = None;
+                let holder = self.holders.lock().unwrap().get(&report.job).cloned();
+                self.inner.report(tenant, holder.as_ref().unwrap_or(node), report).await
+            }
+            Broken::Attempts => {
+                report.attempt = None;
+                self.inner.report(tenant, node, report).await
+            }
+            _ => self.inner.report(tenant, node, report).await,
+        }
+    }
+
+    async fn release(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        job: JobId,
+        attempt: AttemptNumber,
+        reason: &str,
+    ) -> Result<Released, StoreError> {
+        let released = self.inner.release(tenant, node, job, attempt, reason).await?;
+        if self.broken == Broken::Release && released == Released::Moved {
+            self.inner.cancel(tenant, job, reason).await?;
+        }
+        Ok(released)
+    }
+
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
+        self.inner.explain(tenant, id).await
+    }
+
+    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+        self.inner.nodes(tenant).await
+    }
+
+    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
+        self.inner.nodes_to_show().await
+    }
+
+    async fn position(&self, tenant: &TenantId) -> Result<String, StoreError> {
+        self.inner.position(tenant).await
+    }
+
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+        self.inner.changes(tenant, after, limit).await
+    }
+
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+        self.inner.samples(tenant, after, limit).await
+    }
+
+    async fn sweep(&self) -> Result<Swept, StoreError> {
+        self.inner.sweep().await
+    }
+
+    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+        self.inner.prune(keep).await
+    }
+
+    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+        self.inner.stats().await
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.inner.ready().await
+    }
+
+    fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.inner.notices()
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}

@@ -1,0 +1,96 @@
+//! A store in a directory of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use vmafx_queue::clock::{Clock, Timestamp};
+use vmafx_queue::job::Label;
+use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
+use vmafx_queue::outcome::Success;
+use vmafx_queue::policy::Policy;
+use vmafx_queue::scoring::Scoring;
+use vmafx_queue::sqlite::{OpenError, Options, SqliteStore};
+use vmafx_queue::store::{Claim, Reported};
+use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
+
+/// Stands still until it is moved.
+#[derive(Clone)]
+pub(crate) struct TestClock(Arc<AtomicI64>);
+
+impl TestClock {
+    pub(crate) fn advance(&self, length: Duration) {
+        self.0.store((self.now() + length).0, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Where the file is.
+pub(crate) struct Place {
+    directory: TempDir,
+    pub(crate) clock: TestClock,
+    pub(crate) tenant: TenantId,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            clock: TestClock(Arc::new(AtomicI64::new(1_700_000_000_000))),
+            tenant: TenantId::new("acme").unwrap(),
+        }
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.directory().join("queue.db")
+    }
+
+    pub(crate) fn try_open(&self, path: PathBuf) -> Result<SqliteStore, OpenError> {
+        SqliteStore::open(Options { path, policy: Policy::default(), clock: Arc::new(self.clock.clone()) })
+    }
+
+    pub(crate) fn open(&self) -> SqliteStore {
+        self.try_open(self.file()).unwrap()
+    }
+
+    pub(crate) async fn submit(&self, store: &SqliteStore) -> JobId {
+        store.submit(&self.tenant, job()).await.unwrap().id
+    }
+
+    pub(crate) async fn register(&self, store: &SqliteStore) -> Credentials {
+        let capability = Capability { backends: vec!["cpu".into()], slots: 1, ..Capability::default() };
+        let node = NewNode { name: "n".into(), capability, resource: None };
+        store.register(&self.tenant, node).await.unwrap()
+    }
+
+    pub(crate) async fn claim(&self, store: &SqliteStore, node: &Credentials) -> Option<Job> {
+        match store.claim(&self.tenant, node, &["cpu".into()]).await.unwrap() {
+            Claim::Job(job) => Some(*job),
+            Claim::Nothing { .. } => None,
+            Claim::NoSession => panic!("the session is gone"),
+        }
+    }
+
+    pub(crate) async fn complete(&self, store: &SqliteStore, node: &Credentials, job: &Job) -> Reported {
+        let success = Success { score: 93.5, ..Success::default() };
+        let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) };
+        store.report(&self.tenant, node, report).await.unwrap()
+    }
+}
+
+pub(crate) fn job() -> NewJob {
+    let scoring =
+        Scoring { reference: "/clips/ref.y4m".into(), distorted: "/clips/dis.y4m".into(), ..Scoring::default() };
+    NewJob { scoring, label: Some(Label::percent(70.0).unwrap()), ..NewJob::default() }
+}

@@ -1,0 +1,130 @@
+//! What nodes do with jobs.
+
+use std::cmp::Reverse;
+
+use vmafx_queue::clock::Timestamp;
+use vmafx_queue::job::Attempt;
+use vmafx_queue::node::{Credentials, Report};
+use vmafx_queue::outcome::AttemptOutcome;
+use vmafx_queue::store::{Claim, Released, Reported};
+use vmafx_queue::transition::State;
+use vmafx_queue::{AttemptNumber, Job, JobId, TenantId};
+
+use super::Queue;
+
+impl Queue {
+    pub(crate) fn claim(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        who: &Credentials,
+        backends: &[String],
+    ) -> Claim {
+        let Some(session) = self.session(tenant, who) else { return Claim::NoSession };
+        let fits = |job: &Job| {
+            job.tenant == *tenant
+                && job.state == State::Pending
+                && (job.scoring.backend.is_empty() || backends.contains(&job.scoring.backend))
+        };
+        let waiting = |index: &usize| fits(&self.jobs[*index].job);
+        let pausing = |index: &usize| self.jobs[*index].job.available_at.filter(|at| *at > now);
+        let first = (0..self.jobs.len())
+            .filter(waiting)
+            .filter(|index| pausing(index).is_none())
+            .min_by_key(|index| order(&self.jobs[*index].job));
+        let Some(index) = first else {
+            let next = (0..self.jobs.len()).filter(waiting).filter_map(|index| pausing(&index)).min();
+            return Claim::Nothing { next };
+        };
+        let node = &self.sessions[session].node;
+        let entry = &mut self.jobs[index];
+        entry.holder = Some(node.session);
+        entry.node_labels = node.capability.labels.clone();
+        let job = &mut entry.job;
+        job.state = State::Running;
+        job.attempt += 1;
+        job.node = Some(node.name.clone());
+        job.started_at = Some(now);
+        job.available_at = None;
+        job.lease_expires_at = Some(now + self.policy.lease_ttl);
+        entry.attempts.push(Attempt {
+            number: job.attempt,
+            session: node.session,
+            node: node.name.clone(),
+            started_at: now,
+            ended: None,
+            error: String::new(),
+        });
+        self.changed(index, now);
+        Claim::Job(Box::new(self.jobs[index].job.clone()))
+    }
+
+    pub(crate) fn report(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        who: &Credentials,
+        report: Report,
+    ) -> Reported {
+        if self.session(tenant, who).is_none() {
+            return Reported::NoSession;
+        }
+        let Some(index) = self.index(tenant, report.job) else { return Reported::Fenced };
+        let entry = &self.jobs[index];
+        let spoken_of = entry.attempts.iter().rev().find(|attempt| {
+            attempt.session == who.session && report.attempt.is_none_or(|number| attempt.number == number)
+        });
+        match spoken_of.map(|attempt| attempt.ended) {
+            None => return Reported::Fenced,
+            Some(Some((_, AttemptOutcome::Expired | AttemptOutcome::Released))) => return Reported::Fenced,
+            Some(Some(_)) => return Reported::Repeated,
+            Some(None) => {}
+        }
+        match report.result {
+            Ok(success) => {
+                self.end_attempt(index, now, AttemptOutcome::Completed, "");
+                self.jobs[index].job.state = State::Completed;
+                self.jobs[index].job.success = Some(success);
+            }
+            Err((reason, message)) => {
+                self.end_attempt(index, now, AttemptOutcome::Failed, &message);
+                self.jobs[index].job.state = State::Failed;
+                self.jobs[index].job.failure_reason = reason;
+                self.jobs[index].job.error = message;
+            }
+        }
+        self.jobs[index].job.finished_at = Some(now);
+        self.changed(index, now);
+        let sampled = self.sample(index, now);
+        Reported::Moved { job: Box::new(self.jobs[index].job.clone()), sampled }
+    }
+
+    pub(crate) fn release(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        who: &Credentials,
+        job: JobId,
+        attempt: AttemptNumber,
+        reason: &str,
+    ) -> Released {
+        if self.session(tenant, who).is_none() {
+            return Released::NoSession;
+        }
+        let holds = |index: &usize| {
+            let entry = &self.jobs[*index];
+            entry.holder == Some(who.session) && entry.job.attempt == attempt
+        };
+        let Some(index) = self.index(tenant, job).filter(holds) else { return Released::Over };
+        self.end_attempt(index, now, AttemptOutcome::Released, reason);
+        self.jobs[index].job.state = State::Pending;
+        self.changed(index, now);
+        self.claimable(index);
+        Released::Moved
+    }
+}
+
+/// Smaller is handed out earlier.
+pub(super) fn order(job: &Job) -> (Reverse<i32>, Timestamp, JobId) {
+    (Reverse(job.priority), job.created_at, job.id)
+}
