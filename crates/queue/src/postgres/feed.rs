@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use super::Shared;
 use super::cursor::{Of, Place};
 use super::error::corrupt;
-use super::pool::{Access, Scope, Value};
+use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
 use crate::store::{Changes, Cursor, Sample, Samples, StoreError};
@@ -43,6 +43,9 @@ ORDER BY j.change_xid, j.id"
 const CHANGES: &str = feed!(job_columns!(), "vmafx.jobs", "$3::uuid");
 const SAMPLES: &str = feed!("j.job_id, j.features, j.label, j.node_labels", "vmafx.samples", "$3::bigint");
 
+/// The newest sample that was removed.
+const REMOVED: &str = "SELECT change_xid::text, id FROM vmafx.samples_removed WHERE tenant_id = $1";
+
 const OLDEST: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text";
 
 /// The oldest running transaction, and the newest change that this tenant can see.
@@ -56,14 +59,19 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text, greatest(
 const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
+/// What is read. Whoever reads from the oldest sample that is kept has missed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feed {
+    Changes,
+    OldestSamples,
+    Samples,
+}
+
 /// One look.
 struct Page {
-    oldest: u64,
     rows: Vec<(Place, Row)>,
     /// The newest transaction that was seen and is held back.
     held_back: Option<u64>,
-    /// There is nothing more after these.
-    complete: bool,
 }
 
 impl Shared {
@@ -85,7 +93,7 @@ impl Shared {
         limit: u32,
     ) -> Result<Changes, StoreError> {
         let after = Place::read(after, self.store_id, Of::Changes)?;
-        let page = self.page(tenant, after, limit, Of::Changes).await?;
+        let page = self.page(tenant, after, limit, Feed::Changes).await?;
         let cursor = |place: Place| place.write(self.store_id, Of::Changes);
         let next = cursor(page.next(after));
         let read = |(place, row): &(Place, Row)| Ok((cursor(*place), Reader::after(row, FIRST).job()?));
@@ -98,9 +106,12 @@ impl Shared {
         after: &str,
         limit: u32,
     ) -> Result<Samples, StoreError> {
-        let start = || Ok(Place::START);
-        let after = if after.is_empty() { start() } else { Place::read(after, self.store_id, Of::Samples) }?;
-        let page = self.page(tenant, after, limit, Of::Samples).await?;
+        let (after, of) = if after.is_empty() {
+            (Place::START, Feed::OldestSamples)
+        } else {
+            (Place::read(after, self.store_id, Of::Samples)?, Feed::Samples)
+        };
+        let page = self.page(tenant, after, limit, of).await?;
         let cursor = |place: Place| place.write(self.store_id, Of::Samples);
         let next = cursor(page.next(after));
         let read = |(place, row): &(Place, Row)| Ok((cursor(*place), sample(row)?));
@@ -108,7 +119,7 @@ impl Shared {
     }
 
     /// What there is after a place, once it has settled.
-    async fn page(&self, tenant: &TenantId, after: Place, limit: u32, of: Of) -> Result<Page, StoreError> {
+    async fn page(&self, tenant: &TenantId, after: Place, limit: u32, of: Feed) -> Result<Page, StoreError> {
         let page = self.look(tenant, after, limit, of).await?;
         let Some(newest) = page.held_back else { return Ok(page) };
         if self.settled(newest).await?.is_none() {
@@ -118,37 +129,41 @@ impl Shared {
         self.look(tenant, after, limit, of).await
     }
 
-    async fn look(&self, tenant: &TenantId, after: Place, limit: u32, of: Of) -> Result<Page, StoreError> {
+    async fn look(&self, tenant: &TenantId, after: Place, limit: u32, of: Feed) -> Result<Page, StoreError> {
         let (transaction, limit) = (after.transaction.to_string(), i64::from(limit));
         let (id, number) = (after.id(), i64::try_from(after.row).unwrap_or(i64::MAX));
         let (statement, row): (_, Value<'_>) = match of {
-            Of::Changes => (CHANGES, &id),
-            Of::Samples => (SAMPLES, &number),
+            Feed::Changes => (CHANGES, &id),
+            Feed::Samples | Feed::OldestSamples => (SAMPLES, &number),
         };
         let values: [Value<'_>; 4] = [&tenant.as_str(), &transaction, row, &limit];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Read, statement, &values).await?;
-        let mut page = Page {
-            oldest: 0,
-            complete: rows.len() < limit as usize || limit == 0,
-            rows: vec![],
-            held_back: None,
-        };
+        let calls: [Call<'_>; 2] = [(statement, &values), (REMOVED, &values[..1])];
+        let calls = if of == Feed::Samples { &calls[..] } else { &calls[..1] };
+        let mut answers = self.connections.run_all(Scope::Of(tenant), Access::Read, calls).await?.into_iter();
+        let rows = answers.next().unwrap_or_default();
+        for row in answers.flatten() {
+            let mut reader = Reader::new(&row);
+            let removed = Place { transaction: reader.transaction()?, row: reader.count::<u64>()?.into() };
+            if after < removed {
+                return Err(StoreError::Cursor);
+            }
+        }
+        let mut page = Page { rows: vec![], held_back: None };
         for row in rows {
             let mut reader = Reader::new(&row);
-            page.oldest = reader.transaction()?;
+            let oldest = reader.transaction()?;
             if after.transaction > reader.transaction()? {
                 return Err(StoreError::Cursor);
             }
             if reader.is_null() {
-                page.complete = true;
                 continue;
             }
             let transaction = reader.transaction()?;
             let row_id = match of {
-                Of::Changes => reader.next::<uuid::Uuid>()?.as_u128(),
-                Of::Samples => reader.count::<u64>()?.into(),
+                Feed::Changes => reader.next::<uuid::Uuid>()?.as_u128(),
+                Feed::Samples | Feed::OldestSamples => reader.count::<u64>()?.into(),
             };
-            if transaction < page.oldest {
+            if transaction < oldest {
                 page.rows.push((Place { transaction, row: row_id }, row));
             } else {
                 page.held_back = Some(transaction);
@@ -184,9 +199,7 @@ const FIRST: usize = 4;
 impl Page {
     /// Where to go on.
     fn next(&self, after: Place) -> Place {
-        let last = self.rows.last().map_or(after, |(place, _)| *place);
-        let everything = self.complete || self.held_back.is_some();
-        if everything { last.max(Place::before(self.oldest)) } else { last }
+        self.rows.last().map_or(after, |(place, _)| *place)
     }
 }
 

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::news::News;
-use super::pool::{Access, Scope, Value};
+use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns, jobs, text};
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job};
@@ -59,14 +59,17 @@ WITH j AS (
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     WHERE job.id = $2 AND job.tenant_id = $1 AND job.status IN ('pending', 'running')
     RETURNING job.*
-), ended AS (
-    UPDATE vmafx.job_attempts AS a SET ended_at = $4, outcome = 'cancelled', error = $3
-    FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt AND a.ended_at IS NULL
 )
 SELECT ",
     job_columns!(),
     " FROM j"
 );
+
+/// A statement of its own: one that waited for a claim to finish does not see the attempt that the claim began.
+const CANCEL_ATTEMPT: &str = "
+UPDATE vmafx.job_attempts AS a SET ended_at = $4, outcome = 'cancelled', error = $3
+WHERE a.job_id = $2 AND a.tenant_id = $1 AND a.ended_at IS NULL
+    AND EXISTS (SELECT FROM vmafx.jobs j WHERE j.id = $2 AND j.tenant_id = $1 AND j.status = 'cancelled')";
 
 const RELEASE: &str = concat!(
     "
@@ -146,8 +149,9 @@ impl Shared {
     ) -> Result<Option<Cancelled>, StoreError> {
         let (error, now) = (text(&Policy::cancel_text(reason)), self.clock.now().0);
         let values: [Value<'_>; 4] = [&tenant.as_str(), &id.0, &error, &now];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Write, CANCEL, &values).await?;
-        let Some(row) = rows.first() else {
+        let calls: [Call<'_>; 2] = [(CANCEL, &values), (CANCEL_ATTEMPT, &values)];
+        let answers = self.connections.run_all(Scope::Of(tenant), Access::Write, &calls).await?;
+        let Some(row) = answers.first().and_then(|rows| rows.first()) else {
             let job = self.job(tenant, id).await?;
             return Ok(job.map(|job| Cancelled { job, moved: false }));
         };

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::pool::{Access, Scope, Value};
-use super::row::{Reader, millis, signed, text};
+use super::row::{Reader, millis, text};
 use crate::ids::{JobId, SessionId, TenantId};
 use crate::node::{Beat, Credentials, NewNode, Node, Pulse, SessionToken};
 use crate::store::StoreError;
@@ -90,8 +90,8 @@ impl Shared {
             beat.progress.iter().map(|(id, attempt, it)| ((id.0, *attempt), *it)).collect();
         let ids: Vec<Uuid> = told.keys().map(|(id, _)| *id).collect();
         let attempts: Vec<i64> = told.keys().map(|(_, attempt)| i64::from(*attempt)).collect();
-        let done: Vec<i64> = told.values().map(|progress| signed(progress.done)).collect();
-        let total: Vec<i64> = told.values().map(|progress| signed(progress.total)).collect();
+        let done: Vec<i64> = told.values().map(|progress| progress.done.cast_signed()).collect();
+        let total: Vec<i64> = told.values().map(|progress| progress.total.cast_signed()).collect();
         let token = node.token.digest();
         let values: [Value<'_>; 11] = [
             &tenant.as_str(),

@@ -51,15 +51,20 @@ const PRUNE_SAMPLES: &str = "
 WITH edge AS (
     SELECT s.change_xid, s.id FROM vmafx.samples s WHERE s.tenant_id = $1
     ORDER BY s.change_xid DESC, s.id DESC OFFSET $2 LIMIT 1
+), over AS MATERIALIZED (
+    SELECT s.change_xid, s.id FROM vmafx.samples s
+    WHERE s.tenant_id = $1
+        AND (s.created_at < $3 OR (s.change_xid, s.id) <= (SELECT edge.change_xid, edge.id FROM edge))
+    ORDER BY s.change_xid, s.id LIMIT $4 FOR UPDATE SKIP LOCKED
 ), gone AS (
-    DELETE FROM vmafx.samples AS old USING (
-        SELECT s.change_xid, s.id FROM vmafx.samples s
-        WHERE s.tenant_id = $1
-            AND (s.created_at < $3 OR (s.change_xid, s.id) <= (SELECT edge.change_xid, edge.id FROM edge))
-        ORDER BY s.change_xid, s.id LIMIT $4 FOR UPDATE SKIP LOCKED
-    ) over
+    DELETE FROM vmafx.samples AS old USING over
     WHERE old.tenant_id = $1 AND old.change_xid = over.change_xid AND old.id = over.id
-    RETURNING 1
+    RETURNING old.change_xid, old.id
+), noted AS (
+    INSERT INTO vmafx.samples_removed AS known (tenant_id, change_xid, id)
+    SELECT $1, gone.change_xid, gone.id FROM gone ORDER BY gone.change_xid DESC, gone.id DESC LIMIT 1
+    ON CONFLICT (tenant_id) DO UPDATE SET change_xid = excluded.change_xid, id = excluded.id
+    WHERE (excluded.change_xid, excluded.id) > (known.change_xid, known.id)
 )
 SELECT count(*) FROM gone";
 

@@ -95,8 +95,11 @@ impl<'a> Reader<'a> {
         let origin = self.origin()?;
         let (attempt, lost_attempts, max_lost_attempts) = (self.count()?, self.count()?, self.count()?);
         let node = self.next()?;
+        // Counts of frames may use every bit: stored as they are, whatever sign that makes.
         let progress = match (self.next::<Option<i64>>()?, self.next::<Option<i64>>()?) {
-            (Some(done), Some(total)) => Some(Progress { done: unsigned(done), total: unsigned(total) }),
+            (Some(done), Some(total)) => {
+                Some(Progress { done: done.cast_unsigned(), total: total.cast_unsigned() })
+            }
             _ => None,
         };
         let (score, features, details) = (self.next::<Option<f64>>()?, self.json()?, self.json()?);
@@ -199,10 +202,6 @@ pub(super) fn jobs(rows: &[Row]) -> Result<Vec<Job>, StoreError> {
 /// A number without a sign as one with; what does not fit is the largest there is.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 /// A length in milliseconds.

@@ -92,6 +92,7 @@ async fn after_a_restore(transaction: &Transaction<'_>) -> Result<(), StoreError
         tracing::warn!("the database was restored from another cluster: readers of changes begin again");
         let renumber = "UPDATE vmafx.jobs SET change_xid = pg_current_xact_id();
                         UPDATE vmafx.samples SET change_xid = pg_current_xact_id();
+                        DELETE FROM vmafx.samples_removed;
                         UPDATE vmafx.meta SET store_id = gen_random_uuid(), swept_xid = pg_current_xact_id()";
         transaction.batch_execute(renumber).await.map_err(unavailable)?;
     }

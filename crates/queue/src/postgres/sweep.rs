@@ -73,7 +73,7 @@ WITH ended AS (
         status = ended.status, ready = false, lost_attempts = ended.lost_attempts, available_at = ended.available_at,
         error = CASE WHEN ended.status = 'failed' THEN ended.error ELSE '' END, failure_reason = ended.reason,
         lease_session = NULL, lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $1,
-        finished_at = CASE WHEN ended.status = 'failed' THEN $1 END,
+        finished_at = CASE WHEN ended.status = 'failed' THEN $1::bigint END,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.id
     RETURNING job.*, ended.outcome, ended.error AS told

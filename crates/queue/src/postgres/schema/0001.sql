@@ -120,12 +120,19 @@ CREATE TABLE vmafx.samples (
     PRIMARY KEY (tenant_id, change_xid, id)
 );
 
+-- The newest sample of each tenant that was removed: a reader that stands before it missed something.
+CREATE TABLE vmafx.samples_removed (
+    tenant_id  text   PRIMARY KEY CHECK (tenant_id <> ''),
+    change_xid xid8   NOT NULL,
+    id         bigint NOT NULL
+);
+
 -- A transaction sees the rows of the tenant it named, or all of them for the controller's own work. FORCE, because the
 -- tables' owner is the one who asks. The settings are read once for each statement, not for each row.
 DO $$
 DECLARE tenants_table text;
 BEGIN
-    FOREACH tenants_table IN ARRAY ARRAY['node_sessions', 'jobs', 'job_attempts', 'samples'] LOOP
+    FOREACH tenants_table IN ARRAY ARRAY['node_sessions', 'jobs', 'job_attempts', 'samples', 'samples_removed'] LOOP
         EXECUTE format('ALTER TABLE vmafx.%I ENABLE ROW LEVEL SECURITY', tenants_table);
         EXECUTE format('ALTER TABLE vmafx.%I FORCE ROW LEVEL SECURITY', tenants_table);
         EXECUTE format(
