@@ -12,7 +12,7 @@ use crate::service::Service;
 use crate::service::request;
 
 /// The queue, over gRPC.
-pub struct Controller(pub(super) Service);
+pub(super) struct Controller(pub(super) Service);
 
 type Answer<T> = Result<Response<T>, Status>;
 type Stream<T> = BoxStream<'static, Result<T, Status>>;

@@ -17,7 +17,7 @@ use vmafx_kit::metrics::{By, CounterBy, Metrics, Open, OpenLabel, OpenValues};
 
 /// A method that is served. There are fewer than the limit, and others are not asked for.
 #[derive(Debug)]
-pub struct Method;
+pub(super) struct Method;
 
 impl OpenLabel for Method {
     const NAME: &'static str = "method";

@@ -8,7 +8,7 @@ use super::{caller, convert};
 use crate::service::Service;
 
 /// Direct scores: a job with a waiting caller.
-pub struct Scoring(pub(super) Service);
+pub(super) struct Scoring(pub(super) Service);
 
 #[tonic::async_trait]
 impl wire::vmafx_scoring_server::VmafxScoring for Scoring {

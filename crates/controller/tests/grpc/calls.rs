@@ -1,0 +1,180 @@
+//! Each call, from end to end.
+
+use std::collections::BTreeMap;
+
+use vmafx_proto::controller::v1 as wire;
+
+use crate::node::{TestNode, clips, get, submit};
+use crate::server::TestServer;
+
+#[tokio::test]
+async fn a_job_goes_from_submission_to_its_score() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    assert_eq!(get(&mut client, &id).await.status(), wire::JobStatus::Pending);
+
+    let node = TestNode::register(server.client().await).await;
+    let work = node.pull().await.unwrap();
+    assert_eq!((work.id.as_str(), work.attempt), (id.as_str(), 1));
+    assert_eq!(work.scoring_roots, ["/clips/acme", "/clips"]);
+    assert!(node.pull().await.is_none());
+    let running = get(&mut client, &id).await;
+    assert_eq!((running.status(), running.assigned_node.as_str()), (wire::JobStatus::Running, "node-0"));
+    assert_eq!(running.scoring_roots, [""; 0], "roots are for nodes alone");
+
+    node.complete(&work, 93.5).await;
+    let done = get(&mut client, &id).await;
+    assert_eq!((done.status(), done.final_score), (wire::JobStatus::Completed, 93.5));
+    assert_eq!(done.features, BTreeMap::from([("vif".to_owned(), 0.5)]));
+    // The answer may have been lost on its way.
+    node.complete(&work, 93.5).await;
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn a_score_of_zero_is_a_score() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let node = TestNode::register(server.client().await).await;
+    node.complete(&node.pull().await.unwrap(), 0.0).await;
+    let done = get(&mut client, &id).await;
+    assert_eq!((done.status(), done.final_score), (wire::JobStatus::Completed, 0.0));
+}
+
+#[tokio::test]
+async fn a_known_key_answers_with_the_first_job() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let request = wire::SubmitJobRequest { idempotency_key: "uid-1".into(), ..clips() };
+    let first = client.submit_job(request.clone()).await.unwrap().into_inner();
+    let second = client.submit_job(request).await.unwrap().into_inner();
+    assert_eq!((first.job_id.as_str(), first.deduplicated), (second.job_id.as_str(), false));
+    assert!(second.deduplicated);
+    assert_eq!(server.metric("vmafx_controller_jobs_submitted_total{tenant=\"acme\"}"), Some(1.0));
+}
+
+#[tokio::test]
+async fn priority_goes_first() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    submit(&mut client, clips()).await;
+    let urgent = submit(&mut client, wire::SubmitJobRequest { priority: 5, ..clips() }).await;
+    let node = TestNode::register(server.client().await).await;
+    assert_eq!(node.pull().await.unwrap().id, urgent);
+}
+
+#[tokio::test]
+async fn a_cancel_reaches_the_node_with_its_next_heartbeat() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let node = TestNode::register(server.client().await).await;
+    let work = node.pull().await.unwrap();
+    assert_eq!(node.beat(&[&id]).await, wire::HeartbeatResponse { ok: true, ..Default::default() });
+
+    let request = wire::CancelJobRequest { job_id: id.clone(), reason: "not needed".into() };
+    client.cancel_job(request).await.unwrap();
+    let told = node.beat(&[&id, "no-id"]).await;
+    assert_eq!((told.cancel_job_ids, told.lost_job_ids), (vec![id.clone()], vec!["no-id".to_owned()]));
+    let job = get(&mut client, &id).await;
+    assert_eq!((job.status(), job.error.as_str()), (wire::JobStatus::Cancelled, "cancelled: not needed"));
+    // The node's last word is acknowledged, and changes nothing.
+    node.complete(&work, 50.0).await;
+    assert_eq!(get(&mut client, &id).await.status(), wire::JobStatus::Cancelled);
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_given_back_waits_again_at_once() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let node = TestNode::register(server.client().await).await;
+    let work = node.pull().await.unwrap();
+    let request = wire::ReleaseJobRequest {
+        node_id: node.node_id.clone(),
+        session_token: node.session_token.clone(),
+        job_id: id.clone(),
+        attempt: work.attempt,
+        reason: "shutting down".into(),
+    };
+    assert!(client.release_job(request.clone()).await.unwrap().into_inner().ok);
+    assert!(!client.release_job(request).await.unwrap().into_inner().ok, "it is over already");
+    let again = node.pull().await.unwrap();
+    assert_eq!((again.id.as_str(), again.attempt, again.lost_attempts), (id.as_str(), 2, 0));
+    // The first attempt has nothing to say any more.
+    let late = node.report(node.report_request(&work, 1.0)).await.unwrap_err();
+    assert_eq!(late.code(), tonic::Code::PermissionDenied);
+}
+
+#[tokio::test]
+async fn a_report_of_an_error_fails_the_job_with_its_reason() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let node = TestNode::register(server.client().await).await;
+    let work = node.pull().await.unwrap();
+    let mut failed = node.report_request(&work, 0.0);
+    failed.error = "no such clip".into();
+    failed.failure_reason = wire::FailureReason::InputNotFound.into();
+    node.report(failed).await.unwrap();
+    let job = get(&mut client, &id).await;
+    assert_eq!((job.status(), job.error.as_str()), (wire::JobStatus::Failed, "no such clip"));
+    assert_eq!(job.failure_reason(), wire::FailureReason::InputNotFound);
+}
+
+#[tokio::test]
+async fn a_word_in_between_is_acknowledged_and_changes_nothing() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let node = TestNode::register(server.client().await).await;
+    let work = node.pull().await.unwrap();
+    let before = get(&mut client, &id).await;
+    let between = wire::ReportResultRequest { r#final: false, ..node.report_request(&work, 12.0) };
+    assert!(node.report(between).await.unwrap().into_inner().ok);
+    assert_eq!(get(&mut client, &id).await, before);
+}
+
+#[tokio::test]
+async fn a_waiting_job_is_explained() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let request = wire::ExplainRequest { job_id: id };
+    let told = client.explain(request.clone()).await.unwrap().into_inner();
+    assert_eq!((told.reason(), told.message.as_str()), (wire::WaitReason::NoNode, "No node is connected."));
+    let _node = TestNode::register(server.client().await).await;
+    let told = client.explain(request).await.unwrap().into_inner();
+    assert_eq!(told.reason(), wire::WaitReason::Ready, "{}", told.message);
+    let cpu = wire::BackendSupply { backend: "cpu".into(), nodes: 1, slots: 64, busy: 0 };
+    assert_eq!(told.backends, [cpu]);
+}
+
+#[tokio::test]
+async fn a_label_makes_a_sample() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, wire::SubmitJobRequest { idempotency_key: "k".into(), ..clips() }).await;
+    let label = |value| wire::LabelJobRequest {
+        target: Some(wire::label_job_request::Target::IdempotencyKey("k".into())),
+        ground_truth: Some(wire::GroundTruth { value, scale: wire::LabelScale::Mos.into() }),
+    };
+    let told = client.label_job(label(3.0)).await.unwrap().into_inner();
+    assert_eq!((told.job_id.as_str(), told.sampled), (id.as_str(), false));
+    let node = TestNode::register(server.client().await).await;
+    node.complete(&node.pull().await.unwrap(), 80.0).await;
+    assert!(client.label_job(label(4.0)).await.unwrap().into_inner().sampled);
+
+    let mut samples =
+        client.stream_samples(wire::StreamSamplesRequest::default()).await.unwrap().into_inner();
+    let mut values = Vec::new();
+    let mut last = None;
+    while let Some(item) = samples.message().await.unwrap() {
+        values.extend(item.sample.as_ref().map(|sample| sample.ground_truth));
+        last = Some(item);
+    }
+    assert_eq!(values, [50.0, 75.0]);
+    assert_eq!(last.unwrap().sample, None, "the last item says that there is no more");
+}

@@ -1,0 +1,171 @@
+//! Pulls that wait.
+
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use vmafx_proto::controller::v1 as wire;
+use vmafx_testkit::wait;
+
+use crate::node::{TestNode, clips, clips_for, get, submit};
+use crate::server::{Setup, TestServer};
+
+const LONG: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Pulls = JoinSet<Result<Option<wire::Job>, tonic::Status>>;
+
+/// So many pulls that wait, each for itself.
+async fn waiting(server: &TestServer, node: &TestNode, count: usize) -> Pulls {
+    let mut pulls = Pulls::new();
+    add_waiting(&mut pulls, server, node, count).await;
+    pulls
+}
+
+async fn add_waiting(pulls: &mut Pulls, server: &TestServer, node: &TestNode, count: usize) {
+    let before = server.store.claims();
+    for _ in 0..count {
+        let node = node.clone();
+        pulls.spawn(async move { node.pull_for(LONG).await });
+    }
+    let looked = || async { server.store.claims() >= before + count };
+    wait::until(PATIENCE, "all pulls to have looked", looked).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_waiting_pull_gets_a_job_that_comes_later() {
+    let server = TestServer::start().await;
+    let node = TestNode::register(server.client().await).await;
+    let mut pulls = waiting(&server, &node, 1).await;
+    let id = submit(&mut server.client().await, clips()).await;
+    let work = pulls.join_next().await.unwrap().unwrap().unwrap().unwrap();
+    assert_eq!(work.id, id);
+}
+
+#[tokio::test]
+async fn of_two_hundred_who_wait_one_job_wakes_one() {
+    let server = TestServer::start().await;
+    let mut pulls = Pulls::new();
+    for number in 0..4 {
+        let node = TestNode::named(server.client().await, &format!("node-{number}"), &["cpu"]).await;
+        add_waiting(&mut pulls, &server, &node, 50).await;
+    }
+    let before = server.store.claims();
+    let id = submit(&mut server.client().await, clips()).await;
+    let work = pulls.join_next().await.unwrap().unwrap().unwrap().unwrap();
+    assert_eq!(work.id, id);
+    // The slow look of one per class may fall in between; a herd would be two hundred.
+    let woken = server.store.claims() - before;
+    assert!((1..=2).contains(&woken), "{woken} claims for one job");
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn many_jobs_wake_as_many_and_nobody_gets_another_ones() {
+    let server = TestServer::start().await;
+    let node = TestNode::register(server.client().await).await;
+    let mut pulls = waiting(&server, &node, 60).await;
+    let mut client = server.client().await;
+    let mut ids = Vec::new();
+    for _ in 0..60 {
+        ids.push(submit(&mut client, clips()).await);
+    }
+    let mut got = Vec::new();
+    while let Some(pull) = pulls.join_next().await {
+        got.push(pull.unwrap().unwrap().unwrap().id);
+    }
+    got.sort();
+    ids.sort();
+    assert_eq!(got, ids);
+}
+
+#[tokio::test]
+async fn only_a_node_that_serves_the_backend_is_woken() {
+    let server = TestServer::start().await;
+    let cpu = TestNode::named(server.client().await, "cpu", &["cpu"]).await;
+    let cuda = TestNode::named(server.client().await, "cuda", &["cuda"]).await;
+    let mut on_cpu = waiting(&server, &cpu, 1).await;
+    let mut on_cuda = waiting(&server, &cuda, 1).await;
+    let mut client = server.client().await;
+    let for_cuda = submit(&mut client, clips_for("cuda")).await;
+    assert_eq!(on_cuda.join_next().await.unwrap().unwrap().unwrap().unwrap().id, for_cuda);
+    let for_all = submit(&mut client, clips()).await;
+    assert_eq!(on_cpu.join_next().await.unwrap().unwrap().unwrap().unwrap().id, for_all);
+}
+
+#[tokio::test]
+async fn shutdown_answers_waiting_pulls_at_once() {
+    let server = TestServer::start().await;
+    let node = TestNode::register(server.client().await).await;
+    let mut pulls = waiting(&server, &node, 5).await;
+    server.stop();
+    while let Some(pull) = pulls.join_next().await {
+        assert_eq!(pull.unwrap().unwrap(), None);
+    }
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn a_pull_waits_no_longer_than_it_asked_for() {
+    let server = TestServer::start().await;
+    let node = TestNode::register(server.client().await).await;
+    assert_eq!(node.pull_for(Duration::from_millis(30)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_pull_waits_no_longer_than_the_controller_allows() {
+    let mut setup = Setup::default();
+    setup.patience.longest_pull = Duration::from_millis(30);
+    let server = TestServer::with(setup).await;
+    let node = TestNode::register(server.client().await).await;
+    assert_eq!(node.pull_for(Duration::from_hours(1)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_job_is_not_given_to_a_node_that_hung_up() {
+    let server = TestServer::start().await;
+    let gone = TestNode::named(server.client().await, "gone", &["cpu"]).await;
+    let here = TestNode::named(server.client().await, "here", &["cpu"]).await;
+    let mut first = waiting(&server, &gone, 1).await;
+    let mut second = waiting(&server, &here, 1).await;
+    first.abort_all();
+    drop(gone);
+    while first.join_next().await.is_some() {}
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let work = second.join_next().await.unwrap().unwrap().unwrap().unwrap();
+    assert_eq!(work.id, id);
+    assert_eq!(get(&mut client, &id).await.assigned_node, "here");
+}
+
+#[tokio::test]
+async fn of_too_many_pulls_of_one_session_the_oldest_is_sent_home() {
+    let server = TestServer::start().await;
+    let node = TestNode::register(server.client().await).await;
+    let mut pulls = waiting(&server, &node, 64).await;
+    let mut more = waiting(&server, &node, 1).await;
+    let sent_home = pulls.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(sent_home, None);
+    assert_eq!(pulls.len(), 63);
+    server.stop();
+    assert_eq!(more.join_next().await.unwrap().unwrap().unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_released_job_wakes_the_next() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let first = TestNode::named(server.client().await, "first", &["cpu"]).await;
+    let work = first.pull().await.unwrap();
+    let second = TestNode::named(server.client().await, "second", &["cpu"]).await;
+    let mut pulls = waiting(&server, &second, 1).await;
+    let release = wire::ReleaseJobRequest {
+        node_id: first.node_id.clone(),
+        session_token: first.session_token.clone(),
+        job_id: id.clone(),
+        attempt: work.attempt,
+        reason: String::new(),
+    };
+    assert!(client.release_job(release).await.unwrap().into_inner().ok);
+    assert_eq!(pulls.join_next().await.unwrap().unwrap().unwrap().unwrap().id, id);
+}

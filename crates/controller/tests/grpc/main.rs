@@ -1,0 +1,20 @@
+//! The controller over gRPC: a real server on a real socket, with the queue in a file.
+
+#[path = "../support/clock.rs"]
+mod clock;
+#[path = "../support/counting.rs"]
+mod counting;
+#[path = "../support/node.rs"]
+mod node;
+#[path = "../support/server.rs"]
+mod server;
+
+mod bad_input;
+mod calls;
+mod codes;
+mod counted;
+mod dispatch;
+mod lost;
+mod reflection;
+mod scoring;
+mod streams;

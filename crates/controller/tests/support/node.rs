@@ -1,0 +1,141 @@
+//! A node that does what it is told.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tonic::{Response, Status};
+use vmafx_proto::controller::v1 as wire;
+
+use crate::server::Client;
+
+/// A registered node.
+#[derive(Clone)]
+pub(crate) struct TestNode {
+    /// Its connection.
+    pub(crate) client: Client,
+    /// Its session.
+    pub(crate) node_id: String,
+    /// Its secret.
+    pub(crate) session_token: String,
+    /// What it serves.
+    pub(crate) backends: Vec<String>,
+}
+
+impl TestNode {
+    /// Registers as `node-0` with the backend cpu.
+    pub(crate) async fn register(client: Client) -> Self {
+        Self::named(client, "node-0", &["cpu"]).await
+    }
+
+    /// Registers.
+    pub(crate) async fn named(mut client: Client, name: &str, backends: &[&str]) -> Self {
+        let backends: Vec<String> = backends.iter().map(|&backend| backend.to_owned()).collect();
+        let capability = wire::NodeCapability {
+            gpu_vendor: "cpu".into(),
+            backends: backends.clone(),
+            concurrency: 64,
+            labels: BTreeMap::from([("pool".to_owned(), name.to_owned())]),
+            device: "a device".into(),
+        };
+        let request =
+            wire::RegisterNodeRequest { name: name.to_owned(), capability: Some(capability), resource: None };
+        let told = client.register_node(request).await.unwrap().into_inner();
+        Self { client, node_id: told.node_id, session_token: told.session_token, backends }
+    }
+
+    /// What it sends to pull.
+    pub(crate) fn pull_request(&self, wait: Duration) -> wire::PullWorkRequest {
+        wire::PullWorkRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            capability: Some(wire::NodeCapability {
+                backends: self.backends.clone(),
+                concurrency: 64,
+                ..Default::default()
+            }),
+            wait_ms: u32::try_from(wait.as_millis()).unwrap(),
+        }
+    }
+
+    /// Pulls without waiting.
+    pub(crate) async fn pull(&self) -> Option<wire::Job> {
+        self.pull_for(Duration::ZERO).await.unwrap()
+    }
+
+    /// Pulls.
+    pub(crate) async fn pull_for(&self, wait: Duration) -> Result<Option<wire::Job>, Status> {
+        let request = self.pull_request(wait);
+        self.client.clone().pull_work(request).await.map(|answer| answer.into_inner().job)
+    }
+
+    /// A heartbeat that names jobs.
+    pub(crate) async fn beat(&self, running: &[&str]) -> wire::HeartbeatResponse {
+        let request = wire::HeartbeatRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            jobs_running: 0,
+            running_job_ids: running.iter().map(|&id| id.to_owned()).collect(),
+            progress: Vec::new(),
+        };
+        self.client.clone().heartbeat(request).await.unwrap().into_inner()
+    }
+
+    /// A final report of a score.
+    pub(crate) fn report_request(&self, job: &wire::Job, score: f64) -> wire::ReportResultRequest {
+        wire::ReportResultRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            job_id: job.id.clone(),
+            r#final: true,
+            score,
+            features: BTreeMap::from([("vif".to_owned(), 0.5)]),
+            attempt: job.attempt,
+            ..Default::default()
+        }
+    }
+
+    /// Reports a score.
+    pub(crate) async fn complete(&self, job: &wire::Job, score: f64) {
+        self.report(self.report_request(job, score)).await.unwrap();
+    }
+
+    /// Reports.
+    pub(crate) async fn report(
+        &self,
+        request: wire::ReportResultRequest,
+    ) -> Result<Response<wire::ReportResultResponse>, Status> {
+        self.client.clone().report_result(request).await
+    }
+}
+
+/// A job that may be scored.
+pub(crate) fn clips() -> wire::SubmitJobRequest {
+    wire::SubmitJobRequest {
+        scoring: Some(wire::ScoringParams {
+            reference: "/clips/r.y4m".into(),
+            distorted: "/clips/d.y4m".into(),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+/// The same for a backend.
+pub(crate) fn clips_for(backend: &str) -> wire::SubmitJobRequest {
+    let mut request = clips();
+    if let Some(scoring) = &mut request.scoring {
+        backend.clone_into(&mut scoring.backend);
+    }
+    request
+}
+
+/// Submits one, and gives its id.
+pub(crate) async fn submit(client: &mut Client, request: wire::SubmitJobRequest) -> String {
+    client.submit_job(request).await.unwrap().into_inner().job_id
+}
+
+/// Reads one.
+pub(crate) async fn get(client: &mut Client, job_id: &str) -> wire::Job {
+    let request = wire::GetJobRequest { job_id: job_id.to_owned() };
+    client.get_job(request).await.unwrap().into_inner()
+}
