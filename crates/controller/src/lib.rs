@@ -4,6 +4,8 @@
 //! |-----------------|-----------------------------------------------------------------------------------|
 //! | [`service`]     | every operation, in the words of the domain                                       |
 //! | [`grpc`]        | both services over gRPC                                                           |
+//! | [`auth`]        | who calls, and whether they may                                                   |
+//! | [`roots`]       | where clips may lie                                                               |
 //! | [`background`]  | what goes on without being asked                                                  |
 //! | [`http`]        | the queue for people with curl                                                    |
 //! | `dispatch`      | pulls that wait for work                                                          |
@@ -13,6 +15,7 @@
 //! | [`node_status`] | heartbeats, shown on the resources                                                |
 //! | [`refusal`]     | why a call is refused, and how both protocols say it                              |
 
+pub mod auth;
 pub mod background;
 mod dispatch;
 pub mod grpc;
@@ -22,4 +25,5 @@ mod live;
 pub mod metrics;
 pub mod node_status;
 pub mod refusal;
+pub mod roots;
 pub mod service;

@@ -1,0 +1,192 @@
+//! One tenant: as it is written, and as it is used.
+
+use serde::Deserialize;
+use serde_json::Value;
+use vmafx_queue::TenantId;
+
+use crate::auth::claims::Told;
+use crate::auth::jwks::Endpoint;
+use crate::auth::provider::ClaimNames;
+use crate::auth::tokens::roles;
+use crate::identity::{Role, Roles};
+use crate::roots::ScoringRoots;
+
+/// As it is written; the same fields as a `VmafxTenant` has.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Written {
+    tenant_id: String,
+    enabled: Option<bool>,
+    oidc: Oidc,
+    #[serde(default)]
+    rbac: Rbac,
+    #[serde(default)]
+    scoring: Scoring,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Oidc {
+    issuer: String,
+    jwks_endpoint: String,
+    audience: Option<String>,
+    tenant_claim: Option<String>,
+    roles_claim: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Rbac {
+    default_role: Option<String>,
+    allowed_roles: Option<Vec<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scoring {
+    #[serde(default)]
+    roots: Vec<String>,
+}
+
+/// As it is used.
+#[derive(Clone, Debug)]
+pub(super) struct Tenant {
+    pub(super) id: TenantId,
+    pub(super) enabled: bool,
+    pub(super) issuer: String,
+    pub(super) endpoint: Endpoint,
+    pub(super) audience: Option<String>,
+    pub(super) names: ClaimNames,
+    allowed: Roles,
+    default: Roles,
+    pub(super) roots: ScoringRoots,
+}
+
+impl Tenant {
+    /// Reads one, strictly.
+    pub(super) fn read(value: Value) -> Result<Self, String> {
+        let written: Written = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        if !is_label(&written.tenant_id) {
+            return Err("tenantId must be 2 to 64 small letters, digits and inner hyphens".to_owned());
+        }
+        let id = TenantId::new(&written.tenant_id).map_err(|error| format!("tenantId: {error}"))?;
+        let (allowed, default) = written.rbac.read()?;
+        let Oidc { issuer, jwks_endpoint, audience, tenant_claim, roles_claim } = written.oidc;
+        if issuer.is_empty() {
+            return Err("oidc.issuer is empty".to_owned());
+        }
+        let endpoint = jwks_endpoint.parse().map_err(|error| format!("oidc.jwksEndpoint: {error}"))?;
+        let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let names = ClaimNames {
+            tenant: some(tenant_claim).unwrap_or_else(|| "tid".to_owned()),
+            roles: some(roles_claim).unwrap_or_else(|| "vmafx_roles".to_owned()),
+        };
+        let roots = ScoringRoots::of_each(written.scoring.roots.iter().map(String::as_str))
+            .map_err(|error| format!("scoring.roots: {:?}: {}", error.root, error.problem))?;
+        let enabled = written.enabled.unwrap_or(true);
+        Ok(Self { id, enabled, issuer, endpoint, audience: some(audience), names, allowed, default, roots })
+    }
+
+    /// The roles of a caller: those of the token that the tenant allows, or the default where the token is silent.
+    pub(super) fn roles(&self, told: Told) -> Roles {
+        match told {
+            Told::Roles(roles) => roles.and(self.allowed),
+            Told::Nothing => self.default,
+        }
+    }
+}
+
+impl Rbac {
+    /// What is allowed, and what is given to those who ask for nothing.
+    fn read(self) -> Result<(Roles, Roles), String> {
+        let allowed = match self.allowed_roles {
+            Some(names) => roles(&names).map_err(|problem| format!("rbac.allowedRoles: {problem}"))?,
+            None => Roles::of(&[Role::Reader, Role::Writer]),
+        };
+        let default = match self.default_role.filter(|name| !name.is_empty()) {
+            // Not asked for, so no error where it is not allowed.
+            None => Roles::of(&[Role::Reader]).and(allowed),
+            Some(name) => {
+                let default = roles(&[name]).map_err(|problem| format!("rbac.defaultRole: {problem}"))?;
+                if default.meets(Roles::of(&[Role::Node])) {
+                    return Err("rbac.defaultRole may not be vmafx:node".to_owned());
+                }
+                if !default.meets(allowed) {
+                    return Err("rbac.defaultRole is not among rbac.allowedRoles".to_owned());
+                }
+                default
+            }
+        };
+        Ok((allowed, default))
+    }
+}
+
+/// `^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`
+fn is_label(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = id.as_bytes();
+    (2..=64).contains(&bytes.len())
+        && bytes.iter().all(|byte| plain(*byte) || *byte == b'-')
+        && bytes.first().is_some_and(|byte| plain(*byte))
+        && bytes.last().is_some_and(|byte| plain(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn with(field: &str, value: Value) -> Value {
+        let mut document = json!({
+            "tenantId": "acme",
+            "oidc": {"issuer": "https://i", "jwksEndpoint": "https://i/keys"},
+        });
+        document[field] = value;
+        document
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        let tenant = Tenant::read(with("enabled", Value::Null)).unwrap();
+        assert!(tenant.enabled);
+        assert_eq!((tenant.names.tenant.as_str(), tenant.names.roles.as_str()), ("tid", "vmafx_roles"));
+        assert_eq!(tenant.roles(Told::Nothing), Roles::of(&[Role::Reader]));
+        assert!(tenant.roots.is_empty());
+        assert!(!Tenant::read(with("enabled", json!(false))).unwrap().enabled);
+    }
+
+    #[rstest]
+    #[case::filtered(json!({}), Told::Roles(Roles::of(&Role::ALL)), &[Role::Reader, Role::Writer])]
+    #[case::nothing_left(json!({}), Told::Roles(Roles::of(&[Role::Admin])), &[])]
+    #[case::unknown_is_not_silent(json!({}), Told::Roles(Roles::NONE), &[])]
+    #[case::default(json!({"defaultRole": "vmafx:writer"}), Told::Nothing, &[Role::Writer])]
+    #[case::default_not_allowed(json!({"allowedRoles": ["vmafx:node"]}), Told::Nothing, &[])]
+    #[case::node(json!({"allowedRoles": ["vmafx:node"]}), Told::Roles(Roles::of(&Role::ALL)), &[Role::Node])]
+    fn roles_are_those_the_tenant_allows(#[case] rbac: Value, #[case] told: Told, #[case] expected: &[Role]) {
+        assert_eq!(Tenant::read(with("rbac", rbac)).unwrap().roles(told), Roles::of(expected));
+    }
+
+    #[rstest]
+    #[case::unknown_field(with("more", json!(1)), "unknown field `more`")]
+    #[case::unknown_inner(with("rbac", json!({"role": 1})), "unknown field `role`")]
+    #[case::capital(with("tenantId", json!("Acme")), "tenantId must be")]
+    #[case::one_letter(with("tenantId", json!("a")), "tenantId must be")]
+    #[case::hyphen(with("tenantId", json!("acme-")), "tenantId must be")]
+    #[case::path(with("tenantId", json!("..")), "tenantId must be")]
+    #[case::enabled_as_text(with("enabled", json!("false")), "invalid type")]
+    #[case::no_issuer(with("oidc", json!({"jwksEndpoint": "https://i"})), "missing field `issuer`")]
+    #[case::endpoint(with("oidc", json!({"issuer": "i", "jwksEndpoint": "keys"})), "oidc.jwksEndpoint: it is not a URL")]
+    #[case::node_by_default(
+        with("rbac", json!({"defaultRole": "vmafx:node", "allowedRoles": ["vmafx:node"]})),
+        "may not be vmafx:node"
+    )]
+    #[case::default_not_allowed(with("rbac", json!({"defaultRole": "vmafx:admin"})), "not among rbac.allowedRoles")]
+    #[case::unknown_role(with("rbac", json!({"allowedRoles": ["root"]})), "\"root\" is not one of")]
+    #[case::root(with("scoring", json!({"roots": ["data"]})), "scoring.roots: \"data\": it is neither")]
+    fn what_is_wrong_is_refused(#[case] document: Value, #[case] expected: &str) {
+        let problem = Tenant::read(document).unwrap_err();
+        assert!(problem.contains(expected), "{problem}");
+    }
+}

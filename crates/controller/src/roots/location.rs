@@ -1,0 +1,186 @@
+//! Addresses in a form in which equal places are equal.
+
+use std::fmt;
+use std::net::Ipv6Addr;
+
+use super::text::{self, AddressError};
+
+/// Stores that are read natively.
+const STORES: [&str; 3] = ["s3", "gs", "azure"];
+
+/// A place: where, and the segments of the path there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    place: Place,
+    segments: Vec<String>,
+}
+
+/// Where a path begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Local,
+    Web { secure: bool, host: String, port: u16 },
+    Store { scheme: &'static str, bucket: String },
+    Remote { name: String, absolute: bool },
+}
+
+impl Location {
+    /// Reads the address of a clip.
+    pub fn parse(address: &str) -> Result<Self, AddressError> {
+        text::plain(address)?;
+        if address.starts_with('/') {
+            return local(address);
+        }
+        let (scheme, rest) = address.split_once(':').ok_or(AddressError::Relative)?;
+        let lower = scheme.to_ascii_lowercase();
+        match (lower.as_str(), rest.strip_prefix("//")) {
+            ("file", Some(rest)) => file(rest),
+            ("http", Some(rest)) => web(false, rest),
+            ("https", Some(rest)) => web(true, rest),
+            (known, Some(rest)) => {
+                let scheme = STORES.into_iter().find(|store| *store == known);
+                store(scheme.ok_or(AddressError::Scheme)?, rest)
+            }
+            ("file" | "http" | "https" | "s3" | "gs" | "azure", None) => Err(AddressError::Scheme),
+            (_, None) => remote(scheme, rest),
+        }
+    }
+
+    /// Reads a root: the same, and a slash at its end or a query mean nothing.
+    pub(super) fn root(address: &str) -> Result<Self, AddressError> {
+        let mut location = Self::parse(address)?;
+        if matches!(location.place, Place::Web { .. }) && address.contains('?') {
+            return Err(AddressError::Extra);
+        }
+        while location.segments.last().is_some_and(String::is_empty) {
+            location.segments.pop();
+        }
+        Ok(location)
+    }
+
+    /// Whether the other lies at this place or below it.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.place == other.place && other.segments.starts_with(&self.segments)
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.segments.join("/");
+        match &self.place {
+            Place::Local => write!(f, "/{path}"),
+            Place::Web { secure, host, port } => {
+                let (scheme, default) = web_scheme(*secure);
+                write!(f, "{scheme}://{host}")?;
+                if *port != default {
+                    write!(f, ":{port}")?;
+                }
+                write!(f, "/{path}")
+            }
+            Place::Store { scheme, bucket } => write!(f, "{scheme}://{bucket}/{path}"),
+            Place::Remote { name, absolute } => {
+                write!(f, "{name}:{}{path}", if *absolute { "/" } else { "" })
+            }
+        }
+    }
+}
+
+const fn web_scheme(secure: bool) -> (&'static str, u16) {
+    if secure { ("https", 443) } else { ("http", 80) }
+}
+
+/// Every segment, also empty ones: to a store they are part of the name.
+fn segments(path: &str) -> Result<Vec<String>, AddressError> {
+    text::path(path)?;
+    Ok(if path.is_empty() { Vec::new() } else { path.split('/').map(str::to_owned).collect() })
+}
+
+/// To a file system, `//` is `/`.
+fn local(path: &str) -> Result<Location, AddressError> {
+    text::path(path)?;
+    let segments = path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
+    Ok(Location { place: Place::Local, segments })
+}
+
+fn file(rest: &str) -> Result<Location, AddressError> {
+    let slash = rest.find('/').ok_or(AddressError::Host)?;
+    let (host, path) = rest.split_at(slash);
+    if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+        return Err(AddressError::Host);
+    }
+    if path.contains(['?', '#']) {
+        return Err(AddressError::Extra);
+    }
+    text::path(path)?;
+    local(&text::decode(path)?)
+}
+
+fn web(secure: bool, rest: &str) -> Result<Location, AddressError> {
+    if rest.contains('#') {
+        return Err(AddressError::Extra);
+    }
+    let (before_query, _) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = before_query.split_once('/').unwrap_or((before_query, ""));
+    if authority.contains('@') {
+        return Err(AddressError::UserInfo);
+    }
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (inner, port) = rest.split_once(']').ok_or(AddressError::Host)?;
+            let ip: Ipv6Addr = inner.parse().map_err(|_| AddressError::Host)?;
+            (format!("[{ip}]"), port)
+        }
+        None => {
+            let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+            (host_name(host)?, port)
+        }
+    };
+    let (_, default) = web_scheme(secure);
+    let port = match port.strip_prefix(':') {
+        None if port.is_empty() => default,
+        Some("") => default,
+        Some(digits) => number(digits)?,
+        None => return Err(AddressError::Host),
+    };
+    Ok(Location { place: Place::Web { secure, host, port }, segments: segments(path)? })
+}
+
+fn number(digits: &str) -> Result<u16, AddressError> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|port| plain && *port > 0).ok_or(AddressError::Port)
+}
+
+fn host_name(host: &str) -> Result<String, AddressError> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+    let labels = host.split('.').all(|label| !label.is_empty());
+    if labels && host.chars().all(fits) { Ok(host.to_ascii_lowercase()) } else { Err(AddressError::Host) }
+}
+
+fn store(scheme: &'static str, rest: &str) -> Result<Location, AddressError> {
+    if rest.contains(['?', '#']) {
+        return Err(AddressError::Extra);
+    }
+    let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if bucket.contains('@') {
+        return Err(AddressError::UserInfo);
+    }
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+    let begins = bucket.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if !begins || !bucket.chars().all(fits) || bucket.contains("..") {
+        return Err(AddressError::Bucket);
+    }
+    Ok(Location { place: Place::Store { scheme, bucket: bucket.to_owned() }, segments: segments(path)? })
+}
+
+/// Only the name of a configured remote: rclone's inline options (`name,option=…:`, `:backend:`) would let an
+/// address bring its own configuration.
+fn remote(name: &str, path: &str) -> Result<Location, AddressError> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+    let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_');
+    if !begins || !name.chars().all(fits) {
+        return Err(AddressError::Scheme);
+    }
+    let (absolute, path) = path.strip_prefix('/').map_or((false, path), |path| (true, path));
+    let place = Place::Remote { name: name.to_owned(), absolute };
+    Ok(Location { place, segments: segments(path)? })
+}
