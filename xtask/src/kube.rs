@@ -156,7 +156,7 @@ fn list_assets(control_plane: bool) -> Result<()> {
     let wanted: &[Binary] = if control_plane {
         &[Binary::Etcd, Binary::KubeApiserver, Binary::KubeControllerManager, Binary::Kubectl]
     } else {
-        &Binary::ALL
+        &Binary::CLUSTER
     };
     let assets = assets::ensure(wanted)?;
     for binary in wanted {

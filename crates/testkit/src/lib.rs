@@ -1,5 +1,9 @@
 //! Real servers for tests, and the fixtures that go with them.
 
+pub mod http_server;
 pub mod kube;
 pub mod postgres;
+pub mod rclone;
+pub mod registry;
+pub mod s3;
 pub mod wait;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::kube::hex::hex;
 
-/// A program of the cluster.
+/// A program of the cluster, or a server that tests need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Binary {
     /// The store behind the API server.
@@ -36,6 +36,12 @@ pub enum Binary {
     CoreDns,
     /// The program of the sandbox image, and a small network probe for tests.
     Pause,
+    /// A gRPC client that nobody here wrote.
+    Grpcurl,
+    /// Serves S3 and HTTP, and speaks to everything that is neither.
+    Rclone,
+    /// An OCI registry.
+    Registry,
 }
 
 /// A Go module of `go/`, with the files that a build of it needs.
@@ -54,6 +60,9 @@ static KUBERNETES: Module = module!("kubernetes": "go.mod", "go.sum");
 static CONTAINERD: Module = module!("containerd": "go.mod", "go.sum");
 static COREDNS: Module = module!("coredns": "go.mod", "go.sum");
 static PAUSE: Module = module!("pause": "go.mod", "main.go");
+static RCLONE: Module = module!("rclone": "go.mod", "go.sum", "main.go");
+static REGISTRY: Module = module!("registry": "go.mod", "go.sum", "main.go");
+static GRPCURL: Module = module!("grpcurl": "go.mod", "go.sum");
 
 impl Module {
     /// The version of a required module, as `go.mod` has it.
@@ -67,8 +76,8 @@ impl Module {
 }
 
 impl Binary {
-    /// Every program there is.
-    pub const ALL: [Self; 12] = [
+    /// Every program of the cluster.
+    pub const CLUSTER: [Self; 12] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::KubeControllerManager,
@@ -98,6 +107,9 @@ impl Binary {
             Self::Ctr => "ctr",
             Self::CoreDns => "coredns",
             Self::Pause => "pause",
+            Self::Rclone => "rclone",
+            Self::Registry => "registry",
+            Self::Grpcurl => "grpcurl",
         }
     }
 
@@ -121,7 +133,8 @@ impl Binary {
             Self::ContainerdShim => "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
             Self::Ctr => "github.com/containerd/containerd/v2/cmd/ctr",
             Self::CoreDns => "github.com/coredns/coredns",
-            Self::Pause => ".",
+            Self::Pause | Self::Rclone | Self::Registry => ".",
+            Self::Grpcurl => "github.com/fullstorydev/grpcurl/cmd/grpcurl",
         }
     }
 
@@ -139,6 +152,7 @@ impl Binary {
                     self.version()
                 )
             }
+            "github.com/fullstorydev/grpcurl" => format!("{stripped} -X main.version={}", self.version()),
             _ => stripped.to_owned(),
         }
     }
@@ -170,6 +184,9 @@ impl Binary {
             Self::Containerd | Self::ContainerdShim | Self::Ctr => &CONTAINERD,
             Self::CoreDns => &COREDNS,
             Self::Pause => &PAUSE,
+            Self::Rclone => &RCLONE,
+            Self::Registry => &REGISTRY,
+            Self::Grpcurl => &GRPCURL,
             _ => &KUBERNETES,
         }
     }
@@ -181,6 +198,9 @@ impl Binary {
             Self::Containerd | Self::ContainerdShim | Self::Ctr => "github.com/containerd/containerd/v2",
             Self::CoreDns => "github.com/coredns/coredns",
             Self::Pause => "vmafx.dev/testkit/pause",
+            Self::Rclone => "github.com/rclone/rclone",
+            Self::Registry => "github.com/distribution/distribution/v3",
+            Self::Grpcurl => "github.com/fullstorydev/grpcurl",
             _ => "k8s.io/kubernetes",
         }
     }
@@ -192,9 +212,13 @@ mod tests {
 
     use super::*;
 
+    fn all() -> impl Iterator<Item = Binary> {
+        Binary::CLUSTER.into_iter().chain([Binary::Rclone, Binary::Registry, Binary::Grpcurl])
+    }
+
     #[test]
     fn every_program_but_our_own_has_a_version_pinned_in_its_go_mod() {
-        for binary in Binary::ALL {
+        for binary in all() {
             let pinned = binary.module().version_of(binary.versioned_by());
             assert_eq!(pinned.is_some(), binary != Binary::Pause, "{binary:?}");
         }
@@ -202,7 +226,8 @@ mod tests {
 
     #[test]
     fn every_program_is_a_tool_of_its_go_mod_so_that_go_sum_covers_it() {
-        for binary in Binary::ALL.into_iter().filter(|binary| *binary != Binary::Pause) {
+        // Those with a main of their own import what they are made of.
+        for binary in all().filter(|binary| binary.package() != ".") {
             let go_mod = binary.module_files()[0].1;
             let listed =
                 go_mod.lines().any(|line| line.trim().trim_start_matches("tool ") == binary.package());
@@ -219,9 +244,9 @@ mod tests {
 
     #[test]
     fn programs_of_different_flags_or_modules_do_not_share_a_directory() {
-        let keys: BTreeSet<_> = Binary::ALL.into_iter().map(Binary::cache_key).collect();
-        // etcd (no version flag), the Kubernetes programs, containerd's three, CoreDNS, pause.
-        assert_eq!(keys.len(), 5, "{keys:?}");
+        let keys: BTreeSet<_> = all().map(Binary::cache_key).collect();
+        // etcd (no version flag), the Kubernetes programs, containerd's three, CoreDNS, pause, rclone, registry, grpcurl.
+        assert_eq!(keys.len(), 8, "{keys:?}");
         assert!(keys.iter().all(|key| key.rsplit('-').next().is_some_and(|digest| digest.len() == 12)));
     }
 }
