@@ -8,6 +8,8 @@
 //! | [`roots`]       | where clips may lie                                                               |
 //! | [`background`]  | what goes on without being asked                                                  |
 //! | [`http`]        | the queue for people with curl                                                    |
+//! | [`settings`]    | what the environment tells                                                        |
+//! | [`start`]       | from settings to a controller that serves                                         |
 //! | `dispatch`      | pulls that wait for work                                                          |
 //! | `live`          | who waits for something to happen to jobs                                         |
 //! | [`metrics`]     | what is counted                                                                   |
@@ -27,3 +29,5 @@ pub mod node_status;
 pub mod refusal;
 pub mod roots;
 pub mod service;
+pub mod settings;
+pub mod start;

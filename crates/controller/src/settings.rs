@@ -1,0 +1,197 @@
+//! What the controller is told by its environment and its command line.
+//!
+//! | settings                                             | where                          |
+//! |------------------------------------------------------|--------------------------------|
+//! | addresses, commands, patience                        | here                           |
+//! | `VMAFX_STORE_*`, `VMAFX_DB_*`                        | `settings/store.rs`            |
+//! | `VMAFX_RETENTION_*`                                  | `settings/retention.rs`        |
+//! | `VMAFX_AUTH_*`, `VMAFX_JWKS_*`                       | [`crate::auth::AuthArgs`]      |
+//! | `VMAFX_SCORING_ROOTS`                                | [`crate::roots::RootsArgs`]    |
+//! | `VMAFX_HTTP_*`, `VMAFX_GRPC_*`                       | [`vmafx_kit::serve`]           |
+//! | `VMAFX_LOG_*`                                        | [`vmafx_kit::logs`]            |
+
+mod node_status;
+mod retention;
+mod store;
+
+use vmafx_kit::config::{GoDuration, ListenAddr};
+use vmafx_kit::daemon;
+use vmafx_kit::logs::LogArgs;
+use vmafx_kit::serve::{GrpcArgs, HttpArgs};
+
+pub use self::node_status::NodeStatus;
+pub use self::retention::RetentionArgs;
+pub use self::store::{StoreArgs, StoreBackend, StoreSetupError};
+use crate::auth::AuthArgs;
+use crate::roots::RootsArgs;
+
+/// Keeps scoring jobs and hands them to nodes.
+#[derive(Clone, Debug, clap::Parser)]
+#[command(name = "vmafx-controller", version)]
+pub struct Settings {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// Where HTTP is served; 0 is nowhere.
+    #[arg(long, env = "VMAFX_HTTP_ADDR", value_name = "ADDR", default_value = ":8080")]
+    pub http_addr: ListenAddr,
+
+    /// Where gRPC is served; 0 is nowhere.
+    #[arg(long, env = "VMAFX_GRPC_LISTEN", value_name = "ADDR", default_value = ":9090")]
+    pub grpc_listen: ListenAddr,
+
+    /// How long calls under way may take to end when the process is told to stop.
+    #[arg(long, env = "VMAFX_HTTP_TIMEOUTS_SHUTDOWN", value_name = "DURATION", default_value = "30s")]
+    pub http_timeouts_shutdown: GoDuration,
+
+    /// The longest a pull waits for work.
+    #[arg(long, env = "VMAFX_PULL_WAIT", value_name = "DURATION", default_value = "30s")]
+    pub pull_wait: GoDuration,
+
+    /// The longest a caller waits for a score; the job fails then.
+    #[arg(long, env = "VMAFX_SCORE_WAIT", value_name = "DURATION", default_value = "30m")]
+    pub score_wait: GoDuration,
+
+    /// Most streams of jobs and samples at a time.
+    #[arg(long, env = "VMAFX_MAX_STREAMS", value_name = "NUMBER", default_value_t = 1024)]
+    pub max_streams: usize,
+
+    /// Whether to show on VmafxNode resources what nodes tell; `auto` is inside a cluster only.
+    #[arg(long, env = "VMAFX_NODE_STATUS", value_name = "WHEN", default_value = "auto")]
+    pub node_status: NodeStatus,
+
+    /// The name by which nodes of this cluster call it.
+    #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
+    pub cluster: String,
+
+    /// Where jobs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// For how long.
+    #[command(flatten)]
+    pub retention: RetentionArgs,
+
+    /// Who may call.
+    #[command(flatten)]
+    pub auth: AuthArgs,
+
+    /// What may be scored.
+    #[command(flatten)]
+    pub roots: RootsArgs,
+
+    /// How HTTP is served.
+    #[command(flatten)]
+    pub http: HttpArgs,
+
+    /// How gRPC is served.
+    #[command(flatten)]
+    pub grpc: GrpcArgs,
+
+    /// How it is logged.
+    #[command(flatten)]
+    pub logs: LogArgs,
+}
+
+/// What the controller can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Subcommand)]
+pub enum Command {
+    /// Serve until told to stop. This is what happens without a command.
+    #[default]
+    Serve,
+    /// Bring the store's schema up to date, and end.
+    Migrate,
+}
+
+impl daemon::Settings for Settings {
+    fn logs(&self) -> &LogArgs {
+        &self.logs
+    }
+
+    fn shutdown_budget(&self) -> GoDuration {
+        self.http_timeouts_shutdown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rstest::rstest;
+    use vmafx_kit::config::{Environment, Stop, parse};
+    use vmafx_queue::policy::Policy;
+
+    use super::*;
+
+    fn settings(args: &[&str], env: &[(&str, &str)]) -> Result<Settings, Stop> {
+        let env: Environment = env.iter().copied().collect();
+        parse(["vmafx-controller"].iter().chain(args), &env, &[])
+    }
+
+    fn refusal(env: (&str, &str)) -> String {
+        let settings = match settings(&[], &[env]) {
+            Ok(settings) => settings,
+            Err(Stop::Refused(refusal)) => return refusal.to_string(),
+            Err(Stop::Answer(answer)) => panic!("{answer}"),
+        };
+        match (settings.store.policy(), settings.retention.keep()) {
+            (Err(refusal), _) | (_, Err(refusal)) => refusal.to_string(),
+            _ => panic!("{env:?} was taken"),
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_contract() {
+        let settings = settings(&[], &[]).unwrap();
+        assert_eq!(settings.command, None);
+        assert_eq!(settings.http_addr.to_string(), ":8080");
+        assert_eq!(settings.grpc_listen.to_string(), ":9090");
+        assert_eq!(settings.store.store_backend, StoreBackend::Sqlite);
+        assert_eq!(settings.store.policy(), Ok(Policy::default()));
+        assert_eq!(settings.http_timeouts_shutdown, GoDuration(Duration::from_secs(30)));
+        let keep = settings.retention.keep().unwrap();
+        assert_eq!((keep.jobs_for, keep.jobs), (Duration::from_hours(30 * 24), 1_000_000));
+    }
+
+    #[test]
+    fn every_variable_of_the_store_is_read() {
+        let env = [
+            ("VMAFX_STORE_BACKEND", "postgres"),
+            ("VMAFX_DB_DSN", "postgres://u:p@h/d"),
+            ("VMAFX_STORE_LEASE_TTL", "90s"),
+            ("VMAFX_STORE_SESSION_TTL", "2m"),
+            ("VMAFX_STORE_SWEEP_INTERVAL", "3s"),
+            ("VMAFX_STORE_BACKOFF_BASE", "1s"),
+            ("VMAFX_STORE_BACKOFF_MAX", "1m"),
+            ("VMAFX_STORE_MAX_LOST_ATTEMPTS", "5"),
+        ];
+        let settings = settings(&["migrate"], &env).unwrap();
+        assert_eq!(settings.command, Some(Command::Migrate));
+        assert_eq!(settings.store.store_backend, StoreBackend::Postgres);
+        let policy = Policy {
+            lease_ttl: Duration::from_secs(90),
+            session_ttl: Duration::from_secs(120),
+            sweep_interval: Duration::from_secs(3),
+            backoff_base: Duration::from_secs(1),
+            backoff_max: Duration::from_secs(60),
+            max_lost_attempts: 5,
+        };
+        assert_eq!(settings.store.policy(), Ok(policy));
+        assert!(!format!("{settings:?}").contains("u:p"), "a password must not be printed");
+    }
+
+    #[rstest]
+    #[case(("VMAFX_STORE_BACKEND", "mysql"), "VMAFX_STORE_BACKEND cannot be \"mysql\": use one of sqlite, postgres")]
+    #[case(("VMAFX_STORE_LEASE_TTL", "500ms"), "VMAFX_STORE_LEASE_TTL cannot be \"500ms\": use 1s or more")]
+    #[case(("VMAFX_STORE_SESSION_TTL", "0"), "VMAFX_STORE_SESSION_TTL cannot be \"0s\": use 1s or more")]
+    #[case(("VMAFX_STORE_SWEEP_INTERVAL", "1m"), "VMAFX_STORE_SWEEP_INTERVAL cannot be \"1m\": use less than a quarter of the shorter of lease and session")]
+    #[case(("VMAFX_STORE_BACKOFF_MAX", "1s"), "VMAFX_STORE_BACKOFF_MAX cannot be \"1s\": use VMAFX_STORE_BACKOFF_BASE or more")]
+    #[case(("VMAFX_STORE_MAX_LOST_ATTEMPTS", "0"), "VMAFX_STORE_MAX_LOST_ATTEMPTS cannot be \"0\": use 1 to 101")]
+    #[case(("VMAFX_RETENTION_JOBS_FOR", "1s"), "VMAFX_RETENTION_JOBS_FOR cannot be \"1s\": use 1m or more")]
+    #[case(("VMAFX_RETENTION_INTERVAL", "0"), "VMAFX_RETENTION_INTERVAL cannot be \"0s\": use 1s or more")]
+    #[case(("VMAFX_GRPC_LISTEN", "9090"), "VMAFX_GRPC_LISTEN cannot be \"9090\": the port is missing: write host:port or :port")]
+    fn what_cannot_work_is_refused(#[case] env: (&str, &str), #[case] expected: &str) {
+        assert_eq!(refusal(env), expected);
+    }
+}

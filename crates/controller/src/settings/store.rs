@@ -1,0 +1,166 @@
+//! Where jobs are kept, and how patient the queue is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use vmafx_kit::config::{GoDuration, Refusal, Secret};
+use vmafx_queue::Store;
+use vmafx_queue::clock::Clock;
+use vmafx_queue::policy::Policy;
+use vmafx_queue::postgres::{self, ConnectError, PostgresStore};
+use vmafx_queue::sqlite::{self, NoStateDirectory, OpenError, SqliteStore, default_path};
+
+use crate::service::check::MOST_LOST_ATTEMPTS;
+
+const SHORTEST_TTL: Duration = Duration::from_secs(1);
+const SHORTEST_SWEEP: Duration = Duration::from_millis(100);
+
+/// The settings of the store.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StoreArgs {
+    /// Where jobs are kept: in a file, or in a database that many controllers share.
+    #[arg(long, env = "VMAFX_STORE_BACKEND", value_name = "STORE", default_value = "sqlite")]
+    pub store_backend: StoreBackend,
+
+    /// The file of the sqlite store; by default vmafx/vmafx-controller.db in the user's directory for state.
+    #[arg(long, env = "VMAFX_DB_PATH", value_name = "FILE")]
+    pub db_path: Option<PathBuf>,
+
+    /// Address and credentials of the postgres store.
+    #[arg(long, env = "VMAFX_DB_DSN", value_name = "URL", hide_env_values = true)]
+    pub db_dsn: Option<Secret>,
+
+    /// Most connections to the postgres store.
+    #[arg(long, env = "VMAFX_DB_CONNECTIONS", value_name = "NUMBER", default_value_t = 10)]
+    pub db_connections: usize,
+
+    /// How long a running job is kept for a node without a heartbeat.
+    #[arg(long, env = "VMAFX_STORE_LEASE_TTL", value_name = "DURATION", default_value = "60s")]
+    pub store_lease_ttl: GoDuration,
+
+    /// How long a node's session is kept without a heartbeat.
+    #[arg(long, env = "VMAFX_STORE_SESSION_TTL", value_name = "DURATION", default_value = "60s")]
+    pub store_session_ttl: GoDuration,
+
+    /// How often it is looked for what ran out.
+    #[arg(long, env = "VMAFX_STORE_SWEEP_INTERVAL", value_name = "DURATION", default_value = "5s")]
+    pub store_sweep_interval: GoDuration,
+
+    /// The pause of a job after its first lost attempt; it doubles with each.
+    #[arg(long, env = "VMAFX_STORE_BACKOFF_BASE", value_name = "DURATION", default_value = "5s")]
+    pub store_backoff_base: GoDuration,
+
+    /// The longest pause.
+    #[arg(long, env = "VMAFX_STORE_BACKOFF_MAX", value_name = "DURATION", default_value = "5m")]
+    pub store_backoff_max: GoDuration,
+
+    /// Lost attempts that end a job whose submitter did not say.
+    #[arg(long, env = "VMAFX_STORE_MAX_LOST_ATTEMPTS", value_name = "NUMBER", default_value_t = 3)]
+    pub store_max_lost_attempts: u32,
+}
+
+/// Kinds of stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StoreBackend {
+    /// One file, one controller.
+    Sqlite,
+    /// A database, many controllers.
+    Postgres,
+}
+
+/// Why there is no store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreSetupError {
+    /// Settings that cannot be used.
+    #[error("the settings of the store cannot be used")]
+    Refused(#[from] Refusal),
+    /// Nowhere to put the file.
+    #[error("VMAFX_DB_PATH is not set, and there is no default")]
+    NoPlace(#[from] NoStateDirectory),
+    /// The file cannot be opened.
+    #[error("the store cannot be opened (VMAFX_DB_PATH)")]
+    File(#[from] OpenError),
+    /// The database cannot be used.
+    #[error("the store cannot be opened (VMAFX_DB_DSN)")]
+    Database(#[from] ConnectError),
+}
+
+impl StoreArgs {
+    /// Checks the lengths of time.
+    pub fn policy(&self) -> Result<Policy, Refusal> {
+        let policy = Policy {
+            lease_ttl: self.store_lease_ttl.0,
+            session_ttl: self.store_session_ttl.0,
+            sweep_interval: self.store_sweep_interval.0,
+            backoff_base: self.store_backoff_base.0,
+            backoff_max: self.store_backoff_max.0,
+            max_lost_attempts: self.store_max_lost_attempts,
+        };
+        let refuse = |variable: &str, value: String, reason: &str| {
+            Err(Refusal::Value { variable: variable.to_owned(), value, reason: reason.to_owned() })
+        };
+        let ttls = [
+            ("VMAFX_STORE_LEASE_TTL", self.store_lease_ttl),
+            ("VMAFX_STORE_SESSION_TTL", self.store_session_ttl),
+        ];
+        if let Some((variable, ttl)) = ttls.into_iter().find(|(_, ttl)| ttl.0 < SHORTEST_TTL) {
+            return refuse(variable, ttl.to_string(), "use 1s or more");
+        }
+        let (sweep, variable) = (self.store_sweep_interval, "VMAFX_STORE_SWEEP_INTERVAL");
+        if sweep.0 < SHORTEST_SWEEP {
+            return refuse(variable, sweep.to_string(), "use 100ms or more");
+        }
+        // A sweep that comes too late gives everybody their full time again, and would then end nothing, ever.
+        if sweep.0 * 4 > policy.lease_ttl.min(policy.session_ttl) {
+            let reason = "use less than a quarter of the shorter of lease and session";
+            return refuse(variable, sweep.to_string(), reason);
+        }
+        if policy.backoff_max < policy.backoff_base {
+            let value = self.store_backoff_max.to_string();
+            return refuse("VMAFX_STORE_BACKOFF_MAX", value, "use VMAFX_STORE_BACKOFF_BASE or more");
+        }
+        if !(1..=MOST_LOST_ATTEMPTS).contains(&policy.max_lost_attempts) {
+            let value = policy.max_lost_attempts.to_string();
+            return refuse("VMAFX_STORE_MAX_LOST_ATTEMPTS", value, "use 1 to 101");
+        }
+        Ok(policy)
+    }
+
+    /// Opens the store, with the schema of this program.
+    pub async fn open(&self, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, StoreSetupError> {
+        let policy = self.policy()?;
+        match self.store_backend {
+            StoreBackend::Sqlite => {
+                let path = self.path()?;
+                tracing::info!(path = %path.display(), "the queue is in a file");
+                let options = sqlite::Options { path, policy, clock };
+                // Opening waits for the disk, and for a log that was left behind.
+                let opened = tokio::task::spawn_blocking(|| SqliteStore::open(options)).await;
+                let store =
+                    opened.map_err(|_| OpenError::Thread(std::io::ErrorKind::Interrupted.into()))??;
+                Ok(Arc::new(store))
+            }
+            StoreBackend::Postgres => {
+                let mut options = postgres::Options::new(self.dsn()?);
+                (options.policy, options.connections) = (policy, self.db_connections.max(1));
+                Ok(Arc::new(PostgresStore::connect(options).await?))
+            }
+        }
+    }
+
+    fn dsn(&self) -> Result<&str, Refusal> {
+        let dsn = self.db_dsn.as_ref().map(Secret::reveal);
+        dsn.ok_or(Refusal::Without { variable: "VMAFX_STORE_BACKEND=postgres", needs: "VMAFX_DB_DSN" })
+    }
+
+    fn path(&self) -> Result<PathBuf, NoStateDirectory> {
+        match &self.db_path {
+            Some(path) => Ok(path.clone()),
+            None => {
+                let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
+                default_path(state.as_deref(), home.as_deref())
+            }
+        }
+    }
+}

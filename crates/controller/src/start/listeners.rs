@@ -1,0 +1,124 @@
+//! The two listeners.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use futures::StreamExt;
+use tower::ServiceBuilder;
+use vmafx_kit::health::{self, Readiness};
+use vmafx_kit::metrics::Metrics;
+use vmafx_kit::serve::{incoming, listen, serve_with};
+use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
+use vmafx_queue::clock::Clock;
+
+use crate::auth::Access;
+use crate::auth::gate::{self, Gate, GrpcGate};
+use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes};
+use crate::metrics::{self, ControllerMetrics, QueueNumbers};
+use crate::service::Service;
+use crate::settings::Settings;
+
+/// What the listeners serve.
+pub(super) struct Parts {
+    pub(super) service: Service,
+    pub(super) access: Access,
+    pub(super) readiness: Readiness,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) numbers: QueueNumbers,
+    pub(super) calls: CallMetrics,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+/// Opens both and adds their tasks. Both ports are had before either is served: a process that has half of them is
+/// none.
+pub(super) async fn open(settings: &Settings, parts: Parts, tasks: &mut TaskSet) -> Result<(), BoxError> {
+    let http_options = settings.http.options().await?;
+    let grpc_tls = settings.grpc.tls().await?;
+    let http = listen("VMAFX_HTTP_ADDR", &settings.http_addr).await?;
+    let grpc = listen("VMAFX_GRPC_LISTEN", &settings.grpc_listen).await?;
+    let drain = settings.http_timeouts_shutdown.0.mul_f64(0.8);
+
+    if let Some(listener) = grpc {
+        let connections = incoming(listener, grpc_tls, settings.grpc.grpc_max_connections);
+        add_grpc(settings, &parts, connections, drain, tasks).await?;
+    }
+    if let Some(listener) = http {
+        let router = router(parts);
+        let shutdown = tasks.shutdown();
+        let served = serve_with(listener, router, http_options, shutdown.clone());
+        tasks.service("http", bounded(served, "http", drain, shutdown));
+    }
+    Ok(())
+}
+
+async fn add_grpc(
+    settings: &Settings,
+    parts: &Parts,
+    connections: impl futures::Stream<Item = vmafx_kit::serve::Connection> + Send + 'static,
+    drain: Duration,
+    tasks: &mut TaskSet,
+) -> Result<(), BoxError> {
+    let sizes =
+        MessageSizes { receive: settings.grpc.grpc_max_recv_size, send: settings.grpc.grpc_max_send_size };
+    let (routes, health) = grpc::routes(&parts.service, sizes).await?;
+    let layers = ServiceBuilder::new()
+        .layer(CountCalls(parts.calls.clone()))
+        .layer(GrpcGate::new(Gate::new(parts.access.authenticator.clone())));
+    let server = settings.grpc.server().layer(layers).add_routes(routes);
+    let shutdown = tasks.shutdown();
+    let ending = {
+        let begun = shutdown.begun();
+        async move {
+            begun.await;
+            grpc::closing(&health).await;
+        }
+    };
+    let connections = connections.map(Ok::<_, std::io::Error>);
+    let served = async move { server.serve_with_incoming_shutdown(connections, ending).await };
+    tasks.service("grpc", bounded(served, "grpc", drain, shutdown));
+    Ok(())
+}
+
+/// Serves, and gives up at last on clients that do not let go: the store must still be closed.
+async fn bounded<E: Into<BoxError>>(
+    served: impl Future<Output = Result<(), E>>,
+    name: &'static str,
+    drain: Duration,
+    shutdown: Shutdown,
+) -> Result<(), BoxError> {
+    let late = async {
+        shutdown.begun().await;
+        tokio::time::sleep(drain).await;
+    };
+    tokio::select! {
+        ended = served => ended.map_err(Into::into),
+        () = late => {
+            tracing::warn!(listener = name, "clients did not let go: their connections are cut");
+            Ok(())
+        }
+    }
+}
+
+/// Probes and metrics for everybody, the rest behind the gate.
+fn router(parts: Parts) -> Router {
+    let Parts { service, access, readiness, metrics, numbers, clock, .. } = parts;
+    let counted = service.metrics().clone();
+    let store = service.store().clone();
+    let probes = health::router(readiness).layer(from_fn_with_state(counted.clone(), count_probe));
+    probes
+        .merge(metrics::router(metrics, numbers, counted, store, clock))
+        .merge(crate::http::router(service))
+        .layer(from_fn_with_state(Gate::new(access.authenticator), gate::http))
+}
+
+async fn count_probe(State(counted): State<ControllerMetrics>, request: Request, next: Next) -> Response {
+    match request.uri().path() {
+        "/healthz" => counted.health_requests.inc(),
+        _ => counted.ready_requests.inc(),
+    };
+    next.run(request).await
+}
