@@ -9,6 +9,8 @@
 mod batch;
 mod handle;
 mod operation;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,10 +99,13 @@ impl Writer {
 
     fn shrink(&self) -> rusqlite::Result<()> {
         /// Pages that are always worth keeping for what comes next.
-        const RESERVE: i64 = 1024;
+        const RESERVE: i64 = 256;
         let number = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         if number("freelist_count")? > RESERVE.max(number("page_count")? / 8) {
-            self.connection.execute_batch("PRAGMA incremental_vacuum(256)")?;
+            // Every step gives back one page.
+            let mut vacuum = self.connection.prepare_cached("PRAGMA incremental_vacuum(256)")?;
+            let mut steps = vacuum.query([])?;
+            while steps.next()?.is_some() {}
         }
         Ok(())
     }

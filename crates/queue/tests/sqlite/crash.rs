@@ -52,7 +52,8 @@ fn run_and_kill(place: &Place, lines: usize) -> Vec<(String, JobId)> {
     let mut told = Vec::new();
     // What is still in the pipe after the kill was said before it, and counts too; only a last line may be cut.
     for line in output.lines().map_while(Result::ok) {
-        if let Some((what, id)) = line.split_once(' ').filter(|(what, _)| ["submitted", "completed"].contains(what))
+        if let Some((what, id)) =
+            line.split_once(' ').filter(|(what, _)| ["submitted", "completed"].contains(what))
             && let Ok(id) = id.parse()
         {
             told.push((what.to_owned(), id));

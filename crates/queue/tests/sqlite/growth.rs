@@ -59,7 +59,7 @@ async fn space_of_a_backlog_that_is_gone_is_given_back() {
     let place = Place::new();
     let store = place.open();
     let node = place.register(&store).await;
-    let ids = join_all((0..20_000).map(|_| place.submit(&store))).await;
+    let ids = join_all((0..10_000).map(|_| place.submit(&store))).await;
     join_all(ids.iter().map(|id| store.cancel(&place.tenant, *id, ""))).await;
     place.clock.advance(Duration::from_secs(1));
     let high = size_when_still(&place, store).await;

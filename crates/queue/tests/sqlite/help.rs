@@ -90,7 +90,10 @@ impl Place {
 }
 
 pub(crate) fn job() -> NewJob {
-    let scoring =
-        Scoring { reference: "/clips/ref.y4m".into(), distorted: "/clips/dis.y4m".into(), ..Scoring::default() };
+    let scoring = Scoring {
+        reference: "/clips/ref.y4m".into(),
+        distorted: "/clips/dis.y4m".into(),
+        ..Scoring::default()
+    };
     NewJob { scoring, label: Some(Label::percent(70.0).unwrap()), ..NewJob::default() }
 }

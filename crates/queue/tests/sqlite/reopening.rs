@@ -48,13 +48,8 @@ async fn what_is_forgotten_does_not_take_a_cursor_back() {
     let cursor = store.position(&place.tenant).await.unwrap();
     let samples = store.samples(&place.tenant, "", 10).await.unwrap();
     place.clock.advance(Duration::from_secs(1));
-    let nothing = Retention {
-        jobs_for: Duration::ZERO,
-        jobs: 0,
-        samples_for: Duration::ZERO,
-        samples: 0,
-        batch: 100,
-    };
+    let nothing =
+        Retention { jobs_for: Duration::ZERO, jobs: 0, samples_for: Duration::ZERO, samples: 0, batch: 100 };
     let pruned = store.prune(&nothing).await.unwrap();
     assert_eq!((pruned.jobs, pruned.samples), (3, 3));
     store.close().await;

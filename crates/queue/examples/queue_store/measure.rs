@@ -1,0 +1,140 @@
+//! Loads for a store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use anyhow::bail;
+use tokio::task::JoinSet;
+use vmafx_queue::node::{Beat, Capability, Credentials, NewNode, Report};
+use vmafx_queue::outcome::Success;
+use vmafx_queue::scoring::Scoring;
+use vmafx_queue::store::{Claim, Reported};
+use vmafx_queue::{JobId, NewJob, Store, TenantId};
+
+/// A store with one tenant and as many nodes as there are calls at the same time.
+pub(crate) struct Bench {
+    store: Arc<dyn Store>,
+    tenant: TenantId,
+    nodes: Vec<Credentials>,
+}
+
+/// A job of a usual size.
+pub(crate) fn job(backend: &str) -> NewJob {
+    NewJob {
+        scoring: Scoring {
+            reference: "s3://media/reference/big-buck-bunny-1080p.y4m".into(),
+            distorted: "s3://media/encodes/big-buck-bunny-1080p-crf28.mp4".into(),
+            model: "vmaf_v0.6.1".into(),
+            backend: backend.into(),
+            ..Scoring::default()
+        },
+        ..NewJob::default()
+    }
+}
+
+/// A node that serves `cpu`.
+pub(crate) fn node(number: usize) -> NewNode {
+    let capability = Capability { backends: vec!["cpu".into()], slots: 1, ..Capability::default() };
+    NewNode { name: format!("node-{number}"), capability, resource: None }
+}
+
+fn success() -> Success {
+    let names = ["adm2", "motion2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3"];
+    let features = names.into_iter().map(|name| (name.to_owned(), 0.123_456_789)).collect();
+    Success { score: 93.25, features, details: None }
+}
+
+impl Bench {
+    pub(crate) async fn new(store: Arc<dyn Store>, in_flight: usize) -> anyhow::Result<Self> {
+        let tenant = TenantId::new("bench")?;
+        let mut nodes = Vec::new();
+        for number in 0..in_flight {
+            nodes.push(store.register(&tenant, node(number)).await?);
+        }
+        Ok(Self { store, tenant, nodes })
+    }
+
+    /// Submissions per second, one job per call.
+    pub(crate) async fn submit(&self, count: usize, backend: &'static str) -> anyhow::Result<f64> {
+        let new = job(backend);
+        self.load(count, move |store, tenant, _| {
+            let new = new.clone();
+            async move { Ok(store.submit(&tenant, new).await.map(|_| ())?) }
+        })
+        .await
+    }
+
+    /// Jobs that are claimed and reported, per second.
+    pub(crate) async fn cycle(&self, count: usize) -> anyhow::Result<f64> {
+        self.load(count, |store, tenant, node| async move { cycle(&*store, &tenant, &node).await.map(drop) })
+            .await
+    }
+
+    /// Heartbeats per second.
+    pub(crate) async fn heartbeats(&self, count: usize) -> anyhow::Result<f64> {
+        self.load(count, |store, tenant, node| async move {
+            match store.heartbeat(&tenant, &node, Beat::default()).await? {
+                Some(_) => Ok(()),
+                None => bail!("a session was lost"),
+            }
+        })
+        .await
+    }
+
+    /// Microseconds from a submission to the report of the same job, one after the other.
+    pub(crate) async fn claim_latency(&self, count: usize) -> anyhow::Result<f64> {
+        let node = &self.nodes[0];
+        let begin = Instant::now();
+        for _ in 0..count {
+            self.store.submit(&self.tenant, job("cpu")).await?;
+            cycle(&*self.store, &self.tenant, node).await?;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let count = count as f64;
+        Ok(begin.elapsed().as_secs_f64() * 1e6 / count)
+    }
+
+    async fn load<F, W>(&self, count: usize, work: W) -> anyhow::Result<f64>
+    where
+        W: Fn(Arc<dyn Store>, TenantId, Credentials) -> F + Clone + Send + 'static,
+        F: Future<Output = anyhow::Result<()>> + Send,
+    {
+        let taken = Arc::new(AtomicUsize::new(0));
+        let begin = Instant::now();
+        let mut callers = JoinSet::new();
+        for node in self.nodes.clone() {
+            let (store, tenant) = (self.store.clone(), self.tenant.clone());
+            let (taken, work) = (taken.clone(), work.clone());
+            callers.spawn(async move {
+                while taken.fetch_add(1, Ordering::Relaxed) < count {
+                    work(store.clone(), tenant.clone(), node.clone()).await?;
+                }
+                anyhow::Ok(())
+            });
+        }
+        while let Some(ended) = callers.join_next().await {
+            ended??;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let count = count as f64;
+        Ok(count / begin.elapsed().as_secs_f64())
+    }
+}
+
+/// Takes a job and reports it.
+pub(crate) async fn cycle(store: &dyn Store, tenant: &TenantId, node: &Credentials) -> anyhow::Result<JobId> {
+    let Claim::Job(job) = store.claim(tenant, node, &["cpu".to_owned()]).await? else { bail!("no job") };
+    let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(success()) };
+    match store.report(tenant, node, report).await? {
+        Reported::Moved { job, .. } => Ok(job.id),
+        other => bail!("not moved: {other:?}"),
+    }
+}
+
+/// Memory of this process.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}
