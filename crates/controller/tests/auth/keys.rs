@@ -139,6 +139,19 @@ async fn keys_outlive_their_server_by_a_day() {
 }
 
 #[tokio::test]
+async fn keys_of_yesterday_are_not_used_even_if_nobody_asked_meanwhile() {
+    let issuer = Issuer::start().await;
+    let hand = Hand::new();
+    let access = issuer.trusted(&hand).await;
+    let token = lasting(&issuer);
+    assert!(is_good(&access, &token).await);
+    issuer.answers(Answer::Status(StatusCode::INTERNAL_SERVER_ERROR));
+    hand.advance(25 * 60 * MINUTE);
+    let refusal = access.authenticator.authenticate(Some(&token)).await.unwrap_err();
+    assert!(matches!(refusal, Refusal::Unavailable(_)), "{refusal:?}");
+}
+
+#[tokio::test]
 async fn while_the_server_is_down_it_is_asked_every_half_minute_and_nobody_waits() {
     let issuer = Issuer::start().await;
     let hand = Hand::new();

@@ -105,11 +105,11 @@ impl Authority {
         self.sign(user, subject(user, Some(group)), &[])
     }
 
-    /// The key pair of service account tokens. The public half needs a file too: the API server does not find it
-    /// in a private key of this format.
+    /// The key pair of service account tokens: RSA, as in every real cluster, so that tokens are signed as there.
+    /// The public half needs a file too: the API server does not find it in a private key of this format.
     pub(crate) fn service_accounts(&self) -> Result<ServiceAccountKey, PkiError> {
         let make = |source| PkiError::Make { name: "service accounts".to_owned(), source };
-        let key = KeyPair::generate().map_err(make)?;
+        let key = KeyPair::generate_for(&rcgen::PKCS_RSA_SHA256).map_err(make)?;
         let files = ServiceAccountKey {
             private: self.directory.join("service-account.key"),
             public: self.directory.join("service-account.pub"),

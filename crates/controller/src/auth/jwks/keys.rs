@@ -118,9 +118,10 @@ impl Keys {
             }
             Plan::Refuse(outcome) => return Err(outcome),
         };
-        found.ok_or_else(|| match self.shared.known().set {
-            Some(_) => Outcome::UnknownKey,
-            None => Outcome::KeysUnavailable,
+        // After a read the cooldown runs, so the plan says what is missing.
+        found.ok_or_else(|| match self.plan(kid) {
+            Plan::Refuse(outcome) => outcome,
+            _ => Outcome::KeysUnavailable,
         })
     }
 
