@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::job::{
-    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, Origin, Progress, Result, Scores,
+    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, Origin, Progress, Result, Scores, Status,
 };
 pub use self::label::{LabelJob, LabelScale};
 pub use self::node::{Node, NodeList};
-pub use self::query::{EventsQuery, ListQuery, NoQuery};
-pub use self::scoring::{RawVideo, ScaleTo, Scoring};
+pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
+pub use self::scoring::{LengthMismatch, RawVideo, ScaleRule, ScaleTo, Scoring, Size};
 
 /// A new job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,170 @@
+//! What agents tell by heartbeat, on a real API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt as _};
+use serde_json::{Value, json};
+use vmafx_api::VmafxNode;
+use vmafx_controller::node_status::NodeStatusWriter;
+use vmafx_kit::metrics::Metrics;
+use vmafx_queue::clock::{Clock, Timestamp};
+use vmafx_queue::job::Origin;
+use vmafx_queue::node::{Beat, Capability, Credentials, NewNode};
+use vmafx_queue::policy::Policy;
+use vmafx_queue::scoring::Scoring;
+use vmafx_queue::sqlite::{Options, SqliteStore};
+use vmafx_queue::{NewJob, Store, TenantId};
+use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
+
+const START: i64 = 1_760_000_000_000;
+
+#[derive(Default)]
+struct HandClock(AtomicI64);
+
+impl Clock for HandClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(START + self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A pool with a status that the operator wrote, and a queue that its agents talk to.
+struct Scene {
+    namespace: TestNamespace,
+    api: Api<VmafxNode>,
+    store: Arc<dyn Store>,
+    clock: Arc<HandClock>,
+    tenant: TenantId,
+    _directory: tempfile::TempDir,
+}
+
+impl Scene {
+    async fn set() -> Self {
+        let cluster = ControlPlane::shared().await.unwrap();
+        install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
+        let namespace = cluster.namespace("node-status").await.unwrap();
+        let api: Api<VmafxNode> = Api::namespaced(namespace.client(), namespace.name());
+        let pool = json!({
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "pool" },
+            "spec": { "gpuVendor": "cpu" },
+        });
+        api.create(&PostParams::default(), &serde_json::from_value(pool).unwrap()).await.unwrap();
+        let theirs = json!({
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
+            "status": { "healthy": true, "replicas": 2, "currentImage": "vmafx-node:1" },
+        });
+        let operator = PatchParams::apply("vmafx-operator");
+        api.patch_status("pool", &operator, &Patch::Apply(theirs)).await.unwrap();
+
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Arc::new(HandClock::default());
+        let store = SqliteStore::open(Options {
+            path: directory.path().join("queue.db"),
+            policy: Policy::default(),
+            clock: clock.clone(),
+        });
+        Self {
+            namespace,
+            api,
+            store: Arc::new(store.unwrap()),
+            clock,
+            tenant: TenantId::new("t").unwrap(),
+            _directory: directory,
+        }
+    }
+
+    fn client(&self) -> Client {
+        self.namespace.client()
+    }
+
+    fn writer(&self) -> NodeStatusWriter {
+        NodeStatusWriter::new(self.store.clone(), self.client(), "here", &mut Metrics::new("test"))
+    }
+
+    async fn agent(&self, name: &str, cluster: &str, uid: &str) -> Credentials {
+        let node = NewNode {
+            name: name.into(),
+            capability: Capability { slots: 4, device: "EPYC".into(), ..Capability::default() },
+            resource: Some(Origin {
+                cluster: cluster.into(),
+                namespace: self.namespace.name().into(),
+                name: "pool".into(),
+                uid: uid.into(),
+            }),
+        };
+        self.store.register(&self.tenant, node).await.unwrap()
+    }
+
+    async fn give_work(&self, agent: &Credentials) {
+        let scoring = Scoring { reference: "/a".into(), distorted: "/b".into(), ..Scoring::default() };
+        self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
+        self.store.claim(&self.tenant, agent, &[]).await.unwrap();
+    }
+
+    async fn beat(&self, agent: &Credentials, after: Duration) {
+        self.clock.0.fetch_add(i64::try_from(after.as_millis()).unwrap(), Ordering::SeqCst);
+        self.store.heartbeat(&self.tenant, agent, Beat::default()).await.unwrap().unwrap();
+    }
+
+    async fn pool(&self) -> VmafxNode {
+        self.api.get("pool").await.unwrap()
+    }
+
+    async fn status(&self) -> Value {
+        serde_json::to_value(self.pool().await.status).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn the_three_fields_are_written_and_no_other_is_touched() {
+    let scene = Scene::set().await;
+    let uid = scene.pool().await.uid().unwrap();
+    let agent = scene.agent("pool-0", "here", &uid).await;
+    scene.give_work(&agent).await;
+    scene.writer().round().await;
+    assert_eq!(
+        scene.status().await,
+        json!({
+            "lastHeartbeat": "2025-10-09T08:53:20Z", "assignedJobs": 1, "detectedDevice": "EPYC",
+            "healthy": true, "replicas": 2, "currentImage": "vmafx-node:1",
+        })
+    );
+    let owners: Vec<_> =
+        scene.pool().await.managed_fields().iter().map(|f| f.manager.clone().unwrap()).collect();
+    assert!(
+        owners.contains(&"vmafx-controller".into()) && owners.contains(&"vmafx-operator".into()),
+        "{owners:?}"
+    );
+}
+
+#[tokio::test]
+async fn there_is_one_write_in_twenty_seconds_by_all_controllers_together() {
+    let scene = Scene::set().await;
+    let agent = scene.agent("pool-0", "here", "").await;
+    let (mut one, mut other) = (scene.writer(), scene.writer());
+    one.round().await;
+    let first = scene.pool().await.resource_version();
+    scene.beat(&agent, Duration::from_secs(19)).await;
+    one.round().await;
+    other.round().await;
+    assert_eq!(scene.pool().await.resource_version(), first);
+    scene.beat(&agent, Duration::from_secs(1)).await;
+    other.round().await;
+    let second = scene.pool().await.resource_version();
+    assert_ne!(second, first);
+    one.round().await;
+    other.round().await;
+    assert_eq!(scene.pool().await.resource_version(), second);
+}
+
+#[tokio::test]
+async fn agents_of_another_cluster_or_of_an_earlier_resource_are_not_shown() {
+    let scene = Scene::set().await;
+    scene.agent("pool-0", "there", "").await;
+    scene.agent("pool-1", "here", "00000000-0000-0000-0000-000000000000").await;
+    scene.writer().round().await;
+    assert_eq!(scene.status().await["lastHeartbeat"], Value::Null);
+}
