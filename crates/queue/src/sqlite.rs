@@ -18,6 +18,7 @@ mod changes;
 mod claim;
 mod cursor;
 mod error;
+mod exact;
 mod explain;
 mod label;
 mod list;

@@ -3,6 +3,7 @@
 use rusqlite::params;
 
 use super::attempts;
+use super::exact::Exact;
 use super::rows::{self, Row};
 use super::unit::Unit;
 use crate::StoreError;
@@ -46,7 +47,7 @@ pub(super) fn sample(unit: &mut Unit<'_>, row: &Row) -> Result<bool, StoreError>
             row.tenant.as_str(),
             row.id.0.as_bytes(),
             result.features,
-            label,
+            Exact(label),
             labels,
             unit.now.0
         ])?;

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::cursor::{self, Of};
 use super::error::corrupt;
+use super::exact::Exact;
 use crate::StoreError;
 use crate::ids::{JobId, TenantId};
 use crate::store::{Sample, Samples};
@@ -50,7 +51,7 @@ fn sample(row: &rusqlite::Row<'_>) -> Result<Sample, StoreError> {
     Ok(Sample {
         job,
         features: serde_json::from_str(text(2)?).map_err(broken)?,
-        label: row.get(3)?,
+        label: row.get::<_, Exact>(3)?.0,
         node_labels: serde_json::from_str(text(4)?).map_err(broken)?,
     })
 }

@@ -21,6 +21,7 @@ CREATE TABLE sessions (
 
 -- `ready`: can be claimed. A pending job that is not ready pauses until `available_at`.
 -- `lease_expires_at`: as given at the claim; heartbeats move the real one, which is kept in memory.
+-- `label`, `score`: as text, since a REAL column takes -0.0 for 0.
 -- `seq`: the number of the last change, in the order of changes of the whole store.
 CREATE TABLE jobs (
     number            INTEGER PRIMARY KEY,
@@ -45,8 +46,8 @@ CREATE TABLE jobs (
     lease_session     BLOB,
     lease_expires_at  INTEGER,
     failure_reason    INTEGER NOT NULL,
-    label             REAL,
-    score             REAL,
+    label             TEXT,
+    score             TEXT,
     node              TEXT,
     error             TEXT    NOT NULL,
     key               TEXT    CHECK (key <> ''),
@@ -98,7 +99,7 @@ CREATE TABLE samples (
     tenant      TEXT    NOT NULL,
     job         BLOB    NOT NULL CHECK (length(job) = 16),
     features    TEXT    NOT NULL,
-    label       REAL    NOT NULL,
+    label       TEXT    NOT NULL,
     node_labels TEXT    NOT NULL,
     created_at  INTEGER NOT NULL
 ) STRICT;

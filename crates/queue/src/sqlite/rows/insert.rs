@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::super::exact::Exact;
 use super::Row;
 
 /// Stores a row that is not there yet, and answers its number.
@@ -27,7 +28,7 @@ pub(in super::super) fn insert(connection: &Connection, row: &Row) -> rusqlite::
             row.revision.cast_signed(),
             row.max_lost_attempts,
             row.deadline_at.map(|time| time.0),
-            row.label,
+            row.label.map(Exact),
             row.key,
             origin.map(|origin| &origin.cluster),
             origin.map(|origin| &origin.namespace),

@@ -4,6 +4,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
+use super::super::exact::Exact;
 use super::{Row, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
@@ -76,7 +77,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ro
         _ => None,
     };
     let result = match (row.get(22)?, row.get(23)?) {
-        (Some(score), Some(features)) => Some(StoredResult { score, features, details: row.get(24)? }),
+        (Some(Exact(score)), Some(features)) => Some(StoredResult { score, features, details: row.get(24)? }),
         _ => None,
     };
     let origin = match row.get(28)? {
@@ -106,7 +107,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ro
         deadline_at: time(17)?,
         lease,
         failure_reason: FailureReason(row.get(20)?),
-        label: row.get(21)?,
+        label: row.get::<_, Option<Exact>>(21)?.map(|label| label.0),
         result,
         node: row.get(25)?,
         error: row.get(26)?,

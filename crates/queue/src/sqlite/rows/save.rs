@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::super::exact::Exact;
 use super::Row;
 
 /// Stores everything of a row that can change.
@@ -29,8 +30,8 @@ pub(in super::super) fn save(connection: &Connection, row: &Row) -> rusqlite::Re
             row.lease.as_ref().map(|lease| lease.session.0.as_bytes()),
             row.lease.map(|lease| lease.expires_at.0),
             row.failure_reason.0,
-            row.label,
-            result.map(|result| result.score),
+            row.label.map(Exact),
+            result.map(|result| Exact(result.score)),
             result.map(|result| &result.features),
             result.and_then(|result| result.details.as_ref()),
             row.node,
