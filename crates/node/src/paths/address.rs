@@ -75,7 +75,9 @@ impl Store {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Neither a path nor a URI.
-    #[error("{address} is neither an absolute path nor an address such as s3://bucket/key or https://host/path")]
+    #[error(
+        "{address} is neither an absolute path nor an address such as s3://bucket/key or https://host/path"
+    )]
     NotAnAddress {
         /// As it may be shown.
         address: String,
@@ -101,7 +103,9 @@ pub enum AddressError {
         address: String,
     },
     /// rclone's own notation for remotes that are not configured.
-    #[error("{address} carries options of rclone: only remotes of VMAFX_RCLONE_CONFIG may be used, by their names")]
+    #[error(
+        "{address} carries options of rclone: only remotes of VMAFX_RCLONE_CONFIG may be used, by their names"
+    )]
     Options {
         /// As it may be shown.
         address: String,
@@ -138,7 +142,10 @@ impl Address {
         let scheme = scheme.to_ascii_lowercase();
         if let Some(store) = Store::of_scheme(&scheme) {
             let none = AddressError::NoKey { address: shown(), scheme: store.scheme() };
-            let (bucket, key) = rest.split_once('/').filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty()).ok_or(none)?;
+            let (bucket, key) = rest
+                .split_once('/')
+                .filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty())
+                .ok_or(none)?;
             return Ok(Self::Object(ObjectAddress { store, bucket: bucket.to_owned(), key: key.to_owned() }));
         }
         match scheme.as_str() {
@@ -151,7 +158,9 @@ impl Address {
                 let url = Url::parse(text).map_err(|_| not())?;
                 if url.has_host() { Ok(Self::Http(Box::new(url))) } else { Err(not()) }
             }
-            "rclone" => remote(rest).ok_or_else(not)?.map_err(|()| AddressError::Options { address: shown() }),
+            "rclone" => {
+                remote(rest).ok_or_else(not)?.map_err(|()| AddressError::Options { address: shown() })
+            }
             // The remote is called like the scheme: sftp://user@host/a is what rclone calls sftp:user@host/a.
             _ => remote(&format!("{scheme}:{rest}"))
                 .ok_or_else(not)?
@@ -167,7 +176,8 @@ fn remote(text: &str) -> Option<Result<Address, ()>> {
     if remote.is_empty() || remote.contains([',', '=', '\'', '"']) {
         return Some(Err(()));
     }
-    let named = remote.chars().all(|c| c.is_alphanumeric() || "_.-+@ ".contains(c)) && !remote.starts_with(['-', ' ']);
+    let named = remote.chars().all(|c| c.is_alphanumeric() || "_.-+@ ".contains(c))
+        && !remote.starts_with(['-', ' ']);
     (named && !path.is_empty())
         .then(|| Ok(Address::Rclone { remote: remote.to_owned(), path: path.to_owned() }))
 }

@@ -40,14 +40,23 @@ fn shown(text: &str) -> String {
         && matches!(url.scheme(), "http" | "https")
     {
         let (scheme, host) = (url.scheme(), url.host_str().unwrap_or_default());
-        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let at = url.port().map(|port| format!(":{port}")).unwrap_or_default();
         // Without the slash that the parser adds where the user wrote none.
         let path = if url.path() == "/" && !public.ends_with('/') { "" } else { url.path() };
-        return format!("{scheme}://{host}{port}{path}{cut}");
+        // `http://user:8/secret@host` has a port to the parser and a password with a slash to its author.
+        let slashes = ['/', '\\'];
+        let after = public.split_once(':').map_or("", |(_, rest)| rest.trim_start_matches(slashes));
+        let port = after.split(slashes).next().is_some_and(|authority| authority.contains(':'));
+        let path = match path.rsplit_once('@') {
+            Some((_, after)) if port => format!("/…@{after}"),
+            _ => path.to_owned(),
+        };
+        return format!("{scheme}://{host}{at}{path}{cut}");
     }
+    let of_a_scheme = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
     let (scheme, rest) = match public.find("://") {
-        Some(at) => public.split_at(at + 3),
-        None => ("", public),
+        Some(at) if public[..at].chars().all(of_a_scheme) => public.split_at(at + 3),
+        _ => ("", public),
     };
     let rest = match (rest.split_once(','), rest.contains('=')) {
         (Some((remote, _)), true) => return format!("{scheme}{remote},…"), // rclone's options
@@ -79,8 +88,14 @@ mod tests {
     #[rstest]
     #[case("/media/a?b@c#d.y4m", "/media/a?b@c#d.y4m")]
     #[case("https://cdn.example.com/a.y4m", "https://cdn.example.com/a.y4m")]
-    #[case("https://u:p@cdn.example.com:8443/a.y4m?X-Amz-Signature=abc#t", "https://cdn.example.com:8443/a.y4m?…")]
+    #[case(
+        "https://u:p@cdn.example.com:8443/a.y4m?X-Amz-Signature=abc#t",
+        "https://cdn.example.com:8443/a.y4m?…"
+    )]
     #[case("http://token@host", "http://host")]
+    #[case("http://host/@a/b@c.y4m", "http://host/@a/b@c.y4m")]
+    #[case("http://user:/secret@host", "http://user/…@host")]
+    #[case("http://user:80/secret@host/a", "http://user/…@host/a")]
     #[case("http://user:pa/ss@host/x", "http://host/x")]
     #[case("http:\\\\user:pass@host\\x", "http://host/x")]
     #[case("s3://bucket/a@b.y4m", "s3://bucket/a@b.y4m")]
@@ -90,6 +105,7 @@ mod tests {
     #[case("box:a/b.y4m", "box:a/b.y4m")]
     #[case(":sftp,host=h,pass=secret:a", ":sftp,…")]
     #[case("remote,pass='x:y':a", "remote,…")]
+    #[case("remote,pass=secret://a", "remote,…")]
     #[case("user:secret@host:a", "host:a")]
     #[case("a\nb", "a\\nb")]
     fn shows_where_but_not_with_what(#[case] text: &str, #[case] expected: &str) {

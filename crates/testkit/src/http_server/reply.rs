@@ -63,6 +63,13 @@ impl Reply {
         Self::status(302).header("location", to)
     }
 
+    /// Another status than 200.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
     /// One more header.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {

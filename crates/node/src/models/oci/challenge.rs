@@ -1,0 +1,75 @@
+//! What a registry wants before it answers.
+
+/// The value of `WWW-Authenticate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Challenge {
+    /// User and password with the request itself.
+    Basic,
+    /// A token from somewhere else.
+    Bearer {
+        /// Where to get it.
+        realm: String,
+        /// Whom it is for.
+        service: Option<String>,
+    },
+}
+
+impl Challenge {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
+        if scheme.eq_ignore_ascii_case("basic") {
+            return Some(Self::Basic);
+        }
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return None;
+        }
+        let parameters = parameters(rest);
+        let get = |name: &str| {
+            let found = parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+            found.map(|(_, value)| value.clone())
+        };
+        Some(Self::Bearer { realm: get("realm")?, service: get("service") })
+    }
+}
+
+/// `a="b, c",d=e`
+fn parameters(mut text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    while let Some((name, rest)) = text.split_once('=') {
+        let name = name.trim_matches(|c: char| c == ',' || c.is_whitespace()).to_owned();
+        let (value, after) = match rest.trim_start().strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => rest.split_once(',').unwrap_or((rest, "")),
+        };
+        found.push((name, value.trim().to_owned()));
+        text = after;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn bearer(realm: &str, service: Option<&str>) -> Option<Challenge> {
+        Some(Challenge::Bearer { realm: realm.into(), service: service.map(Into::into) })
+    }
+
+    #[rstest]
+    #[case(r#"Basic realm="x""#, Some(Challenge::Basic))]
+    #[case(
+        r#"Bearer realm="https://a/t",service="s",scope="repository:a:pull,push""#,
+        bearer("https://a/t", Some("s"))
+    )]
+    #[case(r#"bearer service=s, Realm="https://a/t?x=y""#, bearer("https://a/t?x=y", Some("s")))]
+    #[case(r#"Bearer realm="https://a/t"#, bearer("https://a/t", None))]
+    #[case("Bearer service=s", None)]
+    #[case("Negotiate", None)]
+    #[case("", None)]
+    fn reads_what_registries_send(#[case] text: &str, #[case] expected: Option<Challenge>) {
+        assert_eq!(Challenge::parse(text), expected);
+    }
+}

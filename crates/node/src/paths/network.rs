@@ -1,0 +1,129 @@
+//! Which addresses may be connected to.
+//!
+//! A scoring root says which hosts a job may name; who runs a host's zone says where the name leads. So that a name
+//! cannot be turned against what only this machine can reach, the address itself is checked, and it is the checked
+//! address that is connected to: there is no second look-up in between.
+//!
+//! | address                                     | root `https://`  | root names the host | root is that very address |
+//! |---------------------------------------------|------------------|---------------------|---------------------------|
+//! | public                                      | yes              | yes                 | yes                       |
+//! | private, shared, loopback                   | no               | yes                 | yes                       |
+//! | link-local, metadata services of clouds     | no               | no                  | yes                       |
+//! | unspecified, multicast, broadcast, reserved | no               | no                  | no                        |
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How far a request may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// The internet: the host was named by nobody.
+    Public,
+    /// Private networks too: an administrator has named the host.
+    Named,
+    /// Whatever can be connected to: an administrator has named the address.
+    Exact,
+}
+
+/// What an address is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Public,
+    Private,
+    LinkLocal,
+    Nowhere,
+}
+
+impl Reach {
+    /// Whether this address may be connected to.
+    pub fn allows(self, address: IpAddr) -> bool {
+        match class(address) {
+            Class::Public => true,
+            Class::Private => self != Self::Public,
+            Class::LinkLocal => self == Self::Exact,
+            Class::Nowhere => false,
+        }
+    }
+}
+
+fn class(address: IpAddr) -> Class {
+    match address {
+        IpAddr::V4(address) => class_v4(address),
+        IpAddr::V6(address) => embedded(address).map_or_else(|| class_v6(address), class_v4),
+    }
+}
+
+fn class_v4(address: Ipv4Addr) -> Class {
+    match address.octets() {
+        // Metadata of AWS, GCP, Azure and most others, of Oracle's and Alibaba's classic networks, and Azure's host.
+        [169, 254, ..] | [192, 0, 0, 192] | [100, 100, 100, 200] | [168, 63, 129, 16] => Class::LinkLocal,
+        [0, ..] | [224..=255, ..] => Class::Nowhere,
+        [10 | 127, ..]
+        | [172, 16..=31, ..]
+        | [192, 168, ..]
+        | [100, 64..=127, ..]
+        | [192, 0, 0, _]
+        | [198, 18..=19, ..] => Class::Private,
+        _ => Class::Public,
+    }
+}
+
+fn class_v6(address: Ipv6Addr) -> Class {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Class::Private,
+        [0, ..] => Class::Nowhere,
+        [0xfd00, 0x0ec2, ..] | [0xfe80..=0xfebf, ..] => Class::LinkLocal,
+        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Class::Private,
+        [0xff00..=0xffff, ..] => Class::Nowhere,
+        [0x2001, 0, ..] => Class::Nowhere, // Teredo: leads to an IPv4 address that is hidden in it
+        _ => Class::Public,
+    }
+}
+
+/// The IPv4 address that such an IPv6 address is a spelling of: mapped, compatible, translated (NAT64), 6to4.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let from = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => from(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, 1, _, _, _, high, low] => from(high, low),
+        [0x2002, high, low, ..] => from(high, low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::public("93.184.216.34", [true, true, true])]
+    #[case::public_v6("2606:2800:220:1::1", [true, true, true])]
+    #[case::ten("10.1.2.3", [false, true, true])]
+    #[case::hundred_seventy_two("172.31.0.1", [false, true, true])]
+    #[case::home("192.168.1.1", [false, true, true])]
+    #[case::carrier("100.64.0.1", [false, true, true])]
+    #[case::loopback("127.0.0.1", [false, true, true])]
+    #[case::loopback_v6("::1", [false, true, true])]
+    #[case::unique_local("fd12::1", [false, true, true])]
+    #[case::metadata("169.254.169.254", [false, false, true])]
+    #[case::metadata_mapped("::ffff:169.254.169.254", [false, false, true])]
+    #[case::metadata_translated("64:ff9b::a9fe:a9fe", [false, false, true])]
+    #[case::metadata_6to4("2002:a9fe:a9fe::1", [false, false, true])]
+    #[case::metadata_v6("fd00:ec2::254", [false, false, true])]
+    #[case::metadata_alibaba("100.100.100.200", [false, false, true])]
+    #[case::host_of_azure("168.63.129.16", [false, false, true])]
+    #[case::link_local_v6("fe80::1", [false, false, true])]
+    #[case::private_mapped("::ffff:10.0.0.1", [false, true, true])]
+    #[case::unspecified("0.0.0.0", [false, false, false])]
+    #[case::unspecified_v6("::", [false, false, false])]
+    #[case::multicast("224.0.0.1", [false, false, false])]
+    #[case::multicast_v6("ff02::1", [false, false, false])]
+    #[case::broadcast("255.255.255.255", [false, false, false])]
+    #[case::teredo("2001:0:a9fe:a9fe::1", [false, false, false])]
+    fn an_address_is_reached_as_far_as_a_root_names_it(#[case] address: IpAddr, #[case] expected: [bool; 3]) {
+        let seen = [Reach::Public, Reach::Named, Reach::Exact].map(|reach| reach.allows(address));
+        assert_eq!(seen, expected);
+    }
+}

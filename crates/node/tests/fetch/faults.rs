@@ -1,0 +1,263 @@
+//! What a server may do to us, and what becomes of the job.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rstest::rstest;
+use tokio_util::sync::CancellationToken;
+use vmafx_node::failure::Reason;
+use vmafx_node::fetch::Limits;
+use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::wait;
+
+use crate::agent::{Setup, clip, read, roots};
+
+const SOON: Duration = Duration::from_millis(200);
+const LATER: Duration = Duration::from_secs(30);
+
+fn quick() -> Setup {
+    let setup = Setup::default();
+    Setup { limits: Limits { headers: SOON, idle: SOON, attempts: 3, ..setup.limits }, ..setup }
+}
+
+#[rstest]
+#[case::endless(Reply::body(Body::Endless), Reason::InputTooLarge)]
+#[case::declared_too_long(Reply::file(vec![0; (4 << 20) + 1]), Reason::InputTooLarge)]
+#[case::called_too_large(Reply::status(413), Reason::InputTooLarge)]
+#[case::cut_without_a_version(Reply::body(Body::Cut { file: clip(100_000), sent: 50_000 }), Reason::SourceUnreachable)]
+#[case::no_length_at_all(Reply::body(Body::UntilClose(clip(1000))), Reason::InputInvalid)]
+#[case::compressed(Reply::file("x").header("content-encoding", "gzip"), Reason::InputInvalid)]
+#[case::stalled(Reply::body(Body::Stalled(clip(1000))), Reason::SourceUnreachable)]
+#[case::silent(Reply::body(Body::Silent), Reason::SourceUnreachable)]
+#[case::hung_up(Reply::body(Body::HangUp), Reason::SourceUnreachable)]
+#[case::broken(Reply::status(503), Reason::SourceUnreachable)]
+#[case::missing(Reply::status(404), Reason::InputNotFound)]
+#[case::not_for_us(Reply::status(403), Reason::InputDenied)]
+#[case::no_content(Reply::status(204), Reason::InputNotFound)]
+#[case::redirect_to_nowhere(Reply::status(302), Reason::InputDenied)]
+#[case::redirect_to_metadata(
+    Reply::redirect("http://169.254.169.254/latest/meta-data/"),
+    Reason::InputDenied
+)]
+#[case::redirect_to_a_file(Reply::redirect("file:///etc/passwd"), Reason::InputDenied)]
+#[case::redirect_upwards(Reply::redirect("/%2e%2e/secret"), Reason::InputDenied)]
+#[case::redirect_to_itself(Reply::redirect("/a"), Reason::InputDenied)]
+#[tokio::test]
+async fn a_fault_has_a_reason_and_leaves_nothing(#[case] reply: Reply, #[case] expected: Reason) {
+    let server = HttpServer::start(move |_| reply.clone());
+    let agent = quick().agent();
+    let failure = agent.fetch(&server.url("/a?token=S3cr3t"), &server.url("/")).await.unwrap_err();
+    assert_eq!(failure.reason, expected, "{failure}");
+    assert!(failure.message.starts_with(&server.url("/a?…: ")), "{failure}");
+    assert!(!failure.message.contains("S3cr3t"), "{failure}");
+    agent.assert_clean();
+}
+
+#[tokio::test]
+async fn only_faults_that_may_pass_are_tried_again() {
+    for (status, tries) in [(503, 3), (429, 3), (404, 1), (403, 1), (400, 1)] {
+        let server = HttpServer::start(move |_| Reply::status(status));
+        let _ = quick().agent().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+        assert_eq!(server.count("/a"), tries, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_recovers_is_enough() {
+    let asked = AtomicUsize::new(0);
+    let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::status(500),
+        1 => Reply::body(Body::HangUp),
+        _ => Reply::file("ok"),
+    });
+    let agent = quick().agent();
+    assert_eq!(read(&**agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap()), b"ok");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_resumed_where_it_broke() {
+    let content = clip(100_000);
+    let served = content.clone();
+    let cut = Body::Cut { file: served, sent: 40_000 };
+    let server = HttpServer::start(move |_| Reply::body(cut.clone()).etag("\"v1\""));
+    let agent = quick().agent();
+    let fetched = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap();
+    assert!(read(&**fetched) == content);
+    let starts: Vec<_> =
+        server.requests().iter().map(|request| request.range().map(|range| range.0)).collect();
+    assert_eq!(starts, [None, Some(40_000), Some(80_000)]);
+    assert!(server.requests()[1..].iter().all(|request| request.header("if-range") == Some("\"v1\"")));
+}
+
+#[tokio::test]
+async fn two_versions_are_never_put_together() {
+    let asked = AtomicUsize::new(0);
+    let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::body(Body::Cut { file: vec![b'a'; 1000], sent: 500 }).etag("\"v1\""),
+        _ => Reply::file(vec![b'b'; 1000]).etag("\"v2\""),
+    });
+    let agent = quick().agent();
+    let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    assert_eq!(failure.reason, Reason::SourceUnreachable);
+    assert!(failure.message.ends_with("it changed while it was read"), "{failure}");
+    agent.assert_clean();
+}
+
+#[tokio::test]
+async fn a_part_that_was_not_asked_for_is_not_taken() {
+    // Claims to be the part from 900 on although the one from 500 on was asked for.
+    let asked = AtomicUsize::new(0);
+    let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::body(Body::Cut { file: clip(1000), sent: 500 }).etag("\"v1\""),
+        _ => {
+            let part = Body::Whole(clip(100));
+            Reply::body(part).etag("\"v1\"").with_status(206).header("content-range", "bytes 900-999/1000")
+        }
+    });
+    let failure = quick().agent().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+}
+
+#[tokio::test]
+async fn redirects_inside_the_roots_are_followed_and_those_outside_are_not_asked() {
+    let other = HttpServer::start(|_| Reply::file("elsewhere"));
+    let target = other.url("/media/a");
+    let server = HttpServer::start(move |request| match request.path.as_str() {
+        "/media/here" => Reply::redirect("/media/a"),
+        "/media/a" => Reply::file("here"),
+        "/media/there" => Reply::redirect(target.clone()),
+        "/media/out" => Reply::redirect("/private"),
+        _ => Reply::file("private"),
+    });
+    let agent = quick().agent();
+    let root = server.url("/media/");
+    assert_eq!(read(&**agent.fetch(&server.url("/media/here"), &root).await.unwrap()), b"here");
+    for path in ["/media/there", "/media/out"] {
+        let failure = agent.fetch(&server.url(path), &root).await.unwrap_err();
+        assert_eq!(failure.reason, Reason::InputDenied, "{failure}");
+        assert!(failure.message.contains("a redirect leads outside the scoring roots"), "{failure}");
+    }
+    assert_eq!((other.requests().len(), server.count("/private")), (0, 0));
+    let both = roots(&[&root, &other.url("/media")]);
+    let fetched =
+        agent.fetcher.fetch(&server.url("/media/there"), &both, &CancellationToken::new(), &|_| {}).await;
+    assert_eq!(read(&**fetched.unwrap()), b"elsewhere");
+}
+
+#[rstest]
+#[case::literal("http://127.0.0.1:9/a")]
+#[case::another_spelling("http://0x7f000001:9/a")]
+#[case::mapped("http://[::ffff:127.0.0.1]:9/a")]
+#[case::by_name("http://localhost:9/a")]
+#[case::private("http://10.0.0.1:9/a")]
+#[case::metadata("http://169.254.169.254/latest/meta-data/")]
+#[case::unspecified("http://0.0.0.0:9/a")]
+#[tokio::test]
+async fn an_address_inside_is_refused_unless_a_root_names_the_host(#[case] uri: &str) {
+    let failure = quick().agent().fetch(uri, "http://").await.unwrap_err();
+    assert_eq!(failure.reason, Reason::InputDenied, "{failure}");
+    assert!(failure.message.contains("no scoring root names"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_named_host_may_be_inside() {
+    let server = HttpServer::start(|_| Reply::file("ok"));
+    let agent = quick().agent();
+    let uri = server.url("/a").replace("127.0.0.1", "localhost");
+    let root = server.url("/").replace("127.0.0.1", "localhost");
+    assert_eq!(read(&**agent.fetch(&uri, &root).await.unwrap()), b"ok");
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_has_is_unreachable() {
+    let failure =
+        quick().agent().fetch("http://nobody.invalid/a", "http://nobody.invalid").await.unwrap_err();
+    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+}
+
+#[tokio::test]
+async fn a_download_that_takes_too_long_in_all_ends() {
+    // Never silent for long, never at its end.
+    let setup = quick();
+    let limits = Limits { whole: SOON, bytes: u64::MAX / 4, ..setup.limits };
+    let agent = Setup { limits, scratch_bytes: 1 << 40, ..setup }.agent();
+    let server = HttpServer::start(|_| Reply::body(Body::Endless));
+    let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    agent.assert_clean();
+}
+
+#[tokio::test]
+async fn a_cancelled_download_ends_at_once_and_leaves_nothing() {
+    let server = HttpServer::start(|_| Reply::body(Body::Stalled(clip(100_000))).etag("\"1\""));
+    let agent = Setup::default().agent();
+    let cancel = CancellationToken::new();
+    let (uri, root) = (server.url("/a"), roots(&[&server.url("/")]));
+    let fetch = agent.fetcher.fetch(&uri, &root, &cancel, &|_| {});
+    let stop = async {
+        wait::until(LATER, "the download", async || agent.left().len() == 1).await.unwrap();
+        cancel.cancel();
+    };
+    let (failure, ()) = tokio::join!(fetch, stop);
+    assert_eq!(failure.unwrap_err().reason, Reason::Internal);
+    agent.assert_clean();
+    wait::until(LATER, "the connection's end", async || server.open_connections() == 0).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_does_not_fit_into_the_scratch_says_so() {
+    let server = HttpServer::start(|request| match request.path.as_str() {
+        "/declared" => Reply::file(clip(2 << 20)),
+        _ => Reply::body(Body::Chunked(clip(2 << 20))),
+    });
+    let agent = Setup { scratch_bytes: 1 << 20, ..quick() }.agent();
+    for path in ["/declared", "/chunked"] {
+        let failure = agent.fetch(&server.url(path), &server.url("/")).await.unwrap_err();
+        assert_eq!(failure.reason, Reason::ScratchFull, "{failure}");
+        agent.assert_clean();
+    }
+}
+
+#[tokio::test]
+async fn a_remote_that_hangs_is_given_up_and_its_rclone_is_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let (program, pid) = (directory.path().join("rclone"), directory.path().join("pid"));
+    // Says that the file is there, and then nothing; with a child of its own, as rclone has for ssh.
+    let script = format!(
+        "#!/bin/sh\ncase $1 in lsjson) echo '{{\"Size\":10,\"ModTime\":\"t\"}}';; *) sleep 1000 & echo $$ $! > {}; wait;; esac\n",
+        pid.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let setup = quick();
+    let limits = Limits { headers: LATER, attempts: 1, ..setup.limits };
+    let agent = Setup { limits, rclone: Some((program, String::new())), ..setup }.agent();
+    let failure = agent.fetch("box:a", "box:").await.unwrap_err();
+    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    let pids = std::fs::read_to_string(&pid).unwrap();
+    for pid in pids.split_whitespace() {
+        let gone = async || {
+            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            state.is_empty() || state.contains(") Z ")
+        };
+        wait::until(LATER, "the end of rclone", gone).await.unwrap();
+    }
+    agent.assert_clean();
+}
+
+#[tokio::test]
+async fn a_remote_that_sends_less_than_it_listed_is_no_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("rclone");
+    let script =
+        "#!/bin/sh\ncase $1 in lsjson) echo '{\"Size\":10,\"ModTime\":\"t\"}';; *) printf short;; esac\n";
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let setup = quick();
+    let limits = Limits { headers: LATER, ..setup.limits };
+    let agent = Setup { limits, rclone: Some((program, String::new())), ..setup }.agent();
+    let failure = agent.fetch("box:a", "box:").await.unwrap_err();
+    // Each attempt goes on where the last one ended, so it "gets" ten bytes of nonsense at most: never a short file.
+    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    agent.assert_clean();
+}
