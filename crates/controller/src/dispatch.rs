@@ -127,3 +127,6 @@ impl Dispatch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

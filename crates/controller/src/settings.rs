@@ -190,7 +190,7 @@ mod tests {
     #[case(("VMAFX_STORE_MAX_LOST_ATTEMPTS", "0"), "VMAFX_STORE_MAX_LOST_ATTEMPTS cannot be \"0\": use 1 to 101")]
     #[case(("VMAFX_RETENTION_JOBS_FOR", "1s"), "VMAFX_RETENTION_JOBS_FOR cannot be \"1s\": use 1m or more")]
     #[case(("VMAFX_RETENTION_INTERVAL", "0"), "VMAFX_RETENTION_INTERVAL cannot be \"0s\": use 1s or more")]
-    #[case(("VMAFX_GRPC_LISTEN", "9090"), "VMAFX_GRPC_LISTEN cannot be \"9090\": the port is missing: write host:port or :port")]
+    #[case(("VMAFX_GRPC_LISTEN", "9090"), "VMAFX_GRPC_LISTEN cannot be \"9090\": the port is missing: write host:port, or :port for every interface")]
     fn what_cannot_work_is_refused(#[case] env: (&str, &str), #[case] expected: &str) {
         assert_eq!(refusal(env), expected);
     }

@@ -56,6 +56,12 @@ impl Lines {
         self.tenants.values().flat_map(BTreeMap::values).map(|class| class.waiting.len()).sum()
     }
 
+    /// Whether nothing is remembered of anybody.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.tenants.is_empty() && self.sessions.is_empty()
+    }
+
     /// Gets in line: at the end, or at a place one had before.
     pub(super) fn join(
         &mut self,

@@ -1,5 +1,6 @@
 //! Pulls that wait.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -168,4 +169,31 @@ async fn a_released_job_wakes_the_next() {
     };
     assert!(client.release_job(release).await.unwrap().into_inner().ok);
     assert_eq!(pulls.join_next().await.unwrap().unwrap().unwrap().unwrap().id, id);
+}
+
+#[tokio::test]
+async fn a_job_claimed_for_a_node_that_hung_up_meanwhile_waits_again_at_once() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let id = submit(&mut client, clips()).await;
+    let node = TestNode::register(server.client().await).await;
+    server.store.held.store(true, Ordering::SeqCst);
+    let mut pulls = Pulls::new();
+    let gone = node.clone();
+    pulls.spawn(async move { gone.pull_for(LONG).await });
+    let claimed = || async { server.store.claimed.load(Ordering::SeqCst) == 1 };
+    wait::until(PATIENCE, "the claim", claimed).await.unwrap();
+    assert_eq!(get(&mut client, &id).await.status(), wire::JobStatus::Running);
+    pulls.abort_all();
+    while pulls.join_next().await.is_some() {}
+    let method = "vmafx.controller.v1.VmafxController/PullWork";
+    let given_up = format!("vmafx_controller_grpc_requests_total{{method=\"{method}\",code=\"cancelled\"}}");
+    let noticed = || async { server.metric(&given_up) == Some(1.0) };
+    wait::until(PATIENCE, "the server to notice", noticed).await.unwrap();
+    server.store.held.store(false, Ordering::SeqCst);
+    server.store.answers.add_permits(1);
+    let again = node.pull_for(LONG).await.unwrap().unwrap();
+    assert_eq!((again.id.as_str(), again.attempt, again.lost_attempts), (id.as_str(), 2, 0));
+    let rolled_back = "vmafx_controller_jobs_requeued_total{reason=\"assign_rollback\"}";
+    assert_eq!(server.metric(rolled_back), Some(1.0));
 }

@@ -15,6 +15,7 @@ mod codes;
 mod counted;
 mod dispatch;
 mod lost;
+mod postgres;
 mod reflection;
 mod scoring;
 mod streams;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 use vmafx_queue::job::{Attempt, Label};
 use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
 use vmafx_queue::notice::Notice;
@@ -25,6 +25,12 @@ pub(crate) struct CountingStore {
     pub(crate) pages: AtomicUsize,
     /// Whether statistics fail.
     pub(crate) broken: AtomicBool,
+    /// A claim that has happened is answered when there is a permit.
+    pub(crate) answers: Semaphore,
+    /// Whether claims wait for one.
+    pub(crate) held: AtomicBool,
+    /// Claims that have happened.
+    pub(crate) claimed: AtomicUsize,
 }
 
 impl CountingStore {
@@ -36,6 +42,9 @@ impl CountingStore {
             sweeps: AtomicUsize::new(0),
             pages: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
+            answers: Semaphore::new(0),
+            held: AtomicBool::new(false),
+            claimed: AtomicUsize::new(0),
         }
     }
 
@@ -94,7 +103,12 @@ impl Store for CountingStore {
 
     async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> Answer<Claim> {
         self.claims.fetch_add(1, Ordering::SeqCst);
-        self.inner.claim(tenant, node, backends).await
+        let claim = self.inner.claim(tenant, node, backends).await;
+        self.claimed.fetch_add(1, Ordering::SeqCst);
+        if self.held.load(Ordering::SeqCst) {
+            self.answers.acquire().await.unwrap().forget();
+        }
+        claim
     }
 
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> Answer<Reported> {

@@ -23,7 +23,8 @@ use vmafx_kit::tasks::{Shutdown, TaskSet};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::scoring::v1::vmafx_scoring_client::VmafxScoringClient;
 use vmafx_queue::policy::Policy;
-use vmafx_queue::sqlite::{Options, SqliteStore};
+use vmafx_queue::postgres::{self, PostgresStore};
+use vmafx_queue::sqlite::{self, SqliteStore};
 use vmafx_queue::store::Retention;
 use vmafx_queue::{Store, TenantId};
 
@@ -67,6 +68,44 @@ impl Default for Setup {
     }
 }
 
+/// Where the queue is.
+#[derive(Clone)]
+pub(crate) enum Place {
+    /// In a file of this directory.
+    File(Arc<tempfile::TempDir>),
+    /// In a database.
+    Database(Arc<vmafx_testkit::postgres::Database>),
+}
+
+impl Place {
+    /// An empty file.
+    pub(crate) fn file() -> Self {
+        Self::File(Arc::new(tempfile::tempdir().unwrap()))
+    }
+
+    /// An empty database.
+    pub(crate) async fn database() -> Self {
+        let server = vmafx_testkit::postgres::Server::shared().await.unwrap();
+        Self::Database(Arc::new(server.database().await.unwrap()))
+    }
+
+    async fn open(&self, setup: &Setup) -> Arc<dyn Store> {
+        let (policy, clock) = (setup.policy, Arc::new(setup.clock.clone()));
+        match self {
+            Self::File(directory) => {
+                let path = directory.path().join("queue.db");
+                Arc::new(SqliteStore::open(sqlite::Options { path, policy, clock }).unwrap())
+            }
+            Self::Database(database) => {
+                let mut options = postgres::Options::new(database.dsn());
+                options.policy = policy;
+                options.clock = Some(clock);
+                Arc::new(PostgresStore::connect(options).await.unwrap())
+            }
+        }
+    }
+}
+
 /// A controller.
 pub(crate) struct TestServer {
     /// Where it listens.
@@ -83,7 +122,7 @@ pub(crate) struct TestServer {
     pub(crate) clock: TestClock,
     shutdown: Shutdown,
     running: JoinSet<()>,
-    directory: Arc<tempfile::TempDir>,
+    place: Place,
     setup: Setup,
 }
 
@@ -95,14 +134,13 @@ impl TestServer {
 
     /// The same, otherwise.
     pub(crate) async fn with(setup: Setup) -> Self {
-        Self::in_directory(setup, Arc::new(tempfile::tempdir().unwrap())).await
+        Self::on(setup, Place::file()).await
     }
 
-    async fn in_directory(setup: Setup, directory: Arc<tempfile::TempDir>) -> Self {
+    /// On a queue that may have been used before, or be in use by another controller.
+    pub(crate) async fn on(setup: Setup, place: Place) -> Self {
         let clock = Arc::new(setup.clock.clone());
-        let path = directory.path().join("queue.db");
-        let store = SqliteStore::open(Options { path, policy: setup.policy, clock: clock.clone() }).unwrap();
-        let store = Arc::new(CountingStore::new(Arc::new(store)));
+        let store = Arc::new(CountingStore::new(place.open(&setup).await));
         let mut tasks = TaskSet::default();
         let shutdown = tasks.shutdown();
         let mut metrics = Metrics::new("test");
@@ -149,7 +187,7 @@ impl TestServer {
         });
         let metrics = Arc::new(metrics);
         let clock = setup.clock.clone();
-        Self { addr, store, service, metrics, numbers, clock, shutdown, running, directory, setup }
+        Self { addr, store, service, metrics, numbers, clock, shutdown, running, place, setup }
     }
 
     /// Begins the shutdown.
@@ -167,9 +205,9 @@ impl TestServer {
     pub(crate) async fn restarted(mut self) -> Self {
         self.shutdown.begin();
         self.running.join_next().await.unwrap().unwrap();
-        let (setup, directory) = (self.setup.clone(), self.directory.clone());
+        let (setup, place) = (self.setup.clone(), self.place.clone());
         drop(self);
-        Self::in_directory(setup, directory).await
+        Self::on(setup, place).await
     }
 
     /// Somebody of the tenant `acme`.
