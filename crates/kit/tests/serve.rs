@@ -92,7 +92,7 @@ async fn a_slow_head_is_cut_off_on_a_used_connection_too() {
     serving(hello(), HttpLimits::default(), async |port, _| {
         let mut stream = connect(port).await;
         hello_from(&mut stream).await;
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_mins(1)).await;
         stream.write_all(b"GET / HT").await.unwrap();
         let begun = Instant::now();
         assert_eq!(rest(&mut stream).await, "");
@@ -122,7 +122,7 @@ async fn a_handler_may_take_longer_than_any_timeout_of_the_client() {
     let slow = Router::new().route(
         "/",
         get(async || {
-            sleep(Duration::from_secs(3600)).await;
+            sleep(Duration::from_hours(1)).await;
             "done"
         }),
     );

@@ -85,14 +85,14 @@ async fn one(connection: Connection, router: Router, limits: HttpLimits, shutdow
     let mut serving = pin!(server.serve_connection(io, service));
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
-        () = shutdown.begun() => match seen.get() {
-            // Nothing is under way, and nobody must wait until the client says so.
-            Phase::Fresh => return,
-            _ => {
-                serving.as_mut().graceful_shutdown();
-                serving.await
+        () = shutdown.begun() => {
+            // Nothing was ever asked, so nobody must wait until the client says so.
+            if seen.get() == Phase::Fresh {
+                return;
             }
-        },
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "a connection ended early");
