@@ -22,10 +22,14 @@ use crate::store::{Claim, StoreError};
 /// Jobs whose pause is over can be had again. Nothing else about them changes; who waits for work is told.
 pub(super) const PROMOTE: &str = "
 WITH due AS (
-    SELECT j.id FROM vmafx.jobs j
-    WHERE j.tenant_id = $1 AND j.backend = ANY ($2::text[]) AND j.status = 'pending' AND NOT j.ready
-        AND j.available_at <= $3
-    FOR UPDATE SKIP LOCKED
+    SELECT of_class.id FROM unnest($2::text[]) AS class (backend)
+    CROSS JOIN LATERAL (
+        SELECT j.id FROM vmafx.jobs j
+        WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.status = 'pending' AND NOT j.ready
+            AND j.available_at <= $3
+        ORDER BY j.available_at LIMIT 10000
+        FOR UPDATE SKIP LOCKED
+    ) of_class
 ), promoted AS (
     UPDATE vmafx.jobs AS job SET ready = true WHERE job.id = ANY (ARRAY (SELECT id FROM due)) RETURNING job.backend
 ), classes AS (
@@ -39,7 +43,8 @@ WITH live AS (
     SELECT w.n, s.id AS session, s.node_id, s.capability -> 'labels' AS labels,
         row_number() OVER (ORDER BY w.n) AS place
     FROM unnest($2::uuid[], $3::bytea[]) WITH ORDINALITY AS w (session, token, n)
-    JOIN vmafx.node_sessions s ON s.id = w.session AND s.tenant_id = $1 AND s.token_sha256 = w.token
+    JOIN vmafx.node_sessions s
+        ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
 ), heads AS MATERIALIZED (
     SELECT head.id FROM unnest($4::text[]) AS class (backend)
     CROSS JOIN LATERAL (
@@ -50,7 +55,7 @@ WITH live AS (
     ORDER BY head.priority DESC, head.created_at, head.id LIMIT $5
 ), locked AS (
     SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
-    WHERE j.id = ANY (ARRAY (SELECT id FROM heads)) AND j.ready AND j.tenant_id = $1
+    WHERE j.id = ANY (ARRAY (SELECT id FROM heads)) AND coalesce(j.ready, false)
     ORDER BY j.priority DESC, j.created_at, j.id
     LIMIT (SELECT count(*) FROM live)
     FOR UPDATE OF j SKIP LOCKED

@@ -27,7 +27,7 @@ CROSS JOIN LATERAL (
         AND (o.priority > j.priority
             OR (o.priority = j.priority AND (o.created_at, o.id) < (j.created_at, j.id)))
 ) ahead
-WHERE j.id = $2 AND j.tenant_id = $1"
+WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1"
 );
 
 impl Shared {

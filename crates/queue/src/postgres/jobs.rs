@@ -1,4 +1,7 @@
 //! Reading jobs, and ending them from outside.
+//!
+//! Statements that look for ids compare everything else in a way that no index can serve, here and in the files
+//! beside: a plan is often made while the queue is empty, when all indexes are equally good, and is then kept.
 
 use uuid::Uuid;
 
@@ -13,22 +16,25 @@ use crate::policy::Policy;
 use crate::store::{Cancelled, Filter, Page, Released, StoreError};
 use crate::transition::State;
 
-const JOB: &str =
-    concat!("SELECT ", job_columns!(), " FROM vmafx.jobs j WHERE j.id = $2 AND j.tenant_id = $1");
+const JOB: &str = concat!(
+    "SELECT ",
+    job_columns!(),
+    " FROM vmafx.jobs j WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1"
+);
 
 const ATTEMPTS: &str = "
 SELECT a.attempt, a.session_id, a.node_id, a.started_at, a.ended_at, a.outcome, a.error
 FROM vmafx.job_attempts a WHERE a.job_id = $2 AND a.tenant_id = $1 ORDER BY a.attempt";
 
-/// One list for each state, each in order and no longer than wanted, and the first of all of them.
+/// A list from a source of jobs that match, in either order.
 macro_rules! list {
-    ($after:literal, $order:literal) => {
+    ($source:expr, $after:literal, $order:literal) => {
         concat!(
             "SELECT ",
             job_columns!(),
-            " FROM unnest($2::text[]) AS state (word) CROSS JOIN LATERAL (
-    SELECT * FROM vmafx.jobs o
-    WHERE o.tenant_id = $1 AND o.status = state.word AND (o.created_at, o.id) ",
+            " FROM ",
+            $source,
+            " (o.created_at, o.id) ",
             $after,
             " ($3, $4)
         AND ($5::uuid[] IS NULL OR o.id = ANY ($5))
@@ -47,8 +53,35 @@ macro_rules! list {
         )
     };
 }
-const OLDEST_FIRST: &str = list!(">", "ASC");
-const NEWEST_FIRST: &str = list!("<", "DESC");
+
+/// One list for each state, each in order and no longer than wanted.
+macro_rules! by_state {
+    () => {
+        "unnest($2::text[]) AS state (word) CROSS JOIN LATERAL (
+    SELECT * FROM vmafx.jobs o WHERE o.tenant_id = $1 AND o.status = state.word AND"
+    };
+}
+/// Those that are named.
+macro_rules! by_id {
+    () => {
+        "(
+    SELECT * FROM vmafx.jobs o
+    WHERE o.id = ANY ($5) AND coalesce(o.tenant_id, '') = $1 AND coalesce(o.status, '') = ANY ($2::text[]) AND"
+    };
+}
+/// Those of one resource.
+macro_rules! by_origin {
+    () => {
+        "(
+    SELECT * FROM vmafx.jobs o
+    WHERE o.origin_uid = $9 AND coalesce(o.tenant_id, '') = $1 AND coalesce(o.status, '') = ANY ($2::text[]) AND"
+    };
+}
+
+/// Oldest first, newest first.
+const BY_STATE: [&str; 2] = [list!(by_state!(), ">", "ASC"), list!(by_state!(), "<", "DESC")];
+const BY_ID: [&str; 2] = [list!(by_id!(), ">", "ASC"), list!(by_id!(), "<", "DESC")];
+const BY_ORIGIN: [&str; 2] = [list!(by_origin!(), ">", "ASC"), list!(by_origin!(), "<", "DESC")];
 
 const CANCEL: &str = concat!(
     "
@@ -57,7 +90,7 @@ WITH j AS (
         status = 'cancelled', ready = false, available_at = NULL, error = $3, lease_session = NULL,
         lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $4, finished_at = $4,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
-    WHERE job.id = $2 AND job.tenant_id = $1 AND job.status IN ('pending', 'running')
+    WHERE job.id = $2 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') IN ('pending', 'running')
     RETURNING job.*
 )
 SELECT ",
@@ -69,19 +102,22 @@ SELECT ",
 const CANCEL_ATTEMPT: &str = "
 UPDATE vmafx.job_attempts AS a SET ended_at = $4, outcome = 'cancelled', error = $3
 WHERE a.job_id = $2 AND a.tenant_id = $1 AND a.ended_at IS NULL
-    AND EXISTS (SELECT FROM vmafx.jobs j WHERE j.id = $2 AND j.tenant_id = $1 AND j.status = 'cancelled')";
+    AND EXISTS (
+        SELECT FROM vmafx.jobs j
+        WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1 AND coalesce(j.status, '') = 'cancelled')";
 
 const RELEASE: &str = concat!(
     "
 WITH live AS (
-    SELECT s.id FROM vmafx.node_sessions s WHERE s.id = $2 AND s.tenant_id = $1 AND s.token_sha256 = $3
+    SELECT s.id FROM vmafx.node_sessions s
+    WHERE s.id = $2 AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = $3
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'pending', ready = true, lease_session = NULL, lease_expires_at = NULL, progress_done = NULL,
         progress_total = NULL, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM live
-    WHERE job.id = $4 AND job.tenant_id = $1 AND job.status = 'running' AND job.attempt = $5
-        AND job.lease_session = live.id
+    WHERE job.id = $4 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') = 'running'
+        AND job.attempt = $5 AND job.lease_session = live.id
     RETURNING job.*
 ), ended AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $6, outcome = 'released', error = $7
@@ -111,11 +147,7 @@ impl Shared {
         filter: &Filter,
         page: &Page,
     ) -> Result<Vec<Job>, StoreError> {
-        let (statement, edge) = if page.newest_first {
-            (NEWEST_FIRST, (i64::MAX, Uuid::max()))
-        } else {
-            (OLDEST_FIRST, (i64::MIN, Uuid::nil()))
-        };
+        let edge = if page.newest_first { (i64::MAX, Uuid::max()) } else { (i64::MIN, Uuid::nil()) };
         let (at, id) = page.after.map_or(edge, |(at, id)| (at.0, id.0));
         let states: Vec<&str> = State::ALL
             .iter()
@@ -126,6 +158,12 @@ impl Shared {
             (!filter.ids.is_empty()).then(|| filter.ids.iter().map(|id| id.0).collect());
         let origin = filter.origin.clone().unwrap_or_default();
         let limit = i64::from(page.limit);
+        let statements = match (&ids, origin.uid.as_str()) {
+            (Some(_), _) => BY_ID,
+            (None, "") => BY_STATE,
+            (None, _) => BY_ORIGIN,
+        };
+        let statement = statements[usize::from(page.newest_first)];
         let values: [Value<'_>; 10] = [
             &tenant.as_str(),
             &states,

@@ -15,10 +15,14 @@ macro_rules! meant {
     ($name:literal) => {
         concat!(
             $name,
-            ".tenant_id = $1 AND ",
+            ".id = (
+                SELECT $2::uuid WHERE $2 IS NOT NULL
+                UNION ALL
+                SELECT known.id FROM vmafx.jobs known
+                WHERE known.idempotency_key = $3 AND coalesce(known.tenant_id, '') = $1)
+            AND coalesce(",
             $name,
-            ".id = coalesce($2, (
-                SELECT known.id FROM vmafx.jobs known WHERE known.tenant_id = $1 AND known.idempotency_key = $3))"
+            ".tenant_id, '') = $1"
         )
     };
 }
@@ -46,9 +50,7 @@ WHERE ",
 RETURNING 1"
 );
 
-const EXISTS: &str = "
-SELECT 1 FROM vmafx.jobs
-WHERE tenant_id = $1 AND (id = $2 OR (idempotency_key = $3 AND idempotency_key IS NOT NULL))";
+const EXISTS: &str = concat!("SELECT 1 FROM vmafx.jobs j WHERE ", meant!("j"));
 
 impl Shared {
     pub(super) async fn label(

@@ -44,7 +44,7 @@ WITH RECURSIVE class AS (
 )
 SELECT class.backend, (
     SELECT count(*) FROM (
-        SELECT FROM vmafx.jobs j WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.ready LIMIT 1000) some)
+        SELECT FROM vmafx.jobs j WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.ready LIMIT 1000) enough)
 FROM class WHERE class.backend IS NOT NULL";
 
 /// Listens until the store is closed.

@@ -21,14 +21,15 @@ VALUES ($2, $1, $3, $4, $5, $6, $7, $7, $8)";
 const BEAT: &str = "
 WITH session AS (
     UPDATE vmafx.node_sessions AS s SET last_seen_at = $4, expires_at = $5
-    WHERE s.id = $2 AND s.tenant_id = $1 AND s.token_sha256 = $3
+    WHERE s.id = $2 AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = $3
     RETURNING s.id
 ), told AS (
     SELECT * FROM unnest($8::uuid[], $9::bigint[], $10::bigint[], $11::bigint[]) AS t (id, attempt, done, total)
 ), locked AS (
     -- In one order, so that no two transactions wait for each other.
     SELECT j.id, j.attempt FROM vmafx.jobs j
-    WHERE j.id = ANY ($6::uuid[] || $8::uuid[]) AND j.tenant_id = $1 AND j.status = 'running'
+    WHERE j.id = ANY ($6::uuid[] || $8::uuid[]) AND coalesce(j.tenant_id, '') = $1
+        AND coalesce(j.status, '') = 'running'
         AND j.lease_session = (SELECT id FROM session)
     ORDER BY j.id FOR NO KEY UPDATE
 ), held AS (
@@ -37,11 +38,12 @@ WITH session AS (
         progress_done = coalesce(told.done, job.progress_done),
         progress_total = coalesce(told.total, job.progress_total)
     FROM locked LEFT JOIN told ON told.id = locked.id AND told.attempt = locked.attempt
-    WHERE job.id = locked.id AND job.status = 'running' AND job.lease_session = $2
+    WHERE job.id = locked.id AND coalesce(job.status, '') = 'running' AND job.lease_session = $2
     RETURNING job.id
 )
 SELECT ARRAY (SELECT held.id FROM held), ARRAY (
-    SELECT j.id FROM vmafx.jobs j WHERE j.id = ANY ($6::uuid[]) AND j.tenant_id = $1 AND j.status = 'cancelled')
+    SELECT j.id FROM vmafx.jobs j
+    WHERE j.id = ANY ($6::uuid[]) AND coalesce(j.tenant_id, '') = $1 AND coalesce(j.status, '') = 'cancelled')
 FROM session";
 
 macro_rules! nodes {

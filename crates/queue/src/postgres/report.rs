@@ -30,11 +30,12 @@ WITH told AS (
         $2::uuid[], $3::bytea[], $4::uuid[], $5::bigint[], $6::text[], $7::float8[], $8::json[], $9::json[],
         $10::text[], $11::int[])
     WITH ORDINALITY AS t (session, token, job, attempt, status, score, features, details, error, reason, n)
-    JOIN vmafx.node_sessions s ON s.id = t.session AND s.tenant_id = $1 AND s.token_sha256 = t.token
+    JOIN vmafx.node_sessions s
+        ON s.id = t.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = t.token
 ), locked AS (
     -- In one order, so that no two transactions wait for each other.
     SELECT j.id FROM vmafx.jobs j
-    WHERE j.id = ANY ($4::uuid[]) AND j.tenant_id = $1 AND j.status = 'running'
+    WHERE j.id = ANY ($4::uuid[]) AND coalesce(j.tenant_id, '') = $1 AND coalesce(j.status, '') = 'running'
     ORDER BY j.id FOR NO KEY UPDATE
 ), j AS (
     UPDATE vmafx.jobs AS job SET
@@ -43,7 +44,7 @@ WITH told AS (
         progress_done = NULL, progress_total = NULL, updated_at = $12, finished_at = $12,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM told JOIN locked ON locked.id = told.job
-    WHERE job.id = locked.id AND job.status = 'running' AND job.lease_session = told.session
+    WHERE job.id = locked.id AND coalesce(job.status, '') = 'running' AND job.lease_session = told.session
         AND (told.attempt IS NULL OR job.attempt = told.attempt)
     RETURNING job.*, told.n
 ), ended AS (
@@ -71,7 +72,7 @@ LEFT JOIN LATERAL (
     WHERE a.job_id = j.id AND CASE WHEN $4::bigint IS NULL THEN a.session_id = $3 ELSE a.attempt = $4 END
     ORDER BY a.attempt DESC LIMIT 1
 ) a ON true
-WHERE j.id = $2 AND j.tenant_id = $1";
+WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1";
 
 /// One report.
 pub(super) struct Told {

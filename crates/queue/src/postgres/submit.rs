@@ -28,12 +28,12 @@ FROM unnest(
     $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[])
 AS new (id, backend, priority, max_lost_attempts, deadline_at, label,
     idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec)
-ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+ON CONFLICT (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL DO NOTHING
 RETURNING id";
 
 /// After the insert, and in the same transaction: whoever had a key first is committed by then.
 const KNOWN: &str = "
-SELECT idempotency_key, id FROM vmafx.jobs WHERE tenant_id = $1 AND idempotency_key = ANY ($2::text[])";
+SELECT idempotency_key, id FROM vmafx.jobs WHERE idempotency_key = ANY ($2::text[]) AND coalesce(tenant_id, '') = $1";
 
 /// The lane's work.
 pub(super) struct Submits(pub(super) Arc<Shared>);

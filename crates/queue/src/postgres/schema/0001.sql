@@ -88,8 +88,8 @@ CREATE INDEX jobs_change ON vmafx.jobs (tenant_id, change_xid, id);
 CREATE INDEX jobs_running ON vmafx.jobs (tenant_id, lease_session) WHERE status = 'running';
 CREATE INDEX jobs_deadline ON vmafx.jobs (deadline_at) WHERE deadline_at IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX jobs_finished ON vmafx.jobs (tenant_id, finished_at, id) WHERE finished_at IS NOT NULL;
-CREATE INDEX jobs_origin ON vmafx.jobs (tenant_id, origin_uid) WHERE origin_uid IS NOT NULL;
-CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX jobs_origin ON vmafx.jobs (origin_uid, tenant_id) WHERE origin_uid IS NOT NULL;
+CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL;
 
 -- Every handing-out, with the labels the node had then.
 CREATE TABLE vmafx.job_attempts (

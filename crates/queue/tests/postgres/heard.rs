@@ -1,0 +1,136 @@
+//! Notices between controllers.
+
+use std::time::Duration;
+
+use tokio::sync::broadcast::Receiver;
+use vmafx_queue::Store as _;
+use vmafx_queue::notice::Notice;
+use vmafx_testkit::postgres::{Mode, Server};
+use vmafx_testkit::wait;
+
+use crate::support::{Raw, database, done, job, node, open, take, tenant};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// Everything up to and including the first notice that fits.
+async fn until(heard: &mut Receiver<Notice>, fits: impl Fn(&Notice) -> bool) -> Vec<Notice> {
+    let mut all = Vec::new();
+    let search = async {
+        loop {
+            let notice = heard.recv().await.unwrap();
+            let found = fits(&notice);
+            all.push(notice);
+            if found {
+                return;
+            }
+        }
+    };
+    assert!(tokio::time::timeout(SOON, search).await.is_ok(), "not heard");
+    all
+}
+
+fn changed(name: &str) -> impl Fn(&Notice) -> bool {
+    let whose = tenant(name);
+    move |notice| *notice == Notice::Changed { tenant: whose.clone() }
+}
+
+#[tokio::test]
+async fn what_one_controller_does_is_heard_by_the_other() {
+    let database = database().await;
+    let (here, there) = (open(&database).await, open(&database).await);
+    let whose = tenant("acme");
+    let mut heard = there.notices();
+    let mut new = job("cpu");
+    new.label = Some(vmafx_queue::job::Label::percent(5.0).unwrap());
+    here.submit(&whose, new).await.unwrap();
+    let work = Notice::Work { tenant: whose.clone(), backend: "cpu".into(), jobs: 1 };
+    until(&mut heard, |notice| *notice == work).await;
+    let who = here.register(&whose, node("n")).await.unwrap();
+    let taken = take(&*here, &whose, &who).await.unwrap().unwrap();
+    until(&mut heard, changed("acme")).await;
+    here.report(&whose, &who, done(&taken)).await.unwrap();
+    until(&mut heard, |notice| *notice == Notice::Sampled { tenant: whose.clone() }).await;
+}
+
+#[tokio::test]
+async fn everything_is_heard_once_here_and_there() {
+    let database = database().await;
+    let (here, there) = (open(&database).await, open(&database).await);
+    let mut listeners = [here.notices(), there.notices()];
+    let backends: Vec<String> = (0..20).map(|number| format!("b{number}")).collect();
+    for backend in &backends {
+        here.submit(&tenant("acme"), job(backend)).await.unwrap();
+    }
+    // Told by the other one, and hence after everything else on its way through the server.
+    there.submit(&tenant("last"), job("")).await.unwrap();
+    for heard in &mut listeners {
+        let all =
+            until(heard, |notice| matches!(notice, Notice::Work { tenant, .. } if tenant.as_str() == "last"))
+                .await;
+        let mut work: Vec<_> = all
+            .iter()
+            .filter_map(|notice| match notice {
+                Notice::Work { tenant, backend, .. } if tenant.as_str() == "acme" => {
+                    Some(backend.to_string())
+                }
+                _ => None,
+            })
+            .collect();
+        // The other one tells its own first, so its listener may still be on the way.
+        while work.len() < backends.len() {
+            let more = until(heard, |notice| matches!(notice, Notice::Work { .. })).await;
+            work.extend(more.iter().filter_map(|notice| match notice {
+                Notice::Work { backend, .. } => Some(backend.to_string()),
+                _ => None,
+            }));
+        }
+        assert_eq!(work, backends);
+    }
+}
+
+#[tokio::test]
+async fn a_notice_that_is_too_long_is_looked_for_instead() {
+    let database = database().await;
+    let store = open(&database).await;
+    let mut heard = store.notices();
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run(
+        "SET vmafx.tenant_id = 'acme';
+         INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
+         SELECT gen_random_uuid(), 'acme', 'pending', 'backend-with-a-long-name-' || n, 0, 1, 1, '{}'
+         FROM generate_series(1, 400) n",
+    )
+    .await;
+    let last = |notice: &Notice| matches!(notice, Notice::Work { backend, .. } if &**backend == "backend-with-a-long-name-99");
+    until(&mut heard, last).await;
+}
+
+#[tokio::test]
+async fn rubbish_on_the_channel_is_passed_over() {
+    let database = database().await;
+    let store = open(&database).await;
+    let mut heard = store.notices();
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run("NOTIFY vmafx_jobs, 'rubbish'; NOTIFY vmafx_jobs, '{}'; NOTIFY vmafx_jobs").await;
+    raw.run("SELECT vmafx.tell('acme', NULL, true, false)").await;
+    assert_eq!(until(&mut heard, changed("acme")).await.len(), 1);
+}
+
+#[tokio::test]
+async fn whoever_was_deaf_for_a_while_is_told_to_look_at_everything() {
+    let server = Server::start().await.unwrap();
+    let database = server.database().await.unwrap();
+    let (here, there) = (open(&database).await, open(&database).await);
+    here.submit(&tenant("acme"), job("cuda")).await.unwrap();
+    let mut heard = there.notices();
+    until(&mut heard, |notice| matches!(notice, Notice::Work { .. })).await;
+    server.restart(Mode::Fast).await.unwrap();
+    let work = Notice::Work { tenant: tenant("acme"), backend: "cuda".into(), jobs: 1 };
+    let all = until(&mut heard, |notice| *notice == work).await;
+    assert!(all.contains(&Notice::Changed { tenant: tenant("acme") }));
+    assert!(all.contains(&Notice::Sampled { tenant: tenant("acme") }));
+    // And hears the other one again.
+    let submit = async || here.submit(&tenant("after"), job("")).await.map_err(|error| error.to_string());
+    wait::until(SOON, "the other to be back", submit).await.unwrap();
+    until(&mut heard, changed("after")).await;
+}

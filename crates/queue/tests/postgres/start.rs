@@ -1,0 +1,109 @@
+//! Opening a store: who may, what is made, and how it is reached.
+
+use std::error::Error as _;
+
+use rstest::rstest;
+use tokio::task::JoinSet;
+use vmafx_queue::postgres::{ConnectError, Options, PostgresStore, migrate};
+use vmafx_queue::{Store as _, StoreError};
+use vmafx_testkit::postgres::Server;
+
+use crate::support::{Raw, database, job, open, tenant};
+
+#[tokio::test]
+async fn a_superuser_is_refused_and_told_what_to_do() {
+    let database = database().await;
+    let error = PostgresStore::connect(Options::new(database.superuser())).await.unwrap_err();
+    assert!(matches!(&error, ConnectError::Privileged { role } if role == "postgres"), "{error:?}");
+    assert!(error.to_string().contains("NOSUPERUSER NOBYPASSRLS"), "{error}");
+}
+
+#[tokio::test]
+async fn a_role_that_no_policy_holds_for_is_refused() {
+    let database = database().await;
+    let admin = Raw::connect(database.superuser()).await;
+    admin.run(&format!("ALTER ROLE {} BYPASSRLS", database.name())).await;
+    let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Privileged { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn many_may_migrate_at_once() {
+    let database = database().await;
+    let mut replicas = JoinSet::new();
+    for _ in 0..6 {
+        let dsn = database.dsn().to_owned();
+        replicas.spawn(async move { migrate(&dsn).await });
+    }
+    let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(versions, [1; 6]);
+    let raw = Raw::connect(database.dsn()).await;
+    assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
+    let database = database().await;
+    let store = open(&database).await;
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run("UPDATE vmafx.meta SET schema_version = 99").await;
+    let error = migrate(database.dsn()).await.unwrap_err().to_string();
+    assert!(error.starts_with("the store's schema has version 99, this program needs 1: "), "{error}");
+    let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
+    let newer = ConnectError::Store(StoreError::Schema { found: 99, needed: 1, remedy: "" });
+    assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&newer), "{error:?}");
+    assert!(matches!(store.ready().await, Err(StoreError::Schema { found: 99, .. })));
+}
+
+#[tokio::test]
+async fn a_database_restored_into_a_younger_cluster_shows_its_jobs_and_ends_old_cursors() {
+    let database = database().await;
+    let store = open(&database).await;
+    let cursor = store.position(&tenant("acme")).await.unwrap();
+    let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+    store.close().await;
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run(
+        "SET vmafx.maintenance = 'on'; UPDATE vmafx.jobs SET change_xid = '999999999999';
+             UPDATE vmafx.meta SET swept_xid = '999999999999'",
+    )
+    .await;
+    let store = open(&database).await;
+    assert!(matches!(store.changes(&tenant("acme"), &cursor, 10).await, Err(StoreError::Cursor)));
+    let anew = store.position(&tenant("acme")).await.unwrap();
+    store.cancel(&tenant("acme"), id, "").await.unwrap();
+    let changes = store.changes(&tenant("acme"), &anew, 10).await.unwrap();
+    assert_eq!(changes.jobs.len(), 1);
+}
+
+#[rstest]
+#[case::off("sslmode=disable", None)]
+#[case::not_asked_for("sslmode=prefer", None)]
+#[case::encrypted("sslmode=require", None)]
+#[case::signed("sslmode=verify-ca&sslrootcert={ca}", None)]
+#[case::signed_and_named("sslmode=verify-full&sslrootcert={ca}", None)]
+#[case::signed_by_nobody_we_know("sslmode=verify-full", Some("UnknownIssuer"))]
+#[case::required_with_an_authority("sslmode=require&sslrootcert={ca}", None)]
+#[tokio::test]
+async fn the_way_there_is_as_safe_as_was_asked_for(#[case] mode: &str, #[case] refused: Option<&str>) {
+    let database = database().await;
+    let authority = Server::shared().await.unwrap().authority();
+    let mode = mode.replace("{ca}", authority.to_str().unwrap());
+    let opened = PostgresStore::connect(Options::new(format!("{}?{mode}", database.dsn()))).await;
+    if let Some(reason) = refused {
+        let error = opened.unwrap_err();
+        let causes = std::iter::successors(error.source(), |&cause| cause.source());
+        let told: Vec<_> = causes.map(ToString::to_string).collect();
+        assert!(told.iter().any(|text| text.contains(reason)), "{error}: {told:?}");
+        return;
+    }
+    let store = opened.unwrap();
+    store.ready().await.unwrap();
+    let raw = Raw::connect(database.superuser()).await;
+    let encrypted = format!(
+        "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+         WHERE usename = '{}' AND ssl",
+        database.name()
+    );
+    assert_eq!(raw.number(&encrypted).await > 0, !mode.contains("disable"), "{mode}");
+}

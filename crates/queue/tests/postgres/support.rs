@@ -1,0 +1,91 @@
+//! A database with a store in it, and a way around the store.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio_postgres::{Client, NoTls};
+use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
+use vmafx_queue::outcome::Success;
+use vmafx_queue::postgres::{Options, PostgresStore};
+use vmafx_queue::scoring::Scoring;
+use vmafx_queue::store::{Claim, Reported};
+use vmafx_queue::{Job, JobId, NewJob, Store, StoreError, TenantId};
+use vmafx_testkit::postgres::{Database, Server};
+
+pub(crate) fn tenant(name: &str) -> TenantId {
+    TenantId::new(name).unwrap()
+}
+
+pub(crate) fn job(backend: &str) -> NewJob {
+    let scoring = Scoring {
+        reference: "r".into(),
+        distorted: "d".into(),
+        backend: backend.into(),
+        ..Scoring::default()
+    };
+    NewJob { scoring, ..NewJob::default() }
+}
+
+pub(crate) fn node(name: &str) -> NewNode {
+    let capability = Capability { backends: vec!["cpu".into()], slots: 1, ..Capability::default() };
+    NewNode { name: name.into(), capability, resource: None }
+}
+
+pub(crate) fn done(job: &Job) -> Report {
+    let success = Success { score: 80.0, features: [("vmaf".to_owned(), 80.0)].into(), details: None };
+    Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) }
+}
+
+/// A database on the server that all tests share.
+pub(crate) async fn database() -> Database {
+    Server::shared().await.unwrap().database().await.unwrap()
+}
+
+pub(crate) async fn open(database: &Database) -> Arc<PostgresStore> {
+    Arc::new(PostgresStore::connect(Options::new(database.dsn())).await.unwrap())
+}
+
+/// A connection of its own, for statements that no store would make.
+pub(crate) struct Raw {
+    pub(crate) client: Client,
+    _driver: JoinSet<()>,
+}
+
+impl Raw {
+    pub(crate) async fn connect(dsn: &str) -> Self {
+        let (client, connection) = tokio_postgres::connect(dsn, NoTls).await.unwrap();
+        let mut driver = JoinSet::new();
+        driver.spawn(async move { drop(connection.await) });
+        Self { client, _driver: driver }
+    }
+
+    pub(crate) async fn run(&self, statements: &str) {
+        self.client.batch_execute(statements).await.unwrap();
+    }
+
+    /// The one number that a statement answers with.
+    pub(crate) async fn number(&self, statement: &str) -> i64 {
+        self.client.query_one(statement, &[]).await.unwrap().get(0)
+    }
+}
+
+/// What nodes do, for tests that have other worries.
+pub(crate) async fn take(
+    store: &dyn Store,
+    whose: &TenantId,
+    who: &Credentials,
+) -> Result<Option<Job>, StoreError> {
+    match store.claim(whose, who, &["cpu".to_owned()]).await? {
+        Claim::Job(job) => Ok(Some(*job)),
+        Claim::Nothing { .. } => Ok(None),
+        Claim::NoSession => panic!("a session was lost"),
+    }
+}
+
+/// Submits, takes and reports one job.
+pub(crate) async fn cycle(store: &dyn Store, whose: &TenantId, who: &Credentials) -> JobId {
+    store.submit(whose, job("cpu")).await.unwrap();
+    let taken = take(store, whose, who).await.unwrap().unwrap();
+    assert!(matches!(store.report(whose, who, done(&taken)).await.unwrap(), Reported::Moved { .. }));
+    taken.id
+}

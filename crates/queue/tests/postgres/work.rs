@@ -1,0 +1,140 @@
+//! Handing out, with several controllers and with a long queue.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use vmafx_queue::job::Label;
+use vmafx_queue::node::{Beat, Credentials};
+use vmafx_queue::postgres::PostgresStore;
+use vmafx_queue::store::{Filter, LabelTarget, Page, Reported};
+use vmafx_queue::{IdempotencyKey, JobId, NewJob, Store as _, TenantId};
+use vmafx_testkit::wait;
+
+use crate::support::{Raw, database, done, job, node, open, take, tenant};
+
+const SOON: Duration = Duration::from_mins(1);
+const FIRST: Page = Page { after: None, limit: 10, newest_first: false };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_two_controllers_hand_out_the_same_job_and_none_is_left() {
+    let database = database().await;
+    let stores = [open(&database).await, open(&database).await];
+    let whose = tenant("acme");
+    let mut submitting = JoinSet::new();
+    for number in 0..300_usize {
+        let (store, whose) = (stores[number % 2].clone(), whose.clone());
+        let backend = ["", "cpu"][number / 2 % 2];
+        submitting.spawn(async move { store.submit(&whose, job(backend)).await.unwrap().id });
+    }
+    let all: BTreeSet<JobId> = submitting.join_all().await.into_iter().collect();
+    let mut nodes = JoinSet::new();
+    for number in 0..40 {
+        let (store, whose) = (stores[number % 2].clone(), whose.clone());
+        nodes.spawn(async move {
+            let who = store.register(&whose, node(&format!("n{number}"))).await.unwrap();
+            let mut taken = Vec::new();
+            while let Some(job) = take(&*store, &whose, &who).await.unwrap() {
+                taken.push(job.id);
+            }
+            taken
+        });
+    }
+    let taken: Vec<JobId> = nodes.join_all().await.into_iter().flatten().collect();
+    assert_eq!(taken.len(), all.len(), "each once");
+    assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), all);
+}
+
+#[tokio::test]
+async fn one_value_that_the_server_refuses_costs_the_others_nothing() {
+    let database = database().await;
+    let store = open(&database).await;
+    let whose = tenant("acme");
+    // Longer than an entry of an index may be, and not compressible.
+    let noise: String = (0..400).map(|_| uuid::Uuid::new_v4().to_string()).collect();
+    let mut submitting = JoinSet::new();
+    for number in 0..20 {
+        let (store, whose) = (store.clone(), whose.clone());
+        let backend = if number == 7 { noise.clone() } else { "cpu".to_owned() };
+        submitting.spawn(async move { store.submit(&whose, job(&backend)).await.is_ok() });
+    }
+    let stored = submitting.join_all().await;
+    assert_eq!(stored.iter().filter(|stored| **stored).count(), 19);
+    assert_eq!(store.stats().await.unwrap()[0].pending, 19);
+}
+
+#[tokio::test]
+async fn a_character_that_the_server_has_not_is_replaced() {
+    let database = database().await;
+    let store = open(&database).await;
+    let whose = tenant("acme");
+    let id = store.submit(&whose, NewJob { ..job("") }).await.unwrap().id;
+    let cancelled = store.cancel(&whose, id, "a\0b").await.unwrap().unwrap();
+    assert_eq!(cancelled.job.error, "cancelled: a\u{fffd}b");
+}
+
+/// Rows that were read, by index or not.
+const READ: &str = "
+    SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('jobs', 'job_attempts'))::bigint
+        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('jobs', 'job_attempts'))::bigint";
+
+/// What nodes and submitters do all day.
+async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &str) {
+    let key = IdempotencyKey::new(name).unwrap();
+    let new = NewJob { key: Some(key.clone()), ..job("cpu") };
+    for deduplicated in [false, true] {
+        assert_eq!(store.submit(whose, new.clone()).await.unwrap().deduplicated, deduplicated);
+    }
+    let taken = take(store, whose, who).await.unwrap().unwrap();
+    store.heartbeat(whose, who, Beat { running: vec![taken.id], progress: vec![] }).await.unwrap();
+    store.release(whose, who, taken.id, taken.attempt, "").await.unwrap();
+    let taken = take(store, whose, who).await.unwrap().unwrap();
+    store.report(whose, who, done(&taken)).await.unwrap();
+    assert_eq!(store.report(whose, who, done(&taken)).await.unwrap(), Reported::Repeated);
+    store.label(whose, &LabelTarget::Key(key), Label::percent(1.0).unwrap()).await.unwrap();
+    let cancelled = store.submit(whose, job("cuda")).await.unwrap().id;
+    store.cancel(whose, cancelled, "").await.unwrap();
+    assert!(store.job(whose, cancelled).await.unwrap().is_some());
+    store.jobs(whose, &Filter { ids: vec![cancelled], ..Filter::default() }, &FIRST).await.unwrap();
+    assert!(matches!(take(store, whose, who).await.unwrap(), None));
+    store.nodes(whose).await.unwrap();
+}
+
+#[tokio::test]
+async fn behind_many_jobs_that_nobody_serves_everything_reads_a_handful_of_rows() {
+    let database = database().await;
+    // One connection for each lane at a time, so that every plan is made while the queue is empty.
+    let store = open(&database).await;
+    let whose = tenant("acme");
+    let who = store.register(&whose, node("n")).await.unwrap();
+    for number in 0..10 {
+        day(&store, &whose, &who, &format!("early {number}")).await;
+    }
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run(
+        "SET vmafx.tenant_id = 'acme';
+         INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
+         SELECT gen_random_uuid(), 'acme', 'pending', 'cuda', 9, 1, 1, '{}' FROM generate_series(1, 20000) n;
+         INSERT INTO vmafx.jobs
+             (id, tenant_id, status, ready, available_at, backend, priority, created_at, updated_at, spec)
+         SELECT gen_random_uuid(), 'acme', 'pending', false, 9000000000000, 'cpu', 9, 1, 1, '{}'
+         FROM generate_series(1, 20000) n",
+    )
+    .await;
+    let counters = Raw::connect(database.superuser()).await;
+    // A connection tells its counts when it has been idle for a second.
+    let settled = async || {
+        let before = counters.number(READ).await;
+        counters.run("SELECT pg_sleep(1.2)").await;
+        let after = counters.number(READ).await;
+        if before == after { Ok(after) } else { Err(format!("{before} then {after}")) }
+    };
+    let before = wait::until(SOON, "the counters to stand still", settled).await.unwrap();
+    for number in 0..10 {
+        day(&store, &whose, &who, &format!("late {number}")).await;
+    }
+    let after = wait::until(SOON, "the counters to stand still", settled).await.unwrap();
+    let by_index = "SELECT string_agg(indexrelname || ' ' || idx_tup_read, ', ') FROM pg_stat_user_indexes";
+    let by_index: String = counters.client.query_one(by_index, &[]).await.unwrap().get(0);
+    assert!(after - before < 5_000, "{} rows in ten rounds: {by_index}", after - before);
+}
