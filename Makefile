@@ -33,7 +33,7 @@ manifests: ## Write the CRDs, the chart's copies and the API reference from the 
 bench: setup ## Measure (ONLY=part for one part); fails when a figure is short of its bar
 	@$(XTASK) bench $(if $(ONLY),--only $(ONLY))
 
-e2e: setup ## Run the tests that need a whole Kubernetes node with real Pods
+e2e: setup ## Run the tests that need a whole Kubernetes node with real Pods, and the long ones
 	@$(XTASK) e2e
 
 kube-up: setup ## Start a whole Kubernetes node in the background

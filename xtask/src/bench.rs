@@ -8,6 +8,7 @@ mod figure;
 mod kubernetes;
 mod machine;
 mod measure;
+mod queue;
 mod scoring;
 
 use std::fs;
@@ -26,6 +27,8 @@ pub(crate) enum Part {
     Kubernetes,
     /// The engine behind every score.
     Scoring,
+    /// The queue behind every job.
+    Queue,
 }
 
 impl Part {
@@ -34,6 +37,7 @@ impl Part {
         match self {
             Self::Kubernetes => kubernetes::measure(tell),
             Self::Scoring => scoring::measure(tell),
+            Self::Queue => queue::measure(tell),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `make e2e`: the tests that need a whole node with real Pods.
+//! `make e2e`: the tests that need a whole node with real Pods, and those that take their time.
 
 use anyhow::Result;
 use vmafx_testkit::kube::probe::{Verdict, probe};
@@ -7,6 +7,8 @@ use crate::test::cargo;
 
 /// Runs them, or says why this machine cannot.
 pub(crate) fn run() -> Result<()> {
+    let kills = ["test", "--locked", "--package", "vmafx-controller", "--test", "kill"];
+    cargo(&[&kills[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])?;
     let verdict = probe();
     if verdict != Verdict::Possible {
         println!("e2e: skipped: {verdict}");

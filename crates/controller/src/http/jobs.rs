@@ -72,6 +72,12 @@ pub(super) async fn label(
     Body(body): Body<LabelJob>,
 ) -> Result<Json<Labelled>, Refusal> {
     let asked = request::LabelJob { target: Target::JobId(id), ground_truth: body.into() };
-    let labelled = service.label(&who, asked).await?;
+    let labelled = service.label(&who, asked).await.map_err(|refusal| match refusal {
+        // The label is the whole body here.
+        Refusal::Invalid { field, problem } => {
+            Refusal::invalid(field.strip_prefix("ground_truth.").unwrap_or(&field), problem)
+        }
+        other => other,
+    })?;
     Ok(Json(Labelled { id: labelled.job.0, sampled: labelled.sampled }))
 }

@@ -67,8 +67,8 @@ fn camel(field: &str) -> String {
             letter => name.push(letter),
         }
     }
-    // The schema of the resources spells these two so.
-    name.replace("reportUri", "reportURI")
+    // The schema of the resources spells it so; a size and the parts of an origin stand one level higher in JSON.
+    name.replace("reportUri", "reportURI").replace("scaleTo.size.", "scaleTo.").replace("originFilter.", "")
 }
 
 #[cfg(test)]
@@ -79,7 +79,8 @@ mod tests {
 
     #[rstest]
     #[case("page_size", "pageSize")]
-    #[case("scoring.scale_to.size.width", "scoring.scaleTo.size.width")]
+    #[case("scoring.scale_to.size.width", "scoring.scaleTo.width")]
+    #[case("origin_filter.cluster", "cluster")]
     #[case("scoring.report_uri", "scoring.reportURI")]
     #[case("job_ids[3]", "jobIds[3]")]
     #[case("features[\"my_own\"]", "features[\"my_own\"]")]

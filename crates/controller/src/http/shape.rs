@@ -21,6 +21,9 @@ pub use self::node::{Node, NodeList};
 pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
 pub use self::scoring::{LengthMismatch, RawVideo, ScaleRule, ScaleTo, Scoring, Size};
 
+/// Texts that machines read have no control characters.
+const PRINTABLE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
+
 /// A new job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -32,7 +35,7 @@ pub struct SubmitJob {
     pub priority: i32,
     /// Your own name for it, unique: a second submission with it changes nothing and answers with the first job.
     #[serde(default)]
-    #[schemars(length(max = 256))]
+    #[schemars(length(max = 256), regex(pattern = PRINTABLE))]
     pub idempotency_key: String,
     /// The resource that wants it.
     #[serde(default)]
@@ -98,14 +101,14 @@ pub struct Labelled {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScoreRequest {
     /// Address of the undistorted clip.
-    #[schemars(length(min = 1, max = 4096))]
+    #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/reference.y4m")]
     pub reference: String,
     /// Address of the clip that is judged.
-    #[schemars(length(min = 1, max = 4096))]
+    #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/distorted.y4m")]
     pub distorted: String,
     /// Left out: the node's default.
     #[serde(default)]
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = 1024), regex(pattern = PRINTABLE))]
     pub model: String,
 }
 

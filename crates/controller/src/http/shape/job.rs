@@ -9,6 +9,7 @@ use vmafx_proto::controller::v1::FailureReason;
 use vmafx_queue as queue;
 use vmafx_queue::transition::State;
 
+use super::PRINTABLE;
 use super::scoring::{Scoring, Size};
 use super::time::rfc3339;
 use crate::service::answer;
@@ -123,16 +124,16 @@ impl From<State> for Status {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Origin {
     /// Name of the cluster.
-    #[schemars(length(max = 253))]
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub cluster: String,
     /// Its namespace.
-    #[schemars(length(max = 253))]
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub namespace: String,
     /// Its name.
-    #[schemars(length(max = 253))]
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub name: String,
     /// Its UID.
-    #[schemars(length(max = 253))]
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub uid: String,
 }
 

@@ -8,6 +8,8 @@ use crate::service::request;
 /// What viewers said about the distorted clip.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("if" = { "properties": { "scale": { "const": "mos" } }, "required": ["scale"] },
+    "then" = { "properties": { "value": { "minimum": 1, "maximum": 5 } } }))]
 pub struct LabelJob {
     /// On the scale below.
     #[schemars(range(min = 0, max = 100))]

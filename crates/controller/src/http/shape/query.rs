@@ -5,8 +5,13 @@ use serde::{Deserialize, Serialize};
 use vmafx_queue::job::Origin;
 use vmafx_queue::transition::State;
 
+use super::PRINTABLE;
 use crate::refusal::Refusal;
 use crate::service::request::{List, Watch, Which};
+
+/// Words of states, separated by commas.
+const STATES: &str =
+    "^((pending|running|completed|failed|cancelled)(,(pending|running|completed|failed|cancelled))*)?$";
 
 /// Nothing stands there.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -18,14 +23,19 @@ pub struct NoQuery {}
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ListQuery {
     /// States, separated by commas: pending, running, completed, failed, cancelled. Empty: all.
+    #[schemars(regex(pattern = STATES))]
     pub status: String,
     /// Only jobs of a resource in this cluster.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub cluster: String,
     /// Only jobs of a resource in this namespace.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub namespace: String,
     /// Only jobs of a resource of this name.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub name: String,
     /// Only jobs of the resource with this UID.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub uid: String,
     /// At most so many; 0: 100.
     #[schemars(range(max = 1000))]
@@ -52,14 +62,19 @@ pub enum Order {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct EventsQuery {
     /// States after the change, separated by commas. Empty: all.
+    #[schemars(regex(pattern = STATES))]
     pub status: String,
     /// Only jobs of a resource in this cluster.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub cluster: String,
     /// Only jobs of a resource in this namespace.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub namespace: String,
     /// Only jobs of a resource of this name.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub name: String,
     /// Only jobs of the resource with this UID.
+    #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub uid: String,
     /// Resume after this one; `Last-Event-ID` goes before it.
     pub cursor: String,

@@ -5,29 +5,32 @@ use serde::{Deserialize, Serialize};
 use vmafx_api::job::PixelFormat;
 use vmafx_queue::scoring as queue;
 
+use super::PRINTABLE;
+
 /// What to score, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scoring {
     /// Address of the undistorted clip, inside your scoring roots.
-    #[schemars(length(min = 1, max = 4096))]
+    #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/reference.y4m")]
     pub reference: String,
     /// Address of the clip that is judged.
-    #[schemars(length(min = 1, max = 4096))]
+    #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/distorted.y4m")]
     pub distorted: String,
     /// Name, file name or `oci://` reference of the model; empty: the node's default.
     #[serde(default)]
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = 1024), regex(pattern = PRINTABLE), example = "vmaf_v0.6.1")]
     pub model: String,
     /// `cpu`, `cuda`, `sycl`, `hip` or `metal`; empty: any node.
     #[serde(default)]
+    #[schemars(extend("enum" = ["", "cpu", "cuda", "sycl", "hip", "metal"]))]
     pub backend: String,
     /// Shape of raw YUV without a header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RawVideo>,
     /// Metrics besides those of the model: `psnr`, `ssim`, `ms-ssim`, `cambi`, `ciede`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16))]
+    #[schemars(length(max = 16), inner(regex(pattern = "^(psnr|ssim|ms-ssim|cambi|ciede)$")))]
     pub features: Vec<String>,
     /// Score every n-th frame; 0 and 1: all.
     #[serde(default)]
@@ -41,7 +44,7 @@ pub struct Scoring {
     pub length_mismatch: Option<LengthMismatch>,
     /// Where the per-frame report is written; empty: nowhere.
     #[serde(default, rename = "reportURI", skip_serializing_if = "String::is_empty")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 4096), regex(pattern = PRINTABLE))]
     pub report_uri: String,
 }
 
@@ -60,6 +63,7 @@ pub struct RawVideo {
     pub pixel_format: PixelFormat,
     /// 8, 10, 12 or 16.
     #[serde(default = "eight")]
+    #[schemars(extend("enum" = [8, 10, 12, 16]))]
     pub bit_depth: u32,
 }
 

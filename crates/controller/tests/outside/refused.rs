@@ -1,0 +1,135 @@
+//! What is refused, with which status, in which shape.
+
+use rstest::rstest;
+use serde_json::{Value, json};
+use vmafx_controller::auth::table::{self, Entry};
+use vmafx_controller::http::routes;
+use vmafx_controller::identity::Role;
+
+use crate::controller::{Controller, NODE, READER, WRITER};
+use crate::http::Http;
+
+const NOBODY: &str = "/v1/jobs/00000000-0000-7000-8000-000000000000";
+
+#[tokio::test]
+async fn every_route_is_closed_without_a_token_and_to_those_whose_role_is_not_enough() {
+    let controller = Controller::start(&[]).await;
+    for (method, route) in routes::ALL {
+        let path = route.replace("{id}", "00000000-0000-7000-8000-000000000000");
+        let ask = async |token: Option<&str>| {
+            let http = Http::new(controller.http, token);
+            http.send(http.request(method.as_str(), &path).body("{}")).await.unwrap()
+        };
+        match table::http(&method, route) {
+            Some(Entry::Exempt) => {
+                ask(None).await.expect(200);
+            }
+            Some(Entry::Roles(roles)) => {
+                let refused = ask(None).await.refused(401);
+                assert_eq!(refused, ask(Some("not-a-token-of-anybody")).await.refused(401));
+                ask(Some(NODE)).await.refused(403);
+                if roles.iter().all(|role| role != Role::Reader) {
+                    ask(Some(READER)).await.refused(403);
+                }
+            }
+            None => panic!("{method} {route} has no row in the table of roles"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_is_in_the_router() {
+    let controller = Controller::start(&[]).await;
+    let http = controller.http_with(WRITER);
+    for (method, route) in routes::ALL.iter().filter(|(_, route)| *route != routes::EVENTS) {
+        let path = route.replace("{id}", "00000000-0000-7000-8000-000000000000");
+        let answer = http.send(http.request(method.as_str(), &path).body("[]")).await.unwrap();
+        let text = answer.body["error"].as_str().unwrap_or_default().to_owned();
+        assert!(!text.contains("/openapi.json"), "{method} {route}: {text}");
+    }
+}
+
+#[rstest]
+#[case::no_such_path("GET", "/v1/job", 404)]
+#[case::no_such_job("GET", NOBODY, 404)]
+#[case::no_id("GET", "/v1/jobs/7", 404)]
+#[case::no_text("GET", "/v1/jobs/%ff", 404)]
+#[case::method("PUT", "/v1/jobs", 405)]
+#[case::method_of_a_job("DELETE", NOBODY, 405)]
+#[tokio::test]
+async fn a_wrong_place_is_told_as_json(#[case] method: &str, #[case] path: &str, #[case] status: u16) {
+    let controller = Controller::start(&[]).await;
+    let http = controller.http_with(WRITER);
+    http.send(http.request(method, path)).await.unwrap().refused(status);
+}
+
+#[tokio::test]
+async fn a_bad_body_is_refused_with_its_place_and_nothing_is_stored() {
+    let controller = Controller::start(&[]).await;
+    let http = controller.http_with(WRITER);
+    let good = json!({ "reference": "/clips/r.y4m", "distorted": "/clips/d.y4m" });
+    let with = |field: &str, value: Value| {
+        let mut scoring = good.clone();
+        scoring[field] = value;
+        json!({ "scoring": scoring })
+    };
+    let cases = [
+        (json!(null), "the body is not what it should be"),
+        (json!({}), "missing field `scoring`"),
+        (json!({ "scoring": good, "prioritty": 1 }), "unknown field `prioritty`"),
+        (json!({ "scoring": good, "priority": 5_000_000_000_u64 }), "invalid value"),
+        (
+            json!({ "scoring": good, "idempotencyKey": "k".repeat(257) }),
+            "idempotencyKey: must have at most 256",
+        ),
+        (json!({ "scoring": good, "idempotencyKey": "a\u{0}b" }), "idempotencyKey: must not contain control"),
+        (json!({ "scoring": good, "maxLostAttempts": 0 }), "maxLostAttempts: must be between 1 and 101"),
+        (json!({ "scoring": good, "groundTruth": { "value": 101 } }), "groundTruth.value: 101 is outside"),
+        (with("reference", json!("")), "scoring.reference: is required"),
+        (with("reference", json!("/clips/\u{1b}[2J")), "scoring.reference: "),
+        (with("model", json!("m".repeat(1025))), "scoring.model: must have at most 1024"),
+        (with("backend", json!("abacus")), "scoring.backend: "),
+        (with("features", json!(vec!["psnr"; 17])), "scoring.features: "),
+        (
+            with("scaleTo", json!({ "width": 0, "height": 1 })),
+            "scoring.scaleTo.width: must be between 1 and 9999",
+        ),
+    ];
+    for (body, expected) in cases {
+        let refused = http.post("/v1/jobs", &body).await.refused(400);
+        assert!(refused.contains(expected), "{body}: {refused}");
+    }
+    let half =
+        http.send(http.request("POST", "/v1/jobs").body("{\"scoring\": {")).await.unwrap().refused(400);
+    assert!(half.contains("EOF"), "{half}");
+    assert_eq!(http.get("/v1/jobs").await.expect(200)["jobs"], json!([]));
+}
+
+#[rstest]
+#[case::outside("/etc/passwd")]
+#[case::up("/clips/../etc/passwd")]
+#[case::encoded_up("file:///clips/%2e%2e/etc/passwd")]
+#[case::beside("/clips-of-others/r.y4m")]
+#[case::scheme("gopher://clips/r.y4m")]
+#[case::relative("clips/r.y4m")]
+#[case::bucket("s3://clips/r.y4m")]
+#[tokio::test]
+async fn a_clip_outside_the_roots_is_refused(#[case] address: &str) {
+    let controller = Controller::start(&[]).await;
+    let http = controller.http_with(WRITER);
+    for (reference, distorted) in [(address, "/clips/d.y4m"), ("/clips/r.y4m", address)] {
+        let clips = json!({ "reference": reference, "distorted": distorted });
+        http.post("/v1/jobs", &json!({ "scoring": clips })).await.refused(403);
+        http.post("/v1/score", &clips).await.refused(403);
+    }
+    assert_eq!(http.get("/v1/jobs").await.expect(200)["jobs"], json!([]));
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_not_read_to_its_end() {
+    let controller = Controller::start(&[]).await;
+    let http = controller.http_with(WRITER);
+    let body = " ".repeat(vmafx_controller::http::LARGEST_BODY + 1);
+    let refused = http.send(http.request("POST", "/v1/jobs").body(body)).await.unwrap().refused(413);
+    assert_eq!(refused, "the body has more than 1048576 bytes");
+}

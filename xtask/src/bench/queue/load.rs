@@ -1,0 +1,49 @@
+//! The program that makes the load, and what it tells.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use super::controller::{Controller, TOKEN, release};
+
+fn command(controllers: &[Controller], load: &[&str]) -> Command {
+    let addresses: Vec<String> = controllers.iter().map(|controller| controller.grpc.to_string()).collect();
+    let mut command = Command::new(release("examples/queue_load"));
+    command.arg(addresses.join(",")).args(load).env("VMAFX_CONTROLLER_TOKEN", TOKEN);
+    command
+}
+
+/// Runs a load to its end; the figure of this name.
+pub(super) fn run(controllers: &[Controller], load: &[&str], figure: &str) -> Result<f64> {
+    let output = command(controllers, load).stderr(Stdio::inherit()).output().context("run queue_load")?;
+    if !output.status.success() {
+        bail!("queue_load {}: {}", load.join(" "), output.status);
+    }
+    let said = String::from_utf8(output.stdout)?;
+    let figures: Value = serde_json::from_str(said.lines().last().unwrap_or_default())?;
+    figures[figure].as_f64().with_context(|| format!("no {figure} in {said}"))
+}
+
+/// A load that goes on while something else is looked at.
+pub(super) struct Running(Child);
+
+impl Running {
+    /// Starts it, and waits until it says that it is steady.
+    pub(super) fn start(controllers: &[Controller], load: &[&str]) -> Result<Self> {
+        let mut child =
+            command(controllers, load).stdout(Stdio::piped()).spawn().context("run queue_load")?;
+        let said = child.stdout.take().context("its output")?;
+        let steady = BufReader::new(said).lines().map_while(Result::ok).any(|line| line == "steady");
+        let running = Self(child);
+        if steady { Ok(running) } else { bail!("queue_load {} ended early", load.join(" ")) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,22 @@
+//! What the disk allows.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+/// Appends of 1 KiB, each with its own `fdatasync`, per second.
+pub(super) fn synced_appends(directory: &Path) -> Result<f64> {
+    const LENGTH: Duration = Duration::from_secs(2);
+    let mut file = File::create(directory.join("raw.bin"))?;
+    let begin = Instant::now();
+    let mut count = 0_u32;
+    while begin.elapsed() < LENGTH {
+        file.write_all(&[0x5a; 1024])?;
+        file.sync_data()?;
+        count += 1;
+    }
+    Ok(f64::from(count) / begin.elapsed().as_secs_f64())
+}
