@@ -171,10 +171,10 @@ mod tests {
         assert_eq!(settings.store.store_backend, StoreBackend::Postgres);
         let policy = Policy {
             lease_ttl: Duration::from_secs(90),
-            session_ttl: Duration::from_secs(120),
+            session_ttl: Duration::from_mins(2),
             sweep_interval: Duration::from_secs(3),
             backoff_base: Duration::from_secs(1),
-            backoff_max: Duration::from_secs(60),
+            backoff_max: Duration::from_mins(1),
             max_lost_attempts: 5,
         };
         assert_eq!(settings.store.policy(), Ok(policy));

@@ -1,5 +1,7 @@
 //! The controller as a process: settings, ports, signals, exit codes.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of a test may fail it")]
+
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;

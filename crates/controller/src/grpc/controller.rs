@@ -47,7 +47,7 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         let who = caller(&request)?;
         let jobs: Stream<wire::Job> = match convert::stream_jobs(request.into_inner())? {
             convert::StreamJobs::Snapshot(which) => {
-                let jobs = self.0.snapshot(&who, which).await?;
+                let jobs = self.0.snapshot(&who, which)?;
                 jobs.map_ok(convert::job).map_err(Status::from).boxed()
             }
             convert::StreamJobs::Watch(watch) => {

@@ -26,6 +26,9 @@ const FRESH: Duration = Duration::from_secs(1);
 /// A store that does not answer must not hold up all other metrics.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Reads one number.
+type Read = fn(&Sums) -> f64;
+
 /// Sums of tenants that share a label.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
@@ -56,7 +59,6 @@ impl Collector for QueueNumbers {
         let Some(reading) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Ok(());
         };
-        type Read = fn(&Sums) -> f64;
         #[expect(
             clippy::cast_precision_loss,
             reason = "more jobs than a float can count do not fit anywhere"
@@ -87,7 +89,7 @@ struct Page {
     counted: ControllerMetrics,
     numbers: QueueNumbers,
     read_at: tokio::sync::Mutex<Option<Instant>>,
-    page: Router,
+    rest: Router,
 }
 
 /// Serves `/metrics`, with the queue's numbers as they are when it is asked. `numbers` must be among the collectors
@@ -99,15 +101,15 @@ pub fn router(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
 ) -> Router {
-    let page = vmafx_kit::metrics::router(metrics);
+    let rest = vmafx_kit::metrics::router(metrics);
     let read_at = tokio::sync::Mutex::default();
-    let page = Arc::new(Page { store, clock, counted, numbers, read_at, page });
+    let page = Arc::new(Page { store, clock, counted, numbers, read_at, rest });
     Router::new().route("/metrics", get(serve)).with_state(page)
 }
 
 async fn serve(State(page): State<Arc<Page>>, request: axum::extract::Request) -> Response {
     page.read().await;
-    match page.page.clone().oneshot(request).await {
+    match page.rest.clone().oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     }

@@ -31,7 +31,7 @@ const PROGRESS_JOBS: u32 = 1000;
 
 impl Service {
     /// The jobs that match, oldest first, and then the end.
-    pub async fn snapshot(&self, who: &Identity, which: Which) -> Result<Items<Job>, Refusal> {
+    pub fn snapshot(&self, who: &Identity, which: Which) -> Result<Items<Job>, Refusal> {
         let filter = check::which(which)?;
         let permit = self.0.live.admit().ok_or_else(too_many)?;
         let reading = Snapshot { filter, after: None, ready: VecDeque::new(), last: false };

@@ -57,7 +57,7 @@ impl Drop for Delivery {
 
 /// What a claim found.
 enum Found {
-    Job(Delivery),
+    Job(Box<Delivery>),
     Nothing(Option<Timestamp>),
     NoSession,
 }
@@ -80,7 +80,7 @@ impl Service {
         };
         let Some(mut place) = place else {
             return Ok(match self.claim(who, &credentials, &backends).await? {
-                Found::Job(delivery) => Some(delivery),
+                Found::Job(delivery) => Some(*delivery),
                 Found::Nothing(_) => None,
                 Found::NoSession => return Err(invalid_session()),
             });
@@ -107,7 +107,7 @@ impl Service {
             match self.claim(who, credentials, backends).await.inspect_err(|_| place.failed())? {
                 Found::Job(delivery) => {
                     place.served();
-                    return Ok(Some(delivery));
+                    return Ok(Some(*delivery));
                 }
                 // Known by now to be a session of this tenant, so that it counts against its own bound only.
                 Found::Nothing(next) => place.stay(credentials.session, slots as usize, next),
@@ -131,7 +131,7 @@ impl Service {
         let (tell, told) = oneshot::channel();
         self.0.errands.begin(async move {
             let found = match inner.store.claim(&tenant, &credentials, &backends).await {
-                Ok(Claim::Job(job)) => Ok(Found::Job(delivery(&inner, tenant, credentials, *job))),
+                Ok(Claim::Job(job)) => Ok(Found::Job(Box::new(delivery(&inner, tenant, credentials, *job)))),
                 Ok(Claim::Nothing { next }) => Ok(Found::Nothing(next)),
                 Ok(Claim::NoSession) => Ok(Found::NoSession),
                 Err(error) => Err(error.into()),

@@ -155,12 +155,10 @@ impl StoreArgs {
     }
 
     fn path(&self) -> Result<PathBuf, NoStateDirectory> {
-        match &self.db_path {
-            Some(path) => Ok(path.clone()),
-            None => {
-                let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
-                default_path(state.as_deref(), home.as_deref())
-            }
+        if let Some(path) = &self.db_path {
+            return Ok(path.clone());
         }
+        let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
+        default_path(state.as_deref(), home.as_deref())
     }
 }

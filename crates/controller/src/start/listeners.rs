@@ -78,8 +78,8 @@ async fn add_grpc(
         }
     };
     let connections = connections.map(Ok::<_, std::io::Error>);
-    let served = async move { server.serve_with_incoming_shutdown(connections, ending).await };
-    tasks.service("grpc", bounded(served, "grpc", drain, shutdown));
+    let serving = async move { server.serve_with_incoming_shutdown(connections, ending).await };
+    tasks.service("grpc", bounded(serving, "grpc", drain, shutdown));
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use rstest::rstest;
 use tonic::Code;
 use vmafx_proto::controller::v1 as wire;
+use vmafx_proto::controller::v1::label_job_request::Target::{IdempotencyKey, JobId};
 
 use crate::node::{TestNode, clips, submit};
 use crate::server::{Client, TestServer};
@@ -181,7 +182,6 @@ async fn a_label_on_what_will_have_no_features_is_a_conflict() {
         target: Some(target),
         ground_truth: Some(wire::GroundTruth { value: 50.0, scale: 0 }),
     };
-    use wire::label_job_request::Target::{IdempotencyKey, JobId};
     let over = client.label_job(label(JobId(id.clone()))).await.unwrap_err();
     let text = format!("job \"{id}\" failed or was cancelled: it has no features to label");
     assert_eq!((over.code(), over.message()), (Code::FailedPrecondition, text.as_str()));

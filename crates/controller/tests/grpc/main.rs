@@ -1,5 +1,8 @@
 //! The controller over gRPC: a real server on a real socket, with the queue in a file.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of a test may fail it")]
+#![expect(clippy::float_cmp, reason = "a score comes back to the last bit")]
+
 #[path = "../support/clock.rs"]
 mod clock;
 #[path = "../support/counting.rs"]

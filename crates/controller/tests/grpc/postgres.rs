@@ -88,7 +88,7 @@ async fn a_watch_here_sees_what_happens_there() {
 #[tokio::test]
 async fn a_score_that_ends_there_is_heard_here() {
     let (here, there) = two().await;
-    let mut scorer = here.scorer().await;
+    let mut asking = here.scorer().await;
     let mut calls = JoinSet::new();
     calls.spawn(async move {
         let request = vmafx_proto::scoring::v1::ScoreRequest {
@@ -96,7 +96,7 @@ async fn a_score_that_ends_there_is_heard_here() {
             distorted: "/clips/d".into(),
             ..Default::default()
         };
-        scorer.score(request).await
+        asking.score(request).await
     });
     let node = TestNode::register(there.client().await).await;
     let work = node.pull_for(LONG).await.unwrap().unwrap();

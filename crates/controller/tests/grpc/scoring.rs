@@ -25,8 +25,8 @@ fn clips() -> wire::ScoreRequest {
 async fn a_score_comes_with_its_provenance() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
-    let mut scorer = server.scorer().await;
-    let scored = scorer.score(clips());
+    let mut asking = server.scorer().await;
+    let scored = asking.score(clips());
     let worked = async {
         let work = node.pull_for(LONG).await.unwrap().unwrap();
         let mut report = node.report_request(&work, 91.5);
@@ -59,7 +59,7 @@ async fn a_failure_of_the_clip_is_told_apart_from_one_of_ours() {
         (queue::FailureReason::WorkerCrashed, Code::Internal),
     ];
     for (reason, code) in reasons {
-        let mut scorer = server.scorer().await;
+        let mut asking = server.scorer().await;
         let worked = async {
             let work = node.pull_for(LONG).await.unwrap().unwrap();
             let mut report = node.report_request(&work, 0.0);
@@ -67,7 +67,7 @@ async fn a_failure_of_the_clip_is_told_apart_from_one_of_ours() {
             report.failure_reason = reason.into();
             node.report(report).await.unwrap();
         };
-        let (scored, ()) = tokio::join!(scorer.score(clips()), worked);
+        let (scored, ()) = tokio::join!(asking.score(clips()), worked);
         let status = scored.unwrap_err();
         assert_eq!((status.code(), status.message()), (code, "no score: it broke"));
     }
@@ -79,9 +79,9 @@ async fn a_caller_who_goes_away_takes_the_job_along() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let node = TestNode::register(server.client().await).await;
-    let mut scorer = server.scorer().await;
+    let mut asking = server.scorer().await;
     let mut calls = JoinSet::new();
-    calls.spawn(async move { scorer.score(clips()).await });
+    calls.spawn(async move { asking.score(clips()).await });
     let work = node.pull_for(LONG).await.unwrap().unwrap();
     calls.abort_all();
     while calls.join_next().await.is_some() {}
@@ -102,9 +102,9 @@ async fn a_caller_who_goes_away_takes_the_job_along() {
 async fn shutdown_answers_the_caller_and_cancels_the_job() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
-    let mut scorer = server.scorer().await;
+    let mut asking = server.scorer().await;
     let mut calls = JoinSet::new();
-    calls.spawn(async move { scorer.score(clips()).await });
+    calls.spawn(async move { asking.score(clips()).await });
     let work = node.pull_for(LONG).await.unwrap().unwrap();
     let server = server.restarted().await;
     let status = calls.join_next().await.unwrap().unwrap().unwrap_err();
@@ -116,13 +116,13 @@ async fn shutdown_answers_the_caller_and_cancels_the_job() {
 #[tokio::test]
 async fn refusals_name_the_fields_of_this_message() {
     let server = TestServer::start().await;
-    let mut scorer = server.scorer().await;
+    let mut asking = server.scorer().await;
     let outside = wire::ScoreRequest { reference: "/etc/passwd".into(), ..clips() };
-    let status = scorer.score(outside).await.unwrap_err();
+    let status = asking.score(outside).await.unwrap_err();
     let expected = (Code::PermissionDenied, "reference: outside the scoring roots");
     assert_eq!((status.code(), status.message()), expected);
     let options = wire::ScoreOptions { backend: "vulkan".into(), ..Default::default() };
-    let status = scorer.score(wire::ScoreRequest { options: Some(options), ..clips() }).await.unwrap_err();
+    let status = asking.score(wire::ScoreRequest { options: Some(options), ..clips() }).await.unwrap_err();
     let text = "options.backend: must be one of cpu, cuda, sycl, hip, metal";
     assert_eq!((status.code(), status.message()), (Code::InvalidArgument, text));
 }
@@ -130,8 +130,8 @@ async fn refusals_name_the_fields_of_this_message() {
 #[tokio::test]
 async fn frames_are_for_nodes() {
     let server = TestServer::start().await;
-    let mut scorer = server.scorer().await;
-    let status = scorer.score_stream(futures::stream::empty()).await.unwrap_err();
+    let mut asking = server.scorer().await;
+    let status = asking.score_stream(futures::stream::empty()).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
     assert!(status.message().contains("node"), "{}", status.message());
 }
@@ -139,10 +139,10 @@ async fn frames_are_for_nodes() {
 #[tokio::test]
 async fn health_tells_whether_somebody_could_score() {
     let server = TestServer::start().await;
-    let mut scorer = server.scorer().await;
-    let told = scorer.health(wire::HealthRequest {}).await.unwrap().into_inner();
+    let mut asking = server.scorer().await;
+    let told = asking.health(wire::HealthRequest {}).await.unwrap().into_inner();
     assert_eq!((told.ok, told.message.as_str()), (false, "no node is connected"));
     let _node = TestNode::register(server.client().await).await;
-    let told = scorer.health(wire::HealthRequest {}).await.unwrap().into_inner();
+    let told = asking.health(wire::HealthRequest {}).await.unwrap().into_inner();
     assert_eq!((told.ok, told.message.as_str()), (true, ""));
 }

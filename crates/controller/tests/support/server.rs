@@ -164,7 +164,7 @@ impl TestServer {
             samples: 1000,
             batch: 100,
         };
-        background::run(&service, keep, Duration::from_secs(60), &mut tasks);
+        background::run(&service, keep, Duration::from_mins(1), &mut tasks);
 
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();

@@ -70,6 +70,7 @@ fn raw_video(options: &wire::ScoreOptions) -> Result<Option<RawVideo>, Refusal> 
 }
 
 /// Refuses the first option that is set, taking the message apart so that none is forgotten.
+#[expect(clippy::float_cmp, reason = "a number that was not set is exactly zero")]
 fn nothing_left(options: &wire::ScoreOptions) -> Result<(), Refusal> {
     macro_rules! refuse {
         ($($field:ident),* $(,)?) => {{

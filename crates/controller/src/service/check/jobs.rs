@@ -177,8 +177,8 @@ mod tests {
 
     const ID: &str = "0192d3f4-0000-7000-8000-000000000001";
 
-    fn truth(value: f64, scale: LabelScale) -> Option<GroundTruth> {
-        Some(GroundTruth { value, scale })
+    fn labelled(value: f64, scale: LabelScale) -> Submit {
+        Submit { ground_truth: Some(GroundTruth { value, scale }), ..good() }
     }
 
     #[rstest]
@@ -187,9 +187,9 @@ mod tests {
     #[case::no_attempts(Submit { max_lost_attempts: Some(0), ..good() }, "max_lost_attempts: must be between 1 and 101")]
     #[case::attempts(Submit { max_lost_attempts: Some(102), ..good() }, "max_lost_attempts: must be between 1 and 101")]
     #[case::deadline(Submit { active_deadline_seconds: u64::MAX, ..good() }, "active_deadline_seconds: must be at most 3153600000")]
-    #[case::percent(Submit { ground_truth: truth(100.5, LabelScale::Percent), ..good() }, "ground_truth.value: 100.5 is outside 0 to 100")]
-    #[case::mos(Submit { ground_truth: truth(0.5, LabelScale::Mos), ..good() }, "ground_truth.value: 0.5 is outside 1 to 5")]
-    #[case::nan(Submit { ground_truth: truth(f64::NAN, LabelScale::Mos), ..good() }, "ground_truth.value: NaN is outside 1 to 5")]
+    #[case::percent(labelled(100.5, LabelScale::Percent), "ground_truth.value: 100.5 is outside 0 to 100")]
+    #[case::mos(labelled(0.5, LabelScale::Mos), "ground_truth.value: 0.5 is outside 1 to 5")]
+    #[case::nan(labelled(f64::NAN, LabelScale::Mos), "ground_truth.value: NaN is outside 1 to 5")]
     #[case::origin(Submit { origin: Some(vmafx_queue::job::Origin { uid: "u".repeat(254), ..Default::default() }), ..good() }, "origin.uid: must have at most 253 characters")]
     #[case::scoring(Submit { scoring: Scoring::default(), ..good() }, "scoring.reference: is required")]
     fn a_refusal_names_the_field_and_the_rule(#[case] asked: Submit, #[case] expected: &str) {
