@@ -43,7 +43,7 @@ pub struct AuthArgs {
     #[arg(long, env = "VMAFX_AUTH_DISABLED")]
     pub auth_disabled: bool,
 
-    /// URL of the issuer's keys. In a cluster: https://kubernetes.default.svc/openid/v1/jwks.
+    /// URL of the issuer's keys. In a cluster: `https://kubernetes.default.svc/openid/v1/jwks`.
     #[arg(long, env = "VMAFX_JWKS_ENDPOINT", value_name = "URL")]
     pub jwks_endpoint: Option<String>,
 
@@ -180,7 +180,7 @@ impl AuthArgs {
             tracing::warn!("tokens for anybody are accepted: set {AUDIENCE}");
         }
         let fetcher = Fetcher::new(endpoint, self.jwks_ca_file.clone(), self.jwks_token_file.clone());
-        Ok(Issuers::One(Provider {
+        Ok(Issuers::One(Box::new(Provider {
             issuer: issuer.clone(),
             audience: self.auth_audience.clone(),
             names: ClaimNames {
@@ -189,7 +189,7 @@ impl AuthArgs {
             },
             keys: Arc::new(Keys::new(fetcher, time.clone(), metrics.clone())),
             subjects: self.subjects().await?,
-        }))
+        })))
     }
 
     async fn subjects(&self) -> Result<SubjectMap, AuthError> {
@@ -213,32 +213,8 @@ impl AuthArgs {
 
     /// Settings that contradict each other, or would have no effect.
     fn check(&self, scoring_roots: &RootsArgs) -> Result<(), Refusal> {
-        let both = |first, second| Err(Refusal::Both { first, second });
         let without = |variable, needs| Err(Refusal::Without { variable, needs });
-        match self.auth_tenants_source.as_deref() {
-            None if self.auth_tenants_file.is_some() => {
-                return without(TENANTS_FILE, "VMAFX_AUTH_TENANTS_SOURCE=file");
-            }
-            None => {}
-            Some(_) if self.auth_disabled => return both(DISABLED, TENANTS),
-            Some("file") if self.auth_tenants_file.is_none() => {
-                return without("VMAFX_AUTH_TENANTS_SOURCE=file", TENANTS_FILE);
-            }
-            Some("file") if self.jwks_endpoint.is_some() => return both(JWKS, TENANTS),
-            Some("file") if self.auth_subjects.is_some() => return both(SUBJECTS, TENANTS),
-            Some("file") if scoring_roots.scoring_roots.is_some() => return both(roots::VARIABLE, TENANTS),
-            Some("file") => {}
-            Some("kubernetes") => {
-                let reason = "tenants are not read from Kubernetes resources: use file, and mount it";
-                return Err(value(TENANTS, "kubernetes", &reason));
-            }
-            Some(other) => return Err(value(TENANTS, other, &"use file")),
-        }
-        let bounds = Duration::from_secs(1)..=Duration::from_hours(1);
-        if !bounds.contains(&self.auth_tenants_refresh.0) {
-            let reason = "use a time from 1s to 1h";
-            return Err(value(TENANTS_REFRESH, &self.auth_tenants_refresh.to_string(), &reason));
-        }
+        self.check_tenants(scoring_roots)?;
         let of_the_issuer = [
             (self.auth_issuer.is_some(), ISSUER),
             (self.auth_audience.is_some(), AUDIENCE),
@@ -257,6 +233,47 @@ impl AuthArgs {
         }
         if self.auth_default_tenant.is_some() && self.auth_subjects.is_none() {
             return without(DEFAULT_TENANT, SUBJECTS);
+        }
+        Ok(())
+    }
+
+    /// The same of several tenants.
+    fn check_tenants(&self, scoring_roots: &RootsArgs) -> Result<(), Refusal> {
+        let Some(source) = self.auth_tenants_source.as_deref() else {
+            return match &self.auth_tenants_file {
+                Some(_) => {
+                    Err(Refusal::Without { variable: TENANTS_FILE, needs: "VMAFX_AUTH_TENANTS_SOURCE=file" })
+                }
+                None => Ok(()),
+            };
+        };
+        if self.auth_disabled {
+            return Err(Refusal::Both { first: DISABLED, second: TENANTS });
+        }
+        match source {
+            "file" => {}
+            "kubernetes" => {
+                let reason = "tenants are not read from Kubernetes resources: use file, and mount it";
+                return Err(value(TENANTS, source, &reason));
+            }
+            _ => return Err(value(TENANTS, source, &"use file")),
+        }
+        if self.auth_tenants_file.is_none() {
+            return Err(Refusal::Without { variable: "VMAFX_AUTH_TENANTS_SOURCE=file", needs: TENANTS_FILE });
+        }
+        // Each tenant has its own of these.
+        let for_everybody = [
+            (self.jwks_endpoint.is_some(), JWKS),
+            (self.auth_subjects.is_some(), SUBJECTS),
+            (scoring_roots.scoring_roots.is_some(), roots::VARIABLE),
+        ];
+        if let Some((_, first)) = for_everybody.into_iter().find(|(set, _)| *set) {
+            return Err(Refusal::Both { first, second: TENANTS });
+        }
+        let bounds = Duration::from_secs(1)..=Duration::from_hours(1);
+        if !bounds.contains(&self.auth_tenants_refresh.0) {
+            let reason = "use a time from 1s to 1h";
+            return Err(value(TENANTS_REFRESH, &self.auth_tenants_refresh.to_string(), &reason));
         }
         Ok(())
     }

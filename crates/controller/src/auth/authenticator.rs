@@ -22,7 +22,7 @@ pub(super) enum Issuers {
     /// Only the token file.
     None,
     /// One for everybody.
-    One(Provider),
+    One(Box<Provider>),
     /// One for each tenant.
     Tenants(Arc<Registry>),
 }

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn claims(value: Value) -> Claims {
-        Claims(value.as_object().unwrap().clone())
+        Claims(serde_json::from_value(value).unwrap())
     }
 
     #[rstest]

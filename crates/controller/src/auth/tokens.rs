@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_token_is_found_as_it_is_and_by_its_digest() {
-        let digits: String =
-            fingerprint("another-token-of-16").iter().map(|byte| format!("{byte:02X}")).collect();
+        let hex = |byte: &u8| [byte >> 4, byte & 15].map(|half| char::from_digit(half.into(), 16).unwrap());
+        let digits: String = fingerprint("another-token-of-16").iter().flat_map(hex).collect();
         let text =
             format!("{GOOD}- {{sha256: '{digits}', tenant: t, roles: ['vmafx:reader', 'vmafx:admin']}}");
         let tokens = Tokens::parse(&text).unwrap();

@@ -124,16 +124,13 @@ fn web(secure: bool, rest: &str) -> Result<Location, AddressError> {
     if authority.contains('@') {
         return Err(AddressError::UserInfo);
     }
-    let (host, port) = match authority.strip_prefix('[') {
-        Some(rest) => {
-            let (inner, port) = rest.split_once(']').ok_or(AddressError::Host)?;
-            let ip: Ipv6Addr = inner.parse().map_err(|_| AddressError::Host)?;
-            (format!("[{ip}]"), port)
-        }
-        None => {
-            let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
-            (host_name(host)?, port)
-        }
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (inner, port) = rest.split_once(']').ok_or(AddressError::Host)?;
+        let ip: Ipv6Addr = inner.parse().map_err(|_| AddressError::Host)?;
+        (format!("[{ip}]"), port)
+    } else {
+        let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+        (host_name(host)?, port)
     };
     let (_, default) = web_scheme(secure);
     let port = match port.strip_prefix(':') {

@@ -5,6 +5,7 @@ mod gate;
 mod issuer;
 mod keys;
 mod settings;
+mod speed;
 mod subjects;
 mod tenants;
 mod tokens;

@@ -133,7 +133,8 @@ impl Fetcher {
         let token = self.token().await?;
         let mut place = self.endpoint.0.clone();
         for _ in 0..=HOPS {
-            let mut request = Request::get(&place).header(ACCEPT, "application/jwk-set+json, application/json");
+            let mut request =
+                Request::get(&place).header(ACCEPT, "application/jwk-set+json, application/json");
             // Whoever we are sent to has no right to our token.
             if let Some(token) = token.as_ref().filter(|_| same_origin(&place, &self.endpoint.0)) {
                 request = request.header(AUTHORIZATION, token);

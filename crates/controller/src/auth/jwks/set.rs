@@ -58,7 +58,8 @@ struct Key {
     #[serde(rename = "use")]
     usage: Option<String>,
     alg: Option<String>,
-    key_ops: Option<Vec<String>>,
+    #[serde(rename = "key_ops")]
+    operations: Option<Vec<String>>,
     n: Option<String>,
     e: Option<String>,
 }
@@ -140,7 +141,7 @@ impl Key {
         if self.alg.is_some_and(|alg| alg != "RS256") {
             return Err(Unfit::Algorithm);
         }
-        if self.key_ops.is_some_and(|ops| !ops.iter().any(|op| op == "verify")) {
+        if self.operations.is_some_and(|ops| !ops.iter().any(|op| op == "verify")) {
             return Err(Unfit::Operations);
         }
         if self.kid.is_none_or(|kid| kid.is_empty()) {
