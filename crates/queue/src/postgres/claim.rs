@@ -3,10 +3,14 @@
 //! The jobs that a node may have are the heads of a few classes: those without a backend, and those of each backend
 //! the node serves. Each class is a range of one index that holds only jobs that can be had, in the order in which
 //! they are handed out; so a claim reads a handful of entries, however many jobs of other classes wait. Somebody else
-//! may be about to take the same ones: those are skipped, which is why a few more are looked at than are wanted.
+//! may be about to take the same ones: those are skipped, which is why a few more are looked at than are wanted. Only a
+//! look that finds none at all is answered with nothing: a job that was submitted before the claim is never overlooked
+//! because others were busy at the same moment.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::Shared;
@@ -90,6 +94,8 @@ CROSS JOIN LATERAL (
 const SPARE: usize = 32;
 /// At most.
 const WIDEST: usize = 4096;
+/// Rounds in which others were quicker, before the caller is told to ask again.
+const MOST_LOST_RACES: u32 = 40;
 
 /// The lane's work. The key is the tenant and the classes: the backends, sorted, and that of no backend.
 pub(super) struct Claims(pub(super) Arc<Shared>);
@@ -116,35 +122,43 @@ impl Batch for Claims {
         let (tenant, classes) = key;
         let mut answers: Vec<Option<Claim>> = vec![None; nodes.len()];
         let mut width = nodes.len() + SPARE;
+        let mut lost_races = 0_u32;
         loop {
             let open: Vec<usize> = (0..nodes.len()).filter(|at| answers[*at].is_none()).collect();
             let asking: Vec<&Credentials> = open.iter().map(|at| &nodes[*at]).collect();
             let round = self.round(tenant, classes, &asking, width).await?;
-            let mut empty_handed = false;
             for (at, answer) in open.into_iter().zip(round.answers) {
-                empty_handed |= answer.is_none();
                 answers[at] = answer;
             }
-            // All that was looked at was being taken by others, and there is more: look further.
-            if !empty_handed || round.seen < width || width >= WIDEST {
+            if answers.iter().all(Option::is_some) {
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            // Nothing at all was there: that is an answer.
+            if round.seen <= round.taken {
                 break;
             }
-            width *= 4;
+            // What was there was taken by others meanwhile, and there may be more by now.
+            lost_races += 1;
+            if lost_races > MOST_LOST_RACES {
+                let now = Claim::Nothing { next: Some(self.0.clock.now()) };
+                return Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| now.clone())).collect());
+            }
+            if round.seen >= width {
+                width = (width * 4).min(WIDEST);
+            }
+            sleep(Duration::from_millis(u64::from(lost_races / 4))).await;
         }
-        if answers.iter().any(Option::is_none) {
-            let next = self.next(tenant, classes).await?;
-            let nothing = || Claim::Nothing { next };
-            return Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(nothing)).collect());
-        }
-        Ok(answers.into_iter().flatten().collect())
+        let nothing = Claim::Nothing { next: self.next(tenant, classes).await? };
+        Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| nothing.clone())).collect())
     }
 }
 
 struct Round {
     /// `None`: there was nothing.
     answers: Vec<Option<Claim>>,
-    /// Jobs looked at.
+    /// Jobs that were there, and those that were had.
     seen: usize,
+    taken: usize,
 }
 
 impl Claims {
@@ -173,13 +187,14 @@ impl Claims {
             let mut reader = Reader::new(row);
             news.work(reader.next()?, reader.count()?);
         }
-        let mut round = Round { answers: vec![Some(Claim::NoSession); nodes.len()], seen: 0 };
+        let mut round = Round { answers: vec![Some(Claim::NoSession); nodes.len()], seen: 0, taken: 0 };
         for row in answers.get(1).into_iter().flatten() {
             let mut reader = Reader::new(row);
             let number: usize = reader.count()?;
             round.seen = reader.count()?;
             let job = if reader.is_null() { None } else { Some(reader.job()?) };
             news.changed |= job.is_some();
+            round.taken += usize::from(job.is_some());
             if let Some(answer) = round.answers.get_mut(number.saturating_sub(1)) {
                 *answer = job.map(|job| Claim::Job(Box::new(job)));
             }

@@ -11,7 +11,7 @@ use vmafx_queue::store::{Filter, LabelTarget, Page, Reported};
 use vmafx_queue::{IdempotencyKey, JobId, NewJob, Store as _, TenantId};
 use vmafx_testkit::wait;
 
-use crate::support::{Raw, database, done, job, node, open, take, tenant};
+use crate::support::{Raw, cycle, database, done, job, node, open, take, tenant};
 
 const SOON: Duration = Duration::from_mins(1);
 const FIRST: Page = Page { after: None, limit: 10, newest_first: false };
@@ -43,6 +43,27 @@ async fn no_two_controllers_hand_out_the_same_job_and_none_is_left() {
     let taken: Vec<JobId> = nodes.join_all().await.into_iter().flatten().collect();
     assert_eq!(taken.len(), all.len(), "each once");
     assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), all);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_submits_before_claiming_is_never_told_that_there_is_nothing() {
+    let database = database().await;
+    let stores = [open(&database).await, open(&database).await];
+    let whose = tenant("acme");
+    let mut callers = JoinSet::new();
+    for number in 0..24 {
+        let (store, whose) = (stores[number % 2].clone(), whose.clone());
+        callers.spawn(async move {
+            let who = store.register(&whose, node(&format!("n{number}"))).await.unwrap();
+            let mut taken = Vec::new();
+            for _ in 0..25 {
+                taken.push(cycle(&*store, &whose, &who).await);
+            }
+            taken
+        });
+    }
+    let taken: Vec<JobId> = callers.join_all().await.into_iter().flatten().collect();
+    assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), 24 * 25);
 }
 
 #[tokio::test]
