@@ -13,6 +13,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
+use vmafx_proto::scoring::v1::vmafx_scoring_client::VmafxScoringClient;
+use vmafx_proto::scoring::v1::{ScoreOptions, ScoreRequest};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -84,6 +86,15 @@ async fn page(addr: &str, path: &str) -> (u16, String) {
     (status, answer)
 }
 
+async fn jobs(client: &mut VmafxControllerClient<tonic::transport::Channel>) -> Vec<wire::Job> {
+    let mut stream = client.stream_jobs(wire::StreamJobsRequest::default()).await.unwrap().into_inner();
+    let mut jobs = Vec::new();
+    while let Some(job) = stream.message().await.unwrap() {
+        jobs.push(job);
+    }
+    jobs
+}
+
 #[tokio::test]
 async fn it_serves_both_protocols_and_stops_with_calls_under_way() {
     let directory = tempfile::tempdir().unwrap();
@@ -121,7 +132,18 @@ async fn it_serves_both_protocols_and_stops_with_calls_under_way() {
     let submit = wire::SubmitJobRequest { scoring: Some(scoring), ..Default::default() };
     let id = client.submit_job(submit).await.unwrap().into_inner().job_id;
 
+    let mut scores = JoinSet::new();
+    let mut scorer = VmafxScoringClient::connect(format!("http://{}", controller.grpc)).await.unwrap();
+    scores.spawn(async move {
+        let (reference, distorted) = ("/clips/r".to_owned(), "/clips/d".to_owned());
+        let options = Some(ScoreOptions { backend: "cuda".into(), ..Default::default() });
+        scorer.score(ScoreRequest { reference, distorted, options, ..Default::default() }).await
+    });
+    let two = || async { (jobs(&mut client.clone()).await.len() == 2).then_some(()) };
+    vmafx_testkit::wait::until(LONG, "the job of the score", two).await.unwrap();
+
     controller.terminate();
+    assert_eq!(scores.join_next().await.unwrap().unwrap().unwrap_err().code(), tonic::Code::Unavailable);
     assert_eq!(pulls.join_next().await.unwrap().unwrap().unwrap().into_inner().job, None);
     let ended = loop {
         match watch.message().await {
@@ -137,8 +159,9 @@ async fn it_serves_both_protocols_and_stops_with_calls_under_way() {
     // What was acknowledged is there after the restart.
     let controller = Controller::start(&mut command(directory.path())).await;
     let mut client = VmafxControllerClient::connect(format!("http://{}", controller.grpc)).await.unwrap();
-    let job = client.get_job(wire::GetJobRequest { job_id: id.clone() }).await.unwrap().into_inner();
-    assert_eq!(job.id, id);
+    let states: Vec<_> = jobs(&mut client).await.iter().map(|job| (job.id == id, job.status())).collect();
+    // And what nobody waits for any more was cancelled on the way out.
+    assert_eq!(states, [(true, wire::JobStatus::Pending), (false, wire::JobStatus::Cancelled)]);
     controller.terminate();
     drop(client);
     assert_eq!(controller.end().await.0.code(), Some(0));

@@ -95,11 +95,20 @@ async fn only_a_node_that_serves_the_backend_is_woken() {
 
 #[tokio::test]
 async fn shutdown_answers_waiting_pulls_at_once() {
-    let server = TestServer::start().await;
+    const HOURS: Duration = Duration::from_hours(2);
+    let mut setup = Setup::default();
+    setup.patience.longest_pull = HOURS;
+    let server = TestServer::with(setup).await;
     let node = TestNode::register(server.client().await).await;
-    let mut pulls = waiting(&server, &node, 5).await;
+    let mut pulls = Pulls::new();
+    for _ in 0..5 {
+        let node = node.clone();
+        pulls.spawn(async move { node.pull_for(HOURS).await });
+    }
+    let looked = || async { server.store.claims() >= 5 };
+    wait::until(PATIENCE, "all pulls to have looked", looked).await.unwrap();
     server.stop();
-    while let Some(pull) = pulls.join_next().await {
+    while let Some(pull) = tokio::time::timeout(PATIENCE, pulls.join_next()).await.unwrap() {
         assert_eq!(pull.unwrap().unwrap(), None);
     }
     server.stopped().await;
