@@ -21,7 +21,7 @@ mod process;
 
 use std::path::PathBuf;
 
-pub use process::{end_with_parent, keep_to_itself};
+pub use process::{close_inherited, end_with_parent, keep_to_itself};
 
 use crate::task::Limits;
 

@@ -47,7 +47,10 @@ pub(crate) fn score(task: &Task, engine: &ExternalEngine, tools: &Tools) -> Resu
     let model = match &task.model {
         Model::File { path, .. } => {
             fs::copy(path, scratch.join(MODEL)).map_err(|error| {
-                Failure::new(Reason::ScratchFull, format!("the model cannot be copied for the engine: {error}"))
+                Failure::new(
+                    Reason::ScratchFull,
+                    format!("the model cannot be copied for the engine: {error}"),
+                )
             })?;
             command::Model::File(MODEL)
         }
@@ -72,8 +75,9 @@ fn run(
     scratch: &Path,
     names: &Names,
 ) -> Result<(), Failure> {
-    let not_started =
-        |error| Failure::new(Reason::Internal, format!("the engine {} does not start: {error}", program(engine)));
+    let not_started = |error| {
+        Failure::new(Reason::Internal, format!("the engine {} does not start: {error}", program(engine)))
+    };
     let mut child = Command::new(&engine.program)
         .args(arguments)
         .current_dir(scratch)
@@ -122,7 +126,9 @@ fn read(path: &Path) -> Result<String, Failure> {
 fn save(text: &str, report: &Path) -> Result<(), Failure> {
     let failed = |message: String| Failure::new(Reason::ReportNotWritten, message);
     if report.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("json")) {
-        return Err(failed("an external engine writes its report as JSON only: end its address in .json".to_owned()));
+        return Err(failed(
+            "an external engine writes its report as JSON only: end its address in .json".to_owned(),
+        ));
     }
     fs::write(report, text).map_err(|error| failed(format!("the report cannot be written: {error}")))
 }

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use vmafx_node::run_once::{self, RunOnceArgs};
+use vmafx_node::worker;
 
 /// Pulls jobs and scores them.
 #[derive(Debug, Parser)]
@@ -17,10 +19,19 @@ enum Command {
     /// Does one job that comes on standard input; started by the agent.
     #[command(hide = true)]
     Worker,
+    RunOnce(Box<RunOnceArgs>),
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Worker => vmafx_node::worker::run(std::io::stdin().lock(), std::io::stdout()),
+    match Cli::try_parse() {
+        // Before anything that starts a thread: a thread would not be confined.
+        Ok(Cli { command: Command::Worker }) => worker::run(std::io::stdin().lock(), std::io::stdout()),
+        Ok(Cli { command: Command::RunOnce(args) }) => run_once::run(&args),
+        Err(error) => {
+            // Help and the version are no errors.
+            let wrong = error.use_stderr();
+            _ = error.print();
+            if wrong { ExitCode::from(run_once::USAGE) } else { ExitCode::SUCCESS }
+        }
     }
 }

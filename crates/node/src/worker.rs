@@ -51,7 +51,7 @@ const NOBODY_LISTENS: u8 = 3;
 /// Reads a task, confines this process, does the task, and says how it ended. To be called while the process has one
 /// thread.
 pub fn run(stdin: impl Read, stdout: impl Write + Send) -> ExitCode {
-    let mut said = vec![confine::end_with_parent()];
+    let mut said = vec![confine::end_with_parent(), confine::close_inherited()];
     let task = match read(stdin) {
         Ok(task) => task,
         Err(error) => {

@@ -29,8 +29,7 @@ pub(super) fn confine(limits: &Limits, gpu: bool) -> Vec<String> {
         .map(|amount| {
             // Nobody may have more than he has already.
             let most = rustix::process::getrlimit(amount.resource).maximum.unwrap_or(u64::MAX);
-            let new =
-                Rlimit { current: Some(amount.soft.min(most)), maximum: Some(amount.hard.min(most)) };
+            let new = Rlimit { current: Some(amount.soft.min(most)), maximum: Some(amount.hard.min(most)) };
             word(amount.name, rustix::process::setrlimit(amount.resource, new))
         })
         .collect()

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
 use super::Needs;
@@ -20,13 +20,8 @@ const SYSTEM: [&str; 9] =
     ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store", "/opt/ffmpeg"];
 
 /// Facts that libraries ask for.
-const FACTS: [&str; 5] = [
-    "/etc/ld.so.cache",
-    "/etc/ld.so.preload",
-    "/proc/cpuinfo",
-    "/sys/devices/system/cpu",
-    "/dev/urandom",
-];
+const FACTS: [&str; 5] =
+    ["/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/cpuinfo", "/sys/devices/system/cpu", "/dev/urandom"];
 
 /// What the drivers of GPUs look at besides.
 const GPU_FACTS: [&str; 5] = ["/proc", "/sys", "/etc/OpenCL", "/etc/vulkan", "/opt"];

@@ -14,6 +14,23 @@ pub fn end_with_parent() -> String {
     word("ends with its parent", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))
 }
 
+/// Closes every descriptor but standard input, output and error: what the agent was started with, and whoever started it
+/// forgot to close. To be called before anything is opened.
+pub fn close_inherited() -> String {
+    let inherited: Vec<i32> = match fs::read_dir("/proc/self/fd") {
+        Ok(entries) => entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|descriptor| *descriptor > 2)
+            .collect(),
+        Err(error) => return format!("no descriptors closed: {error}"),
+    };
+    for descriptor in inherited {
+        // That of the list itself is closed already.
+        _ = nix::unistd::close(descriptor);
+    }
+    "no inherited descriptors".to_owned()
+}
+
 /// Keeps other processes of the same user from reading this one's memory and environment. For the agent too: it holds
 /// the credentials.
 pub fn keep_to_itself() -> String {

@@ -56,9 +56,11 @@ pub(super) fn check(task: &Task, tools: &Tools, names: &Names) -> Result<Found, 
 }
 
 fn probe(clip: &Input, tools: &Tools, names: &Names) -> Result<Probe, Failure> {
-    let probe = input::probe(&worker::clip(clip)?, tools).map_err(|error| worker::input_failure(&error, names))?;
+    let probe =
+        input::probe(&worker::clip(clip)?, tools).map_err(|error| worker::input_failure(&error, names))?;
     if !["y4m", "yuv"].contains(&probe.codec.as_str()) {
-        let message = format!("{} is {}: an external engine reads Y4M and raw pictures only", clip.name, probe.codec);
+        let message =
+            format!("{} is {}: an external engine reads Y4M and raw pictures only", clip.name, probe.codec);
         return Err(Failure::new(Reason::InputInvalid, message));
     }
     Ok(probe)

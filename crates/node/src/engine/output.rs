@@ -32,14 +32,16 @@ struct Mean {
 
 pub(super) fn score(text: &str, model: String, digest: String, size: (u32, u32)) -> Result<Score, Failure> {
     let unfit = |what: String| Failure::new(Reason::WorkerCrashed, format!("the engine's result {what}"));
-    let output: Output = serde_json::from_str(text).map_err(|error| unfit(format!("cannot be read: {error}")))?;
+    let output: Output =
+        serde_json::from_str(text).map_err(|error| unfit(format!("cannot be read: {error}")))?;
     let mut features: BTreeMap<String, f64> =
         output.pooled_metrics.into_iter().map(|(name, pooled)| (name.to_lowercase(), pooled.mean)).collect();
     let score = features.remove(SCORE).ok_or_else(|| unfit(format!("has no mean of {SCORE}")))?;
     let numbers: Vec<u64> = output.frames.iter().map(|frame| frame.number).collect();
     let scores: Vec<f64> =
         output.frames.iter().filter_map(|frame| frame.metrics.get(SCORE).copied()).collect();
-    let pooled = pooling::pool(&numbers, &scores).map_err(|error| unfit(format!("cannot be pooled: {error}")))?;
+    let pooled =
+        pooling::pool(&numbers, &scores).map_err(|error| unfit(format!("cannot be pooled: {error}")))?;
     Ok(Score {
         score,
         features,

@@ -1,8 +1,16 @@
 //! Whether pictures of this size fit into the memory. Pure.
 //!
 //! A worker that runs out of memory half way has wasted its time, so the size is looked at before the first frame. What
-//! a comparison takes is what was measured: a base, and for each thread a share that grows with the picture.
+//! a comparison takes is what was measured: a base, and for each thread a share that grows with the picture. Measured
+//! for 1920x1080 with `vmaf_v0.6.1`, as the smallest limit under which it succeeds, in megabytes:
+//!
+//! | threads | 8 bit | 10 bit | 8 bit with all features | reckoned here |
+//! |---------|-------|--------|-------------------------|---------------|
+//! | 1       | 96    |        | 197                     | 183, 195, 357 |
+//! | 2       | 205   | 251    | 391                     | 285, 310, 633 |
+//! | 4       | 383   |        | 762                     | 490, 540, 1186|
 
+use vmafx_scoring::engine::ExtraFeature;
 use vmafx_scoring::picture::{Chroma, Format};
 
 use crate::failure::{Failure, Reason};
@@ -12,17 +20,22 @@ const MEGABYTE: u64 = 1_000_000;
 /// Whatever the pictures are: the program, its tables, the stacks of its threads.
 const BASE: u64 = 80 * MEGABYTE;
 
-/// A thread that measures pictures of 1920x1080, 4:2:0, 8 bit.
+/// A thread that measures pictures of 1920x1080.
 const THREAD: u64 = 90 * MEGABYTE;
 
-/// The picture for which [`THREAD`] was measured.
+/// The picture for which these were measured.
 const MEASURED_PIXELS: u64 = 1920 * 1080;
 
 /// More than any display: a larger picture is a damaged header or an attack, on every machine.
 const MOST_PIXELS: u64 = 16_384 * 16_384;
 
 /// How many threads pictures of this shape leave room for, of those that are wanted.
-pub(super) fn threads(format: Format, wanted: u32, memory: u64) -> Result<u32, Failure> {
+pub(super) fn threads(
+    format: Format,
+    features: &[ExtraFeature],
+    wanted: u32,
+    memory: u64,
+) -> Result<u32, Failure> {
     let pixels = u64::from(format.width) * u64::from(format.height);
     if pixels > MOST_PIXELS {
         let message = format!(
@@ -32,7 +45,7 @@ pub(super) fn threads(format: Format, wanted: u32, memory: u64) -> Result<u32, F
         );
         return Err(Failure::new(Reason::InputTooLarge, message));
     }
-    let share = thread_bytes(format);
+    let share = thread_bytes(format, features);
     let room = memory.saturating_sub(BASE) / share.max(1);
     if room == 0 {
         let message = format!(
@@ -45,17 +58,84 @@ pub(super) fn threads(format: Format, wanted: u32, memory: u64) -> Result<u32, F
     Ok(u32::try_from(room).unwrap_or(u32::MAX).min(wanted))
 }
 
-/// What a thread takes. The planes of a picture are a small part of it; most are intermediate results, which are as deep
-/// for eight bits as for sixteen.
-fn thread_bytes(format: Format) -> u64 {
+/// What a thread takes. Most of it are intermediate results, which are as deep for eight bits as for sixteen.
+fn thread_bytes(format: Format, features: &[ExtraFeature]) -> u64 {
     let pixels = u64::from(format.width) * u64::from(format.height);
-    let whole = THREAD.saturating_mul(pixels) / MEASURED_PIXELS;
-    let planes = match format.chroma {
-        Chroma::C420 => 6,
-        Chroma::C422 => 8,
-        Chroma::C444 => 12,
+    let measured = THREAD + features.iter().map(|feature| feature_bytes(*feature)).sum::<u64>();
+    let results = measured.saturating_mul(pixels) / MEASURED_PIXELS;
+    // Pictures that wait or are measured: two of each clip.
+    let halves_of_samples = match format.chroma {
+        Chroma::C420 => 3,
+        Chroma::C422 => 4,
+        Chroma::C444 => 6,
     };
-    // Pictures that wait or are measured: a reference and a distorted one, twice.
-    let pictures = pixels * planes * format.depth.bytes() as u64;
-    whole.saturating_add(pictures)
+    let pictures = 4 * pixels * halves_of_samples / 2 * format.depth.bytes() as u64;
+    results.saturating_add(pictures)
+}
+
+/// What a feature adds to a thread that measures pictures of 1920x1080.
+const fn feature_bytes(feature: ExtraFeature) -> u64 {
+    let megabytes = match feature {
+        ExtraFeature::Psnr | ExtraFeature::PsnrHvs => 2,
+        ExtraFeature::Ssim => 45,
+        ExtraFeature::MsSsim => 90,
+        ExtraFeature::Cambi => 20,
+        ExtraFeature::Ciede => 15,
+    };
+    megabytes * MEGABYTE
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use vmafx_scoring::picture::Depth;
+
+    use super::*;
+
+    fn format(width: u32, height: u32, depth: Depth) -> Format {
+        Format { width, height, chroma: Chroma::C420, depth }
+    }
+
+    /// The measurements of the table above; more must be asked for than was found to be needed.
+    #[rstest]
+    #[case(1, Depth::Eight, &[], 96)]
+    #[case(2, Depth::Eight, &[], 205)]
+    #[case(4, Depth::Eight, &[], 383)]
+    #[case(2, Depth::Ten, &[], 251)]
+    #[case(1, Depth::Eight, &ExtraFeature::ALL, 197)]
+    #[case(2, Depth::Eight, &ExtraFeature::ALL, 391)]
+    #[case(4, Depth::Eight, &ExtraFeature::ALL, 762)]
+    fn what_is_reckoned_is_enough(
+        #[case] wanted: u32,
+        #[case] depth: Depth,
+        #[case] features: &[ExtraFeature],
+        #[case] measured: u64,
+    ) {
+        let share = thread_bytes(format(1920, 1080, depth), features);
+        let reckoned = BASE + u64::from(wanted) * share;
+        assert!(reckoned >= measured * MEGABYTE, "{reckoned}");
+        assert_eq!(threads(format(1920, 1080, depth), features, wanted, reckoned), Ok(wanted));
+    }
+
+    #[rstest]
+    #[case::plenty(4, 4_000, Ok(4))]
+    #[case::fewer(4, 300, Ok(2))]
+    #[case::one(4, 190, Ok(1))]
+    #[case::none(4, 180, Err(Reason::OutOfMemory))]
+    #[case::nothing(4, 0, Err(Reason::OutOfMemory))]
+    fn threads_are_as_many_as_fit(
+        #[case] wanted: u32,
+        #[case] megabytes: u64,
+        #[case] expected: Result<u32, Reason>,
+    ) {
+        let found = threads(format(1920, 1080, Depth::Eight), &[], wanted, megabytes * MEGABYTE);
+        assert_eq!(found.map_err(|failure| failure.reason), expected);
+    }
+
+    #[test]
+    fn a_picture_beyond_any_display_is_refused_whatever_the_memory() {
+        let failure = threads(format(65_535, 65_535, Depth::Sixteen), &[], 1, u64::MAX).unwrap_err();
+        assert_eq!(failure.reason, Reason::InputTooLarge);
+        assert!(failure.message.contains("4294 megapixels; at most 268"), "{}", failure.message);
+    }
 }

@@ -33,20 +33,13 @@ pub(super) fn score<W: Write + Send>(
     let found = result::score(&outcome)?;
     if let Some(path) = &task.report {
         let report = Report { outcomes: std::slice::from_ref(&outcome), speed: None };
-        report
-            .save(path)
-            .map_err(|error| Failure::new(Reason::ReportNotWritten, names.message(&error)))?;
+        report.save(path).map_err(|error| Failure::new(Reason::ReportNotWritten, names.message(&error)))?;
     }
     Ok(found)
 }
 
 /// How many threads there is memory for.
-fn admitted_threads(
-    task: &Task,
-    request: &Request,
-    tools: &Tools,
-    names: &Names,
-) -> Result<u32, Failure> {
+fn admitted_threads(task: &Task, request: &Request, tools: &Tools, names: &Names) -> Result<u32, Failure> {
     let failed = |error: ScoreError| reason::failure(&error, names);
     let facts = |clip| Ok(ClipFacts::new(clip, &input::probe(clip, tools)?));
     let reference = facts(&request.reference).map_err(failed)?;
@@ -57,7 +50,7 @@ fn admitted_threads(
     let compared = plan.groups.iter().map(|group| group.format);
     let mut threads = request.threads;
     for format in clips.chain(compared) {
-        threads = threads.min(admit::threads(format, threads, task.limits.memory_bytes)?);
+        threads = admit::threads(format, &request.features, threads, task.limits.memory_bytes)?;
     }
     Ok(threads)
 }

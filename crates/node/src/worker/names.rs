@@ -53,15 +53,12 @@ impl Names {
         // From left to right, once: a name may look like a path itself.
         while let Some(next) = rest.chars().next() {
             let known = self.known.iter().find(|(path, _)| rest.starts_with(path.as_str()));
-            let taken = match known {
-                Some((path, name)) => {
-                    words.push_str(name);
-                    path.len()
-                }
-                None => {
-                    words.push(if next.is_control() { ' ' } else { next });
-                    next.len_utf8()
-                }
+            let taken = if let Some((path, name)) = known {
+                words.push_str(name);
+                path.len()
+            } else {
+                words.push(if next.is_control() { ' ' } else { next });
+                next.len_utf8()
             };
             rest = &rest[taken..];
         }
@@ -86,7 +83,11 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        let known = [("/scratch/7/a", "s3://b/ref.mkv"), ("/scratch/7/ab", "/scratch/7/a"), ("/scratch/7", "the scratch directory")];
+        let known = [
+            ("/scratch/7/a", "s3://b/ref.mkv"),
+            ("/scratch/7/ab", "/scratch/7/a"),
+            ("/scratch/7", "the scratch directory"),
+        ];
         let mut known: Vec<_> = known.map(|(path, name)| (path.to_owned(), name.to_owned())).into();
         known.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         Names { known }

@@ -27,7 +27,31 @@ pub(super) fn failure(error: &ScoreError, names: &Names) -> Failure {
         );
         return Failure::new(reason, names.in_words(&text));
     }
+    if reason == Reason::Internal && is_libvmaf(error) && memory_is_used_up() {
+        let text = format!("{}; probably because its memory was used up", names.message(error));
+        return Failure::new(Reason::OutOfMemory, text);
+    }
     Failure::new(reason, names.message(error))
+}
+
+/// Whether libvmaf failed in the middle of its work. Its threads do not say that memory was short: a frame has no value
+/// then.
+fn is_libvmaf(error: &ScoreError) -> bool {
+    matches!(
+        error,
+        ScoreError::Engine(
+            EngineError::Frame { .. } | EngineError::Finish { .. } | EngineError::Missing { .. }
+        )
+    )
+}
+
+/// Whether this process has come close to its limit. What counts for the limit and was never touched is not seen, hence
+/// half of it.
+fn memory_is_used_up() -> bool {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Data).current.unwrap_or(u64::MAX);
+    let used = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF)
+        .map_or(0, |usage| usage.max_rss().unsigned_abs().saturating_mul(1024));
+    used >= limit / 2
 }
 
 /// The failure of a job whose model cannot be used.
@@ -112,9 +136,7 @@ fn of_engine(error: &EngineError) -> Reason {
 fn of_model(error: &ModelError) -> Reason {
     match error {
         ModelError::Unknown { .. } => Reason::ModelNotFound,
-        ModelError::Read { source, .. } => {
-            of_opening(source, Reason::ModelNotFound, Reason::ModelInvalid)
-        }
+        ModelError::Read { source, .. } => of_opening(source, Reason::ModelNotFound, Reason::ModelInvalid),
         ModelError::TooSmall { .. } => Reason::OptionsInvalid,
         _ => Reason::ModelInvalid,
     }

@@ -1,0 +1,88 @@
+//! Tools are scripts on a path of the test's own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use rstest::rstest;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A directory with a tool, and `/proc/cpuinfo` of a machine.
+fn machine(tool: &str, script: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let program: PathBuf = directory.path().join(tool);
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(directory.path().join("proc")).unwrap();
+    fs::write(directory.path().join("proc/cpuinfo"), "model name\t: A CPU\n").unwrap();
+    directory
+}
+
+async fn detected(vendor: Vendor, machine: &TempDir) -> String {
+    detect_with(vendor, Some(machine.path().as_os_str()), machine.path()).await
+}
+
+#[rstest]
+#[case(
+    Vendor::Nvidia,
+    "nvidia-smi",
+    r#"[ "$*" = -L ] && echo "GPU 0: NVIDIA L4 (UUID: GPU-1)""#,
+    "NVIDIA L4"
+)]
+#[case(
+    Vendor::Amd,
+    "rocm-smi",
+    r#"[ "$*" = --showid ] && echo "GPU[0] : Device Name: AMD Instinct MI210""#,
+    "AMD Instinct MI210"
+)]
+#[case(
+    Vendor::Intel,
+    "clinfo",
+    r#"[ -z "$*" ] && echo "  Device Name    Intel(R) Arc(TM)""#,
+    "Intel(R) Arc(TM)"
+)]
+#[case(Vendor::Apple, "system_profiler", r#"echo "Chipset Model: Apple M2""#, "Apple M2")]
+#[case::cpu_asks_nobody(Vendor::Cpu, "nvidia-smi", r#"echo "GPU 0: NVIDIA L4""#, "A CPU")]
+#[case::no_device(Vendor::Nvidia, "nvidia-smi", "echo 'No devices were found'; exit 6", "A CPU")]
+#[case::another_tool(Vendor::Nvidia, "rocm-smi", "echo 'GPU 0: x'", "A CPU")]
+#[case::endless(Vendor::Nvidia, "nvidia-smi", "echo 'GPU 0: NVIDIA L4'; exec yes", "NVIDIA L4")]
+#[tokio::test]
+async fn the_tool_of_the_maker_names_the_device(
+    #[case] vendor: Vendor,
+    #[case] tool: &str,
+    #[case] script: &str,
+    #[case] expected: &str,
+) {
+    assert_eq!(detected(vendor, &machine(tool, script)).await, expected);
+}
+
+/// Time is skipped when nothing happens, so a tool that hangs is given up at once.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_hangs_is_given_up_and_killed_with_all_it_started() {
+    let machine = machine("nvidia-smi", "sleep 1000 & echo $! $$ > pids.tmp; mv pids.tmp pids; wait");
+    let script = machine.path().join("nvidia-smi");
+    let text = fs::read_to_string(&script)
+        .unwrap()
+        .replace("pids", &machine.path().join("pids").display().to_string());
+    fs::write(&script, text).unwrap();
+    assert_eq!(detected(Vendor::Nvidia, &machine).await, "A CPU");
+    // It may have been killed before it wrote them.
+    let pids = fs::read_to_string(machine.path().join("pids")).unwrap_or_default();
+    for pid in pids.split_whitespace() {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    }
+}
+
+#[rstest]
+#[case("cpu", Some("cpu"))]
+#[case("cuda", Some("nvidia"))]
+#[case("hip", Some("amd"))]
+#[case("sycl", Some("intel"))]
+#[case("metal", Some("apple"))]
+#[case("auto", None)]
+fn a_backend_has_a_vendor(#[case] backend: &str, #[case] vendor: Option<&str>) {
+    assert_eq!(Vendor::of_backend(backend).map(Vendor::name), vendor);
+}
