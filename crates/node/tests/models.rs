@@ -227,7 +227,8 @@ async fn a_registry_with_a_password_is_shown_the_one_of_the_docker_configuration
     let config = serde_json::json!({"auths": {registry.address(): {"username": USER, "password": PASSWORD}}});
     std::fs::write(setup.directory.path().join("config.json"), config.to_string()).unwrap();
     setup.credentials = Credentials::in_directory(setup.directory.path());
-    assert_eq!(json(&setup.node().find(&reference).await.unwrap()), b"{}");
+    let node = setup.node();
+    assert_eq!(json(&node.find(&reference).await.unwrap()), b"{}");
 }
 
 #[tokio::test]
@@ -354,7 +355,8 @@ async fn a_token_is_fetched_with_the_password_and_shown_to_the_registry_alone() 
     let config = serde_json::json!({"auths": {server.authority(): {"auth": "dXNlcjpwYXNz"}}});
     std::fs::write(setup.directory.path().join(".dockerconfigjson"), config.to_string()).unwrap();
     setup.credentials = Credentials::in_directory(setup.directory.path());
-    let found = setup.node().find(&format!("oci://{}/model:v1", server.authority())).await.unwrap();
+    let node = setup.node();
+    let found = node.find(&format!("oci://{}/model:v1", server.authority())).await.unwrap();
     assert_eq!(json(&found), b"{}");
     assert_eq!(tokens.requests().len(), 1);
     assert_eq!(storage.requests()[0].header("authorization"), None);

@@ -195,10 +195,16 @@ impl RcloneSource {
         }
         let running =
             self.tools.rclone.start("cat", &["--offset", &from.to_string()], &self.target, Stdio::null())?;
-        let body = stream::unfold(Some(running), |running| async {
-            let mut running = running?;
+        let length = meta.length;
+        let body = stream::unfold(Some((running, from)), move |state| async move {
+            let (mut running, got) = state?;
             match piece(&mut running).await {
-                Ok(Some(piece)) => Some((Ok(piece), Some(running))),
+                Ok(Some(piece)) => {
+                    let got = got + piece.len() as u64;
+                    Some((Ok(piece), Some((running, got))))
+                }
+                // It was content with less than it had listed: no connection broke, so there is nothing to resume.
+                Ok(None) if length.is_some_and(|length| length != got) => Some((Err(Problem::Changed), None)),
                 Ok(None) => None,
                 Err(problem) => Some((Err(problem), None)),
             }

@@ -96,6 +96,12 @@ pub enum AddressError {
         /// The store.
         scheme: &'static str,
     },
+    /// `s3://b u/key`
+    #[error("{address} names no bucket: its name has letters, digits, dots, dashes and underscores")]
+    Bucket {
+        /// As it may be shown.
+        address: String,
+    },
     /// `..`
     #[error("{address} holds a step upwards (\"..\"), which is not allowed")]
     Upwards {
@@ -142,10 +148,11 @@ impl Address {
         let scheme = scheme.to_ascii_lowercase();
         if let Some(store) = Store::of_scheme(&scheme) {
             let none = AddressError::NoKey { address: shown(), scheme: store.scheme() };
-            let (bucket, key) = rest
-                .split_once('/')
-                .filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty())
-                .ok_or(none)?;
+            let (bucket, key) = rest.split_once('/').filter(|(_, key)| !key.is_empty()).ok_or(none)?;
+            // It becomes a part of a host's name or of a path, and what is no name there stops the client for good.
+            if !is_bucket(bucket) {
+                return Err(AddressError::Bucket { address: shown() });
+            }
             return Ok(Self::Object(ObjectAddress { store, bucket: bucket.to_owned(), key: key.to_owned() }));
         }
         match scheme.as_str() {
@@ -169,6 +176,11 @@ impl Address {
     }
 }
 
+fn is_bucket(name: &str) -> bool {
+    (1..=255).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
 /// `remote:path`; nothing if it is no such thing, an error if it carries options.
 fn remote(text: &str) -> Option<Result<Address, ()>> {
     let (remote, path) = text.split_once(':')?;
@@ -184,7 +196,12 @@ fn remote(text: &str) -> Option<Result<Address, ()>> {
 
 /// Whether any part of it is `..`, however it is encoded.
 fn climbs(text: &str) -> bool {
-    let mut text = text.split(['?', '#']).next().unwrap_or_default().to_owned();
+    // Only in a URL do these end the path; in the name of a file or an object they are characters like any other.
+    let web = ["http:", "https:"]
+        .iter()
+        .any(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    let path = if web { text.split(['?', '#']).next().unwrap_or_default() } else { text };
+    let mut text = path.to_owned();
     for _ in 0..DECODINGS {
         if text.split(['/', '\\', ':']).any(|part| part == "..") {
             return true;
@@ -239,6 +256,7 @@ mod tests {
     #[case("box:a/b.y4m", rclone("box", "a/b.y4m"))]
     #[case("rclone://box:a/b.y4m", rclone("box", "a/b.y4m"))]
     #[case("sftp://user@host/a.y4m", rclone("sftp", "user@host/a.y4m"))]
+    #[case("https://host/a?b=/../c", Address::Http(Box::new("https://host/a?b=/../c".parse().unwrap())))]
     #[case("https://host/a", Address::Http(Box::new("https://host/a".parse().unwrap())))]
     fn reads_every_kind(#[case] text: &str, #[case] expected: Address) {
         assert_eq!(Address::parse(text), Ok(expected));
@@ -255,6 +273,8 @@ mod tests {
     #[case("s3://bucket/a/../b")]
     #[case("box:../b")]
     #[case("box:a/..")]
+    #[case("/media/#/../etc")]
+    #[case("s3://bucket/a?/../b")]
     fn no_spelling_of_upwards_is_taken(#[case] text: &str) {
         assert!(matches!(Address::parse(text), Err(AddressError::Upwards { .. })), "{text}");
     }
@@ -285,8 +305,19 @@ mod tests {
     #[test]
     fn an_address_without_a_key_or_of_another_host_is_refused() {
         assert!(matches!(Address::parse("s3://bucket"), Err(AddressError::NoKey { .. })));
-        assert!(matches!(Address::parse("s3:///key"), Err(AddressError::NoKey { .. })));
+        assert!(matches!(Address::parse("s3://bucket/"), Err(AddressError::NoKey { .. })));
         assert!(matches!(Address::parse("file://host/a"), Err(AddressError::OtherHost { .. })));
+    }
+
+    #[rstest]
+    #[case("s3:///key")]
+    #[case("s3://b u/key")]
+    #[case("s3://user:secret@bucket/key")]
+    #[case("s3://bucket:80/key")]
+    #[case("s3://bücket/key")]
+    #[case("gs://%62ucket/key")]
+    fn what_no_bucket_is_called_is_refused(#[case] text: &str) {
+        assert!(matches!(Address::parse(text), Err(AddressError::Bucket { .. })), "{text}");
     }
 
     proptest! {

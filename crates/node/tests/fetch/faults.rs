@@ -15,9 +15,16 @@ use crate::agent::{Setup, clip, read, roots};
 const SOON: Duration = Duration::from_millis(200);
 const LATER: Duration = Duration::from_secs(30);
 
+/// Few attempts, but all the time that a busy machine needs for each.
 fn quick() -> Setup {
     let setup = Setup::default();
-    Setup { limits: Limits { headers: SOON, idle: SOON, attempts: 3, ..setup.limits }, ..setup }
+    Setup { limits: Limits { attempts: 3, ..setup.limits }, ..setup }
+}
+
+/// No patience, for those who say nothing anyway.
+fn hasty() -> Setup {
+    let setup = quick();
+    Setup { limits: Limits { headers: SOON, idle: SOON, ..setup.limits }, ..setup }
 }
 
 #[rstest]
@@ -27,8 +34,6 @@ fn quick() -> Setup {
 #[case::cut_without_a_version(Reply::body(Body::Cut { file: clip(100_000), sent: 50_000 }), Reason::SourceUnreachable)]
 #[case::no_length_at_all(Reply::body(Body::UntilClose(clip(1000))), Reason::InputInvalid)]
 #[case::compressed(Reply::file("x").header("content-encoding", "gzip"), Reason::InputInvalid)]
-#[case::stalled(Reply::body(Body::Stalled(clip(1000))), Reason::SourceUnreachable)]
-#[case::silent(Reply::body(Body::Silent), Reason::SourceUnreachable)]
 #[case::hung_up(Reply::body(Body::HangUp), Reason::SourceUnreachable)]
 #[case::broken(Reply::status(503), Reason::SourceUnreachable)]
 #[case::missing(Reply::status(404), Reason::InputNotFound)]
@@ -50,6 +55,18 @@ async fn a_fault_has_a_reason_and_leaves_nothing(#[case] reply: Reply, #[case] e
     assert_eq!(failure.reason, expected, "{failure}");
     assert!(failure.message.starts_with(&server.url("/a?…: ")), "{failure}");
     assert!(!failure.message.contains("S3cr3t"), "{failure}");
+    agent.assert_clean();
+}
+
+#[rstest]
+#[case::in_the_middle(Body::Stalled(clip(1000)))]
+#[case::from_the_start(Body::Silent)]
+#[tokio::test]
+async fn a_server_that_says_nothing_is_not_waited_for(#[case] body: Body) {
+    let server = HttpServer::start(move |_| Reply::body(body.clone()));
+    let agent = hasty().agent();
+    let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
     agent.assert_clean();
 }
 
@@ -229,7 +246,7 @@ async fn a_remote_that_hangs_is_given_up_and_its_rclone_is_gone() {
     );
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let setup = quick();
+    let setup = hasty();
     let limits = Limits { headers: LATER, attempts: 1, ..setup.limits };
     let agent = Setup { limits, rclone: Some((program, String::new())), ..setup }.agent();
     let failure = agent.fetch("box:a", "box:").await.unwrap_err();
@@ -253,11 +270,9 @@ async fn a_remote_that_sends_less_than_it_listed_is_no_input() {
         "#!/bin/sh\ncase $1 in lsjson) echo '{\"Size\":10,\"ModTime\":\"t\"}';; *) printf short;; esac\n";
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let setup = quick();
-    let limits = Limits { headers: LATER, ..setup.limits };
-    let agent = Setup { limits, rclone: Some((program, String::new())), ..setup }.agent();
+    let agent = Setup { rclone: Some((program, String::new())), ..quick() }.agent();
     let failure = agent.fetch("box:a", "box:").await.unwrap_err();
-    // Each attempt goes on where the last one ended, so it "gets" ten bytes of nonsense at most: never a short file.
+    // Two of its answers together would have the right length.
     assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
     agent.assert_clean();
 }

@@ -108,7 +108,7 @@ async fn google_and_azure_objects_come_whole() {
     let content = clip(100_000);
     let served = content.clone();
     let server = HttpServer::start(move |request| match request.path.as_str() {
-        "/gbucket/set/a.y4m" | "/account/container/set/a.y4m" => {
+        "/gbucket/set%2Fa%2Ey4m" | "/account/container/set/a.y4m" => {
             let reply = Reply::file(served.clone()).etag("\"1\"").header("x-goog-generation", "1");
             reply.header("last-modified", "Mon, 16 Nov 2026 00:00:00 GMT")
         }

@@ -47,7 +47,23 @@ fn no_failure_log_line_or_file_name_holds_a_secret() {
         _ => Reply::status(404),
     });
     let setup = Setup::default();
-    let agent = Setup { limits: Limits { attempts: 2, ..setup.limits.clone() }, ..setup }.agent();
+    // Stores that nobody serves, so that no test asks the metadata service for credentials.
+    let nobody = "http://127.0.0.1:9";
+    let variables = [
+        ("AWS_ENDPOINT_URL", nobody),
+        ("AWS_ACCESS_KEY_ID", SECRET),
+        ("AWS_SECRET_ACCESS_KEY", SECRET),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("GOOGLE_BASE_URL", nobody),
+        ("GOOGLE_SKIP_SIGNATURE", "true"),
+        ("GOOGLE_ALLOW_HTTP", "true"),
+        ("AZURE_STORAGE_ACCOUNT_NAME", "account"),
+        ("AZURE_STORAGE_SAS_TOKEN", "sig=S3cr3tS3cr3t"),
+        ("AZURE_ENDPOINT", nobody),
+        ("AZURE_ALLOW_HTTP", "true"),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let agent = Setup { variables, limits: Limits { attempts: 2, ..setup.limits.clone() }, ..setup }.agent();
     let authority = server.authority();
     let host = prop_oneof![
         Just(authority.clone()),
@@ -83,7 +99,8 @@ fn no_failure_log_line_or_file_name_holds_a_secret() {
                 Ok(fetched) => prop_assert!(!fetched.display().to_string().contains(SECRET)),
                 Err(failure) => {
                     prop_assert!(!failure.message.contains(SECRET), "{failure}");
-                    prop_assert!(!format!("{failure:?}").contains(SECRET));
+                    let printed = format!("{failure:?}");
+                    prop_assert!(!printed.contains(SECRET), "{}", printed);
                 }
             }
         }
@@ -95,4 +112,46 @@ fn no_failure_log_line_or_file_name_holds_a_secret() {
     assert!(!ours.is_empty(), "nothing was logged, so nothing was checked");
     let told = ours.iter().find(|line| line.contains(SECRET));
     assert_eq!(told, None);
+}
+
+#[test]
+fn no_name_of_an_object_stops_the_client() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = HttpServer::start(|_| Reply::status(404));
+    let variables = [
+        ("AWS_ENDPOINT_URL", server.url("")),
+        ("AWS_ACCESS_KEY_ID", "id".into()),
+        ("AWS_SECRET_ACCESS_KEY", "key".into()),
+        ("AWS_ALLOW_HTTP", "true".into()),
+        ("GOOGLE_BASE_URL", server.url("")),
+        ("GOOGLE_SKIP_SIGNATURE", "true".into()),
+        ("GOOGLE_ALLOW_HTTP", "true".into()),
+        ("AZURE_STORAGE_ACCOUNT_NAME", "account".into()),
+        ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5".into()),
+        ("AZURE_ENDPOINT", server.url("")),
+        ("AZURE_ALLOW_HTTP", "true".into()),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    let agent = Setup { variables, ..Setup::default() }.agent();
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let names = (
+        "s3|gs|azure",
+        "[a-zA-Z0-9._-]{1,10}|\\PC{1,5}",
+        "\\PC{1,20}|[a-z/%?#\\\\: \t\r\n\u{7f}\u{0}]{1,12}",
+    );
+    let tried = runner.run(&names, |(scheme, bucket, key)| {
+        let Ok(roots) = vmafx_node::paths::Roots::parse(&[format!("{scheme}://{bucket}")]) else {
+            return Ok(());
+        };
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let uri = format!("{scheme}://{bucket}/{key}");
+        let failure = runtime.block_on(agent.fetcher.fetch(&uri, &roots, &cancel, &|_| {})).unwrap_err();
+        prop_assert!(!failure.message.is_empty());
+        Ok(())
+    });
+    tried.unwrap();
 }
