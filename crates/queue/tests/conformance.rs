@@ -29,6 +29,59 @@ mod conformance {
     pub(crate) mod view;
 }
 
+/// A rule that is broken is noticed by the cases that guard it.
+mod sabotage {
+    use std::panic::AssertUnwindSafe;
+
+    use futures::FutureExt;
+
+    use crate::conformance::{beat, claim, end, fence, lost, submit, sweep};
+    use crate::support::fixture::Fixture;
+    use crate::support::sabotage::Broken;
+    use crate::support::stores::Kind;
+
+    async fn noticed(broken: Broken, case: impl AsyncFnOnce(Fixture)) {
+        let fixture = Fixture::new(Kind::Sabotaged(broken)).await;
+        assert!(AssertUnwindSafe(case(fixture)).catch_unwind().await.is_err(), "nobody noticed {broken:?}");
+    }
+
+    macro_rules! guards {
+        ($($broken:ident: [$($group:ident::$case:ident),*],)*) => {
+            $($(
+                #[tokio::test]
+                async fn $case() {
+                    noticed(Broken::$broken, $group::$case).await;
+                }
+            )*)*
+        };
+    }
+
+    guards! {
+        Fencing: [
+            fence::a_late_report_cannot_end_the_attempt_of_another_node,
+            fence::another_node_cannot_report_a_running_job
+        ],
+        Attempts: [fence::a_late_report_cannot_end_a_newer_attempt_of_the_same_node],
+        ClaimOrder: [
+            claim::the_highest_priority_goes_first_and_then_the_oldest,
+            claim::one_order_holds_across_all_backends_of_a_node
+        ],
+        Forgiveness: [
+            sweep::a_sweep_that_comes_late_gives_every_lease_its_full_time_again
+        ],
+        Idempotency: [
+            submit::a_known_key_finds_the_first_job_and_stores_nothing,
+            submit::a_key_is_known_after_its_job_has_ended
+        ],
+        LostLimit: [
+            lost::the_third_lost_attempt_fails_the_job,
+            lost::a_submitter_may_allow_fewer_losses
+        ],
+        Release: [end::a_released_job_waits_again_at_once],
+        Leases: [beat::a_heartbeat_extends_the_leases_it_names_and_no_others],
+    }
+}
+
 /// Makes a module of tests for each store.
 macro_rules! suite {
     ($($list:tt)*) => {

@@ -15,8 +15,12 @@ mod model {
     pub(crate) mod player;
 }
 
+use std::collections::BTreeSet;
+
+use model::answer::EVERYTHING;
 use model::op::{Op, story};
 use model::player::play;
+use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestError, TestRunner};
 use rstest::rstest;
 use support::sabotage::Broken;
@@ -28,12 +32,12 @@ fn tell(kind: Kind, cases: u32, regressions: Option<&'static str>) -> Result<(),
     let config = Config {
         cases: if std::env::var_os("PROPTEST_CASES").is_some() { usual.cases } else { cases },
         failure_persistence: regressions.map(|path| Box::new(FileFailurePersistence::Direct(path)) as Box<_>),
-        max_shrink_iters: 4000,
+        max_shrink_iters: if regressions.is_some() { 4000 } else { 0 },
         ..usual
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     TestRunner::new(config)
-        .run(&story(), |story| runtime.block_on(play(kind, &story)).map_err(TestCaseError::fail))
+        .run(&story(), |story| runtime.block_on(play(kind, &story)).map(drop).map_err(TestCaseError::fail))
 }
 
 fn must_agree(kind: Kind, cases: u32, regressions: &'static str) {
@@ -48,6 +52,19 @@ macro_rules! regressions {
     };
 }
 
+/// The stories are good for nothing if they never get to the answers that matter.
+#[test]
+fn stories_reach_every_answer() {
+    let mut runner = TestRunner::deterministic();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut said = BTreeSet::new();
+    for _ in 0..400 {
+        let told = story().new_tree(&mut runner).unwrap().current();
+        said.extend(runtime.block_on(play(Kind::Reference, &told)).unwrap());
+    }
+    assert_eq!(said, BTreeSet::from(EVERYTHING));
+}
+
 #[test]
 fn reference_agrees_with_itself() {
     must_agree(Kind::Reference, 100, regressions!("reference.txt"));
@@ -55,12 +72,12 @@ fn reference_agrees_with_itself() {
 
 #[test]
 fn sqlite_agrees_with_the_model() {
-    must_agree(Kind::Sqlite, 100, regressions!("sqlite.txt"));
+    must_agree(Kind::Sqlite, 80, regressions!("sqlite.txt"));
 }
 
 #[test]
 fn postgres_agrees_with_the_model() {
-    must_agree(Kind::Postgres, 30, regressions!("postgres.txt"));
+    must_agree(Kind::Postgres, 20, regressions!("postgres.txt"));
 }
 
 #[rstest]

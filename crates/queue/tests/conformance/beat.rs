@@ -6,7 +6,7 @@ use vmafx_queue::JobId;
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{Beat, Pulse};
 use vmafx_queue::policy::Policy;
-use vmafx_queue::store::{Claim, Released};
+use vmafx_queue::store::{Claim, Filter, Released};
 use vmafx_queue::transition::State;
 
 use crate::support::build::{job, seconds};
@@ -71,7 +71,7 @@ pub(crate) async fn a_heartbeat_may_name_sixty_four_jobs(q: Fixture) {
     q.clock.advance(seconds(10));
     assert_eq!(node.beat(&held).await, Some(Pulse::default()));
     let until = Some(q.now() + q.policy().lease_ttl);
-    assert!(q.list(&Default::default()).await.iter().all(|job| job.lease_expires_at == until));
+    assert!(q.list(&Filter::default()).await.iter().all(|job| job.lease_expires_at == until));
 }
 
 pub(crate) async fn a_heartbeat_changes_no_revision_and_announces_nothing(q: Fixture) {
@@ -94,7 +94,7 @@ pub(crate) async fn progress_is_seen_by_every_reader(q: Fixture) {
     node.progress(&taken, 7, 100).await;
     let seen = Some(Progress { done: 7, total: 100 });
     assert_eq!(q.job(taken.id).await.progress, seen);
-    assert_eq!(q.list(&Default::default()).await[0].progress, seen);
+    assert_eq!(q.list(&Filter::default()).await[0].progress, seen);
     assert_eq!(q.explained(taken.id).await.job.progress, seen);
     node.beat(&[taken.id]).await;
     assert_eq!(q.job(taken.id).await.progress, seen, "a heartbeat without progress keeps what was said");
@@ -142,7 +142,7 @@ pub(crate) async fn a_heartbeat_needs_its_own_session(q: Fixture) {
 
 pub(crate) async fn a_session_ends_at_its_instant_and_not_before(q: Fixture) {
     let node = q.node("n").await;
-    let just_before = q.policy().session_ttl - Duration::from_millis(1);
+    let just_before = q.policy().session_ttl.saturating_sub(Duration::from_millis(1));
     assert_eq!(q.pass(just_before, &[]).await.evicted, []);
     assert!(node.has_nothing().await);
     let swept = q.pass(Duration::from_millis(1), &[]).await;

@@ -1,6 +1,6 @@
 //! Following what happens.
 
-use vmafx_queue::store::StoreError;
+use vmafx_queue::store::{Filter, StoreError};
 use vmafx_queue::transition::State;
 
 use crate::support::build::{job, seconds};
@@ -15,6 +15,7 @@ pub(crate) async fn nothing_changed_since_now(q: Fixture) {
 }
 
 pub(crate) async fn every_kind_of_change_is_told(q: Fixture) {
+    use State::{Completed, Pending, Running};
     let node = q.node("n").await;
     let mut cursor = q.position().await;
     let mut states = Vec::new();
@@ -47,7 +48,6 @@ pub(crate) async fn every_kind_of_change_is_told(q: Fixture) {
     q.label(id, 50.0).await;
     told("label after the end").await;
 
-    use State::{Completed, Pending, Running};
     let seen: Vec<_> = states.iter().map(|(state, _)| *state).collect();
     assert_eq!(seen, [Pending, Pending, Running, Pending, Running, Pending, Running, Completed, Completed]);
     assert!(states.is_sorted_by(|a, b| a.1 < b.1), "revisions rise: {states:?}");
@@ -124,7 +124,7 @@ pub(crate) async fn a_snapshot_and_the_changes_after_it_miss_nothing(q: Fixture)
     let before = q.submit(job()).await;
     let cursor = q.position().await;
     let between = q.submit(job()).await;
-    let snapshot = ids(&q.list(&Default::default()).await);
+    let snapshot = ids(&q.list(&Filter::default()).await);
     let after = q.submit(job()).await;
     assert_eq!(snapshot.len(), 2);
     assert!(snapshot.contains(&before) && snapshot.contains(&between));

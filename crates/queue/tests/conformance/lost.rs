@@ -1,5 +1,6 @@
 //! Nodes that disappear.
 
+use std::slice;
 use std::time::Duration;
 
 use vmafx_queue::outcome::{AttemptOutcome, FailureReason};
@@ -18,7 +19,7 @@ pub(crate) async fn a_lost_job_waits_again_and_says_so(q: Fixture) {
     let swept = q.lose_leases(&[&keeper]).await;
 
     let waiting = q.job(taken.id).await;
-    assert_eq!(swept.requeued, [waiting.clone()]);
+    assert_eq!(swept.requeued, slice::from_ref(&waiting));
     assert_eq!((swept.failed, swept.evicted), (vec![], vec![]));
     assert!(waiting.revision > taken.revision);
     let expected = vmafx_queue::Job {
@@ -40,7 +41,7 @@ pub(crate) async fn a_lost_job_waits_again_and_says_so(q: Fixture) {
 pub(crate) async fn a_lease_ends_at_its_instant_and_not_before(q: Fixture) {
     let keeper = q.node("keeper").await;
     let taken = keeper.holds(job()).await;
-    let just_before = q.policy().lease_ttl - Duration::from_millis(1);
+    let just_before = q.policy().lease_ttl.saturating_sub(Duration::from_millis(1));
     assert_eq!(q.pass(just_before, &[&keeper]).await.requeued, []);
     let swept = q.pass(Duration::from_millis(1), &[&keeper]).await;
     assert_eq!(ids(&swept.requeued), [taken.id]);
@@ -63,7 +64,7 @@ pub(crate) async fn a_pause_ends_at_its_instant_and_not_before(q: Fixture) {
     let id = keeper.holds(job()).await.id;
     q.lose_leases(&[&keeper]).await;
     let due = q.now() + seconds(5);
-    q.clock.advance(seconds(5) - Duration::from_millis(1));
+    q.clock.advance(seconds(5).saturating_sub(Duration::from_millis(1)));
     assert_eq!(keeper.claim().await, Claim::Nothing { next: Some(due) });
     q.clock.advance(Duration::from_millis(1));
     let again = keeper.take().await;
@@ -115,7 +116,7 @@ pub(crate) async fn the_third_lost_attempt_fails_the_job(q: Fixture) {
     let swept = q.lose_leases(&[&keeper]).await;
 
     let failed = q.job(id).await;
-    assert_eq!(swept.failed, [failed.clone()]);
+    assert_eq!(swept.failed, slice::from_ref(&failed));
     assert_eq!(swept.requeued, []);
     assert_eq!(failed.error, "lease of attempt 3 expired (3 of 3)");
     assert_eq!((failed.state, failed.failure_reason), (State::Failed, FailureReason::NODE_LOST));

@@ -38,7 +38,7 @@ pub(crate) async fn a_release_is_work_and_a_change(q: Fixture) {
 pub(crate) async fn a_lost_job_is_work_when_its_pause_is_over(q: Fixture) {
     let holder = q.register(node("n").backends(["cuda"])).await;
     let taken = holder.holds(job().backend("cuda")).await;
-    q.pass(q.policy().lease_ttl - seconds(5), &[&holder]).await;
+    q.pass(q.policy().lease_ttl.saturating_sub(seconds(5)), &[&holder]).await;
     let (mut work, mut changes) = (q.listen(), q.listen());
     q.submit(job().backend("marker")).await;
     work.work(&q.tenant, "marker").await;

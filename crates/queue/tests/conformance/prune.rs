@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use vmafx_queue::{JobId, StoreError};
 use vmafx_queue::store::{Filter, Pruned, Retention};
 use vmafx_queue::transition::State;
+use vmafx_queue::{JobId, StoreError};
 
 use crate::support::build::{job, seconds};
 use crate::support::fixture::{Fixture, ids};

@@ -10,7 +10,7 @@ use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::store::{Claim, Filter, Submitted};
 use vmafx_queue::transition::State;
 
-use crate::support::build::{in_states, job};
+use crate::support::build::{in_states, job, seconds};
 use crate::support::fixture::Fixture;
 use crate::support::node::{Said, TestNode};
 
@@ -152,7 +152,7 @@ pub(crate) async fn a_reader_of_changes_sees_every_job_in_its_last_state(q: Fixt
         }
         seen
     };
-    let patience = std::time::Duration::from_secs(60);
+    let patience = std::time::Duration::from_mins(1);
     let both = async { tokio::join!(writing, reading) };
     let Ok((_, seen)) = tokio::time::timeout(patience, both).await else {
         panic!("the reader missed an end");
@@ -198,7 +198,7 @@ pub(crate) async fn a_reader_of_samples_sees_each_exactly_once(q: Fixture) {
         }
         seen
     };
-    let patience = std::time::Duration::from_secs(60);
+    let patience = std::time::Duration::from_mins(1);
     let both = async { tokio::join!(writing, reading) };
     let Ok((_, seen)) = tokio::time::timeout(patience, both).await else {
         panic!("the reader missed a sample");
@@ -213,8 +213,8 @@ pub(crate) async fn sweeps_at_once_count_a_loss_once(q: Fixture) {
     for _ in 0..20 {
         held.push(node.holds(job()).await.id);
     }
-    q.pass(q.policy().lease_ttl - crate::support::build::seconds(5), &[&node]).await;
-    q.clock.advance(crate::support::build::seconds(5));
+    q.pass(q.policy().lease_ttl.saturating_sub(seconds(5)), &[&node]).await;
+    q.clock.advance(seconds(5));
     let (one, two, three) = tokio::join!(q.sweep(), q.sweep(), q.sweep());
     let counted = one.requeued.len() + two.requeued.len() + three.requeued.len();
     assert_eq!(counted, 20);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vmafx_queue::outcome::FailureReason;
 use vmafx_queue::scoring::{LengthMismatch, PlaneLayout, RawVideo, ScaleTo, Scoring};
-use vmafx_queue::store::{Labelled, Submitted};
+use vmafx_queue::store::{Filter, Labelled, Submitted};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId};
 
@@ -94,7 +94,7 @@ pub(crate) async fn a_known_key_finds_the_first_job_and_stores_nothing(q: Fixtur
     assert_eq!(again, Submitted { id, deduplicated: true });
     assert_eq!(q.job(id).await, before);
     assert_eq!(q.changed_ids(&cursor).await, []);
-    assert_eq!(q.list(&Default::default()).await.len(), 1);
+    assert_eq!(q.list(&Filter::default()).await.len(), 1);
 }
 
 pub(crate) async fn a_first_submission_is_not_deduplicated(q: Fixture) {

@@ -19,7 +19,7 @@ fn forgiving() -> Swept {
 async fn nearly_over(q: &Fixture) -> (crate::support::node::TestNode, vmafx_queue::Job) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
-    q.pass(q.policy().lease_ttl - seconds(5), &[&node]).await;
+    q.pass(q.policy().lease_ttl.saturating_sub(seconds(5)), &[&node]).await;
     (node, taken)
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn a_forgiven_lease_ends_in_the_end(q: Fixture) {
     let (node, taken) = nearly_over(&q).await;
     q.clock.advance(seconds(3600));
     assert_eq!(q.sweep().await, forgiving());
-    assert_eq!(q.pass(q.policy().lease_ttl - seconds(1), &[&node]).await.requeued, []);
+    assert_eq!(q.pass(q.policy().lease_ttl.saturating_sub(seconds(1)), &[&node]).await.requeued, []);
     assert_eq!(ids(&q.pass(seconds(1), &[&node]).await.requeued), [taken.id]);
 }
 
@@ -59,7 +59,7 @@ pub(crate) async fn a_sweep_that_comes_late_gives_every_session_its_full_time_ag
     let node = q.node("n").await;
     q.clock.advance(q.policy().session_ttl * 2);
     assert_eq!(q.sweep().await, forgiving());
-    assert_eq!(q.pass(q.policy().session_ttl - seconds(1), &[]).await.evicted, []);
+    assert_eq!(q.pass(q.policy().session_ttl.saturating_sub(seconds(1)), &[]).await.evicted, []);
     assert!(node.has_nothing().await);
     assert_eq!(q.pass(seconds(1), &[]).await.evicted.len(), 1);
 }
@@ -119,7 +119,7 @@ pub(crate) async fn more_than_a_thousand_leases_end_in_several_sweeps(q: Fixture
         q.submit(job()).await;
     }
     assert_eq!(node.take_all().await.len(), 1010);
-    q.pass(q.policy().lease_ttl - seconds(1), &[&node]).await;
+    q.pass(q.policy().lease_ttl.saturating_sub(seconds(1)), &[&node]).await;
     q.clock.advance(seconds(1));
     let counts =
         [q.sweep().await.requeued.len(), q.sweep().await.requeued.len(), q.sweep().await.requeued.len()];

@@ -88,9 +88,10 @@ pub(crate) enum Op {
         seconds: u64,
     },
     Sweep,
-    /// So many sweeps, each when it is due.
+    /// So many sweeps, each when it is due, while these nodes (a bit each) send heartbeats that name no job.
     Sweeps {
         count: u8,
+        alive: u8,
     },
     Prune {
         seconds: u64,
@@ -205,8 +206,8 @@ fn of_time() -> impl Strategy<Value = Op> {
             .prop_map(|millis| Op::Advance { millis }),
         1 => prop_oneof![Just(1_u64), Just(3600)].prop_map(|seconds| Op::TurnBack { seconds }),
         3 => Just(Op::Sweep),
-        5 => (1..8_u8).prop_map(|count| Op::Sweeps { count }),
-        1 => (0..60_u64).prop_map(|seconds| Op::Prune { seconds }),
+        5 => (1..8_u8, 0..64_u8).prop_map(|(count, alive)| Op::Sweeps { count, alive }),
+        2 => (0..20_u64).prop_map(|seconds| Op::Prune { seconds }),
     ]
 }
 
@@ -216,7 +217,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
         6 => submit(),
         12 => of_nodes(),
         1 => (0..2_u8, pick()).prop_map(|(tenant, job)| Op::Cancel { tenant, job }),
-        1 => (0..2_u8, pick(), option::weighted(0.3, 0..3_u8), 0..=100_u8)
+        2 => (0..2_u8, pick(), option::weighted(0.5, 0..3_u8), 0..=100_u8)
             .prop_map(|(tenant, job, key, value)| Op::Label { tenant, job, key, value }),
         4 => of_readers(),
         5 => of_time(),

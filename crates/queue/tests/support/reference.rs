@@ -9,6 +9,7 @@
 //! - A lease, a session, a deadline or a pause is over at its instant, not only after it.
 //! - A job that is out of time fails for that reason, also when its lease ran out in the same sweep.
 //! - A session that ends leaves its jobs to their leases.
+//! - Whether a pause that was over begins again when the clock goes back is left open: the stores differ.
 //! - Heartbeats, progress and forgiveness change no revision and announce nothing.
 
 mod jobs;
@@ -100,6 +101,11 @@ impl Queue {
         std::mem::take(&mut self.news)
     }
 
+    /// Whether a job pauses, or did and was not taken since.
+    pub(crate) fn has_pauses(&self) -> bool {
+        self.jobs.iter().any(|entry| entry.job.available_at.is_some())
+    }
+
     fn index(&self, tenant: &TenantId, id: JobId) -> Option<usize> {
         self.jobs.iter().position(|entry| entry.job.tenant == *tenant && entry.job.id == id)
     }
@@ -148,7 +154,7 @@ impl Queue {
         entry.job.progress = None;
         if let Some(attempt) = entry.attempts.last_mut().filter(|attempt| attempt.ended.is_none()) {
             attempt.ended = Some((now, outcome));
-            attempt.error = error.to_owned();
+            error.clone_into(&mut attempt.error);
         }
     }
 

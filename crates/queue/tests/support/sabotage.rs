@@ -38,17 +38,6 @@ pub(crate) enum Broken {
 }
 
 impl Broken {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Fencing,
-        Self::Attempts,
-        Self::ClaimOrder,
-        Self::Forgiveness,
-        Self::Idempotency,
-        Self::LostLimit,
-        Self::Release,
-        Self::Leases,
-    ];
-
     /// The policy under which the store runs in truth.
     pub(crate) fn policy(self, policy: Policy) -> Policy {
         match self {

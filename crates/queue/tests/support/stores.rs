@@ -8,9 +8,8 @@ use vmafx_queue::policy::Policy;
 use vmafx_queue::postgres::{self, PostgresStore};
 use vmafx_queue::sqlite::{self, SqliteStore};
 
-use vmafx_testkit::postgres::{Database, Server};
-
 use super::clock::TestClock;
+use super::databases::Borrowed;
 use super::reference::ReferenceStore;
 use super::sabotage::{Broken, Sabotage};
 
@@ -32,7 +31,7 @@ pub(crate) enum Kind {
 enum Place {
     Memory(Mutex<Option<Arc<ReferenceStore>>>),
     File(TempDir),
-    Database(Database),
+    Database(Borrowed),
 }
 
 /// A store that can be opened again.
@@ -50,9 +49,7 @@ impl Home {
         let place = match kind {
             Kind::Reference | Kind::Sabotaged(_) => Place::Memory(Mutex::default()),
             Kind::Sqlite => Place::File(TempDir::new().unwrap()),
-            Kind::Postgres => {
-                Place::Database(Server::shared().await.unwrap().database().await.unwrap())
-            }
+            Kind::Postgres => Place::Database(Borrowed::take().await),
         };
         Self { kind, policy, clock, place: Arc::new(place) }
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod clock;
+pub(crate) mod databases;
 pub(crate) mod fixture;
 pub(crate) mod node;
 pub(crate) mod notices;

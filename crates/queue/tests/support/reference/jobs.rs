@@ -1,5 +1,7 @@
 //! What submitters do.
 
+use std::collections::BTreeMap;
+
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::{Attempt, Label};
 use vmafx_queue::outcome::{AttemptOutcome, FailureReason};
@@ -45,8 +47,7 @@ impl Queue {
             deadline_at: new.deadline.map(|length| now + length),
             revision: 0,
         };
-        let entry =
-            Entry { job, holder: None, attempts: vec![], node_labels: Default::default(), changed: 0 };
+        let entry = Entry { job, holder: None, attempts: vec![], node_labels: BTreeMap::new(), changed: 0 };
         self.jobs.push(entry);
         let index = self.jobs.len() - 1;
         self.changed(index, now);

@@ -2,13 +2,24 @@
 
 use vmafx_queue::store::{Changes, Samples, StoreError, TenantStats};
 use vmafx_queue::transition::State;
-use vmafx_queue::{Job, TenantId};
+use vmafx_queue::{Job, JobId, TenantId};
 
 use super::Queue;
 
 impl Queue {
     pub(crate) fn position(&self) -> String {
         self.written.to_string()
+    }
+
+    /// Puts the latest changes of these jobs into this order.
+    pub(crate) fn reorder(&mut self, order: &[JobId]) {
+        let mut places: Vec<_> = self.jobs.iter().filter(|entry| order.contains(&entry.job.id)).collect();
+        places.sort_by_key(|entry| entry.changed);
+        let places: Vec<_> = places.iter().map(|entry| entry.changed).collect();
+        for (id, place) in order.iter().zip(places) {
+            let named = self.jobs.iter_mut().filter(|entry| entry.job.id == *id);
+            named.for_each(|entry| entry.changed = place);
+        }
     }
 
     /// Where a cursor stands. One that was never given out cannot be continued from.

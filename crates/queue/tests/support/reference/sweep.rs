@@ -85,7 +85,7 @@ impl Queue {
         let job = &mut self.jobs[index].job;
         job.state = State::Failed;
         job.failure_reason = reason;
-        job.error = text.to_owned();
+        text.clone_into(&mut job.error);
         job.finished_at = Some(now);
         self.changed(index, now);
         self.jobs[index].job.clone()
@@ -101,7 +101,7 @@ impl Queue {
             let surplus = over.iter().enumerate().filter(|(at, job)| *at as u64 >= keep.jobs || old(job));
             let mut gone: Vec<_> = surplus.map(|(_, job)| job.id).collect();
             gone.reverse();
-            gone.truncate((u64::from(keep.batch) - pruned.jobs) as usize);
+            gone.truncate(left(keep, pruned.jobs));
             pruned.jobs += gone.len() as u64;
             self.jobs.retain(|entry| !gone.contains(&entry.job.id));
 
@@ -114,7 +114,7 @@ impl Queue {
                 .filter(|(at, (_, made_at))| *at as u64 >= keep.samples || *made_at < now - keep.samples_for);
             let mut gone: Vec<_> = surplus.map(|(_, (number, _))| number).collect();
             gone.reverse();
-            gone.truncate((u64::from(keep.batch) - pruned.samples) as usize);
+            gone.truncate(left(keep, pruned.samples));
             pruned.samples += gone.len() as u64;
             self.samples.retain(|stored| !gone.contains(&stored.number));
             if let Some(newest) = gone.into_iter().max() {
@@ -131,4 +131,9 @@ impl Queue {
         let of_samples = self.samples.iter().map(|stored| stored.tenant.clone());
         of_jobs.chain(of_nodes).chain(of_samples).collect()
     }
+}
+
+/// How many more fit into the batch.
+fn left(keep: &Retention, gone: u64) -> usize {
+    usize::try_from(u64::from(keep.batch) - gone).unwrap()
 }

@@ -75,8 +75,9 @@ impl Queue {
             attempt.session == who.session && report.attempt.is_none_or(|number| attempt.number == number)
         });
         match spoken_of.map(|attempt| attempt.ended) {
-            None => return Reported::Fenced,
-            Some(Some((_, AttemptOutcome::Expired | AttemptOutcome::Released))) => return Reported::Fenced,
+            None | Some(Some((_, AttemptOutcome::Expired | AttemptOutcome::Released))) => {
+                return Reported::Fenced;
+            }
             Some(Some(_)) => return Reported::Repeated,
             Some(None) => {}
         }

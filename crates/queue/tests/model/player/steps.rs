@@ -1,0 +1,131 @@
+//! One step of a story, on both sides.
+
+use std::time::Duration;
+
+use vmafx_queue::node::Beat;
+use vmafx_queue::store::{LabelTarget, Retention};
+
+use super::words::{question, registration, submission};
+use super::{Parted, Player};
+use crate::model::op::Op;
+use crate::support::build::{key, percent};
+
+impl Player {
+    /// In which order one sweep changes jobs is the store's own business: the model takes it over.
+    async fn sweep(&mut self) -> Result<(), Parted> {
+        let model = self.model.sweep(self.now());
+        let several = model.requeued.len() + model.failed.len() > 1;
+        self.compare(self.store.sweep().await.unwrap(), model)?;
+        if several {
+            for (whose, start) in self.start.clone() {
+                let changes = self.store.changes(&self.tenants[whose], &start, 1000).await.unwrap();
+                let order: Vec<_> = changes.jobs.iter().map(|(_, job)| job.id).collect();
+                self.model.reorder(&order);
+            }
+        }
+        Ok(())
+    }
+
+    async fn keep_alive(&mut self, node: usize) -> Result<(), Parted> {
+        let Some((whose, who, _)) = self.nodes.get(node).cloned() else { return Ok(()) };
+        let whose = self.tenants[whose].clone();
+        let model = self.model.heartbeat(self.now(), &whose, &who, &Beat::default());
+        self.compare(self.store.heartbeat(&whose, &who, Beat::default()).await.unwrap(), model)
+    }
+    pub(super) async fn step(&mut self, op: &Op) -> Result<(), Parted> {
+        let (store, now) = (self.store.clone(), self.now());
+        match op {
+            Op::Submit { tenant, .. } => {
+                let (whose, new) = (self.tenants[usize::from(*tenant)].clone(), submission(op));
+                let answer = store.submit(&whose, new.0.clone()).await.unwrap();
+                if !self.jobs.iter().any(|(_, id)| *id == answer.id) {
+                    self.jobs.push((usize::from(*tenant), answer.id));
+                }
+                let model = self.model.submit(now, &whose, new.0, answer.id);
+                self.compare(answer, model)
+            }
+            Op::Register { tenant, .. } => {
+                let (whose, new) = (usize::from(*tenant), registration(op));
+                let who = store.register(&self.tenants[whose], new.0.clone()).await.unwrap();
+                self.model.register(now, &self.tenants[whose].clone(), new.0.clone(), &who);
+                self.nodes.push((whose, who, new.0.capability.backends));
+                Ok(())
+            }
+            Op::Beat { node, lie, .. }
+            | Op::Claim { node, lie }
+            | Op::Report { node, lie, .. }
+            | Op::Release { node, lie, .. } => match self.as_node(*node, *lie) {
+                Some(who) => self.step_of_node(op, who).await,
+                None => Ok(()),
+            },
+            Op::Cancel { tenant, job } => {
+                let (whose, id) = (self.tenants[usize::from(*tenant)].clone(), self.pick(*job, None));
+                let model = self.model.cancel(now, &whose, id, "unwanted");
+                self.compare(store.cancel(&whose, id, "unwanted").await.unwrap(), model)
+            }
+            Op::Label { tenant, job, key: of_key, value } => {
+                let whose = self.tenants[usize::from(*tenant)].clone();
+                let target = match of_key {
+                    Some(number) => LabelTarget::Key(key(&format!("key {number}"))),
+                    None => LabelTarget::Id(self.pick(*job, None)),
+                };
+                let label = percent(f64::from(*value));
+                let model = self.model.label(now, &whose, &target, label);
+                self.compare(store.label(&whose, &target, label).await.unwrap(), model)
+            }
+            Op::Look { tenant, job } => {
+                let whose = self.tenants[usize::from(*tenant)].clone();
+                self.look(&whose, self.pick(*job, None)).await
+            }
+            Op::List { tenant, after, .. } => {
+                let whose = self.tenants[usize::from(*tenant)].clone();
+                let after = after.and_then(|pick| {
+                    self.model.job(&whose, self.pick(pick, None)).map(|job| (job.created_at, job.id))
+                });
+                let (filter, page) = question(op, after);
+                let answer = store.jobs(&whose, &filter, &page).await.unwrap();
+                self.compare(answer, self.model.jobs(&whose, &filter, &page))
+            }
+            Op::Position { tenant } => {
+                self.position(usize::from(*tenant)).await;
+                Ok(())
+            }
+            Op::Changes { cursor, limit } => {
+                self.read_changes(usize::from(*cursor) % self.changes.len(), *limit).await.map(drop)
+            }
+            Op::Samples { cursor, limit } => {
+                self.read_samples(usize::from(*cursor) % self.samples.len(), *limit).await.map(drop)
+            }
+            Op::Nodes => self.look_at_nodes().await,
+            Op::Advance { millis } => {
+                self.clock.advance(Duration::from_millis(*millis));
+                Ok(())
+            }
+            // Whether a pause that was over begins again is no promise.
+            Op::TurnBack { .. } if self.model.has_pauses() => Ok(()),
+            Op::TurnBack { seconds } => {
+                self.clock.turn_back(Duration::from_secs(*seconds));
+                Ok(())
+            }
+            Op::Sweep => self.sweep().await,
+            Op::Sweeps { count, alive } => {
+                for _ in 0..*count {
+                    self.clock.advance(self.policy.sweep_interval * 2);
+                    for node in (0..8).filter(|bit| alive & (1 << bit) != 0) {
+                        self.keep_alive(node).await?;
+                    }
+                    self.sweep().await?;
+                }
+                Ok(())
+            }
+            Op::Prune { seconds } => {
+                // Half a millisecond cannot be, so nothing ends at the very edge.
+                let age = Duration::from_secs(*seconds) + Duration::from_millis(500);
+                let keep =
+                    Retention { jobs_for: age, jobs: 1000, samples_for: age, samples: 1000, batch: 1000 };
+                let model = self.model.prune(now, &keep);
+                self.compare(store.prune(&keep).await.unwrap(), model)
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Steps that a node takes.
+
+use vmafx_queue::job::Progress;
+use vmafx_queue::node::{Beat, Report};
+use vmafx_queue::outcome::FailureReason;
+
+use super::{Parted, Player, Somebody};
+use crate::model::op::{Op, Which};
+use crate::support::build::score;
+
+impl Player {
+    pub(super) async fn step_of_node(&mut self, op: &Op, it: Somebody) -> Result<(), Parted> {
+        let (store, now) = (self.store.clone(), self.now());
+        match op {
+            Op::Beat { named, progress, .. } => {
+                let mut running: Vec<_> = named.iter().map(|pick| self.pick(*pick, Some(it.index))).collect();
+                running.sort_unstable();
+                running.dedup();
+                let told = |(which, done): (Which, u64)| {
+                    let progress = Progress { done, total: 9 };
+                    running.iter().map(|id| (*id, self.attempt(which, *id).unwrap_or(1), progress)).collect()
+                };
+                let beat = Beat { progress: progress.map(told).unwrap_or_default(), running };
+                let model = self.model.heartbeat(now, &it.whose, &it.who, &beat);
+                self.compare(store.heartbeat(&it.whose, &it.who, beat).await.unwrap(), model)
+            }
+            Op::Claim { .. } => {
+                let model = self.model.claim(now, &it.whose, &it.who, &it.backends);
+                self.compare(store.claim(&it.whose, &it.who, &it.backends).await.unwrap(), model)
+            }
+            Op::Report { job, attempt, score: value, .. } => {
+                let job = self.pick(*job, Some(it.index));
+                let result = value
+                    .map(|value| score(f64::from(value)))
+                    .ok_or_else(|| (FailureReason(21), "no memory".to_owned()));
+                let report = Report { job, attempt: self.attempt(*attempt, job), result };
+                let model = self.model.report(now, &it.whose, &it.who, report.clone());
+                self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)
+            }
+            Op::Release { job, attempt, .. } => {
+                let job = self.pick(*job, Some(it.index));
+                let attempt = self.attempt(*attempt, job).unwrap_or(0);
+                let model = self.model.release(now, &it.whose, &it.who, job, attempt, "leaving");
+                self.compare(store.release(&it.whose, &it.who, job, attempt, "leaving").await.unwrap(), model)
+            }
+            _ => Ok(()),
+        }
+    }
+}

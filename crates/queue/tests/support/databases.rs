@@ -1,0 +1,51 @@
+//! Databases that are emptied and used again: making one costs more than most tests.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio_postgres::NoTls;
+use vmafx_testkit::postgres::{Database, Server};
+
+static IDLE: Mutex<Vec<Database>> = Mutex::new(Vec::new());
+
+/// An empty database, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Borrowed(Option<Database>);
+
+impl Borrowed {
+    pub(crate) async fn take() -> Self {
+        let idle = IDLE.lock().unwrap().pop();
+        let database = match idle {
+            Some(used) => emptied(used).await,
+            None => Server::shared().await.unwrap().database().await.unwrap(),
+        };
+        Self(Some(database))
+    }
+
+    pub(crate) fn dsn(&self) -> &str {
+        self.0.as_ref().map(Database::dsn).unwrap_or_default()
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        IDLE.lock().unwrap_or_else(PoisonError::into_inner).extend(self.0.take());
+    }
+}
+
+/// Who the store is, and its schema, stay.
+const EMPTY: &str = "
+DO $$ BEGIN
+    EXECUTE (
+        SELECT coalesce('TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', '), 'SELECT 1')
+        FROM pg_tables WHERE schemaname = 'vmafx' AND tablename <> 'meta'
+    );
+END $$";
+
+async fn emptied(used: Database) -> Database {
+    let (client, connection) = tokio_postgres::connect(used.superuser(), NoTls).await.unwrap();
+    tokio::select! {
+        done = client.batch_execute(EMPTY) => done.unwrap(),
+        ended = connection => ended.unwrap(),
+    }
+    used
+}
