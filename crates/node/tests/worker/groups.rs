@@ -86,7 +86,7 @@ async fn a_grandchild_that_ignores_signals_ends_with_a_worker_that_ended_by_itse
     let script = "(trap '' TERM HUP; exec sleep 1000) & exit 3";
     let launcher = Launcher::new(stage.script("worker", script));
     let result = launcher
-        .run(&stage.golden_task(), |_, _| {}, &CancellationToken::new(), LONG, Some(Duration::from_secs(60)))
+        .run(&stage.golden_task(), |_, _| {}, &CancellationToken::new(), LONG, Some(Duration::from_mins(1)))
         .await;
     let Err(Unscored::Failed(failure)) = result else { panic!("{result:?}") };
     assert_eq!(failure.message, "the worker ended with exit code 3 and said nothing of its job");

@@ -1,4 +1,10 @@
 //! The worker process: the real binary, started as the agent starts it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers of a test may fail it"
+)]
 
 mod confined;
 mod ends;

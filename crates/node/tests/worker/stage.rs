@@ -15,7 +15,7 @@ use vmafx_scoring::input::Tools;
 use vmafx_testkit::wait::until;
 
 /// Longer than anything here takes.
-pub(crate) const LONG: Duration = Duration::from_secs(120);
+pub(crate) const LONG: Duration = Duration::from_mins(2);
 
 /// The real program.
 pub(crate) fn node() -> PathBuf {

@@ -62,7 +62,7 @@ fn start(kind: ErrorKind) -> InputError {
 #[case(start(ErrorKind::WouldBlock), Reason::OutOfMemory)]
 #[case(not_video("moov atom not found"), Reason::InputInvalid)]
 #[case(not_video("Error: Cannot allocate memory"), Reason::OutOfMemory)]
-#[case(InputError::ProbeTimeout { path: path(), deadline: Duration::from_secs(60) }, Reason::WorkerStalled)]
+#[case(InputError::ProbeTimeout { path: path(), deadline: Duration::from_mins(1) }, Reason::WorkerStalled)]
 #[case(InputError::Playlist { path: path() }, Reason::InputInvalid)]
 #[case(InputError::PixelFormat { path: path(), pixel_format: String::new() }, Reason::InputInvalid)]
 #[case(InputError::Delivered { path: path(), found: FORMAT, wanted: FORMAT }, Reason::InputInvalid)]
