@@ -1,12 +1,14 @@
-//! The `vmafx-node` command.
+//! The `vmafx-node` command: the agent, and the two other things this program can be.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use vmafx_kit::daemon;
 use vmafx_node::run_once::{self, RunOnceArgs};
-use vmafx_node::worker;
+use vmafx_node::settings::Settings;
+use vmafx_node::{start, worker};
 
-/// Pulls jobs and scores them.
+/// What is not the agent.
 #[derive(Debug, Parser)]
 #[command(name = "vmafx-node", version, propagate_version = true, max_term_width = 110)]
 struct Cli {
@@ -23,6 +25,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("worker" | "run-once" | "help") => other(),
+        _ => daemon::main::<Settings, _>(start::start),
+    }
+}
+
+fn other() -> ExitCode {
     match Cli::try_parse() {
         // Before anything that starts a thread: a thread would not be confined.
         Ok(Cli { command: Command::Worker }) => worker::run(std::io::stdin().lock(), std::io::stdout()),

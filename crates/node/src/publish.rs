@@ -96,8 +96,8 @@ impl Publisher {
     async fn to_web(&self, report: File, url: &Url, reach: Reach) -> Result<(), Problem> {
         let tools = self.0.tools();
         let length = report.metadata()?.len();
-        let kind =
-            if url.path().ends_with(".json") { "application/json" } else { "application/octet-stream" };
+        let json = Path::new(url.path()).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+        let kind = if json { "application/json" } else { "application/octet-stream" };
         let request = tools.web.request(Method::PUT, url, reach)?;
         // With a length, because signed addresses do not take a body in chunks.
         let request = request.header(CONTENT_LENGTH, length).header(CONTENT_TYPE, kind);

@@ -63,6 +63,15 @@ pub struct ScratchSettings {
     pub scratch_wait: GoDuration,
 }
 
+/// Whether somebody waits for room that others hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// For a while.
+    Waits,
+    /// Takes what is free or nothing.
+    None,
+}
+
 /// The directory. Clones are the same one; the last that is dropped removes it.
 #[derive(Clone, Debug)]
 pub struct Scratch(Arc<Inner>);
@@ -90,7 +99,18 @@ impl Scratch {
 
     /// Sets room aside; waits a while if others hold it.
     pub async fn reserve(&self, bytes: u64) -> Result<Reservation, Full> {
-        self.0.room.reserve(bytes, self.0.wait).await
+        self.0.room.reserve(bytes, 0, self.0.wait).await
+    }
+
+    /// The same for somebody who holds some already, or only what is free at once.
+    pub(crate) async fn reserve_more(
+        &self,
+        bytes: u64,
+        held: u64,
+        patience: Patience,
+    ) -> Result<Reservation, Full> {
+        let wait = if patience == Patience::Waits { self.0.wait } else { Duration::ZERO };
+        self.0.room.reserve(bytes, held, wait).await
     }
 
     /// A new file with no room yet.

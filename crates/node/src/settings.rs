@@ -17,7 +17,12 @@ use crate::scratch::ScratchSettings;
 
 /// Pulls jobs from the controller and scores them, each in a process of its own.
 #[derive(Clone, Debug, clap::Parser)]
-#[command(name = "vmafx-node", version, max_term_width = 110)]
+#[command(
+    name = "vmafx-node",
+    version,
+    max_term_width = 110,
+    after_help = "`vmafx-node run-once` scores one pair and ends: see `vmafx-node run-once --help`."
+)]
 pub struct Settings {
     /// The controller, as host:port of its gRPC service.
     #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
@@ -142,7 +147,11 @@ impl FromStr for Labels {
         let label = |part: &str| {
             let (name, value) = part.split_once('=').ok_or_else(|| format!("{part:?} is not name=value"))?;
             let (name, value) = (name.trim(), value.trim());
-            if name.is_empty() { Err(format!("{part:?} has no name")) } else { Ok((name.to_owned(), value.to_owned())) }
+            if name.is_empty() {
+                Err(format!("{part:?} has no name"))
+            } else {
+                Ok((name.to_owned(), value.to_owned()))
+            }
         };
         text.split(',').filter(|part| !part.trim().is_empty()).map(label).collect::<Result<_, _>>().map(Self)
     }

@@ -12,6 +12,7 @@ use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_proto::controller::v1::NodeCapability;
 
 use crate::agent::{self, NodeMetrics, Patience, Scorer, Scoring, Who};
+use crate::confine;
 use crate::fetch::{Fetcher, StoreVariables};
 use crate::launch::Launcher;
 use crate::machine::{Machine, device};
@@ -21,6 +22,7 @@ use crate::settings::{NodeSettings, Settings};
 
 /// Adds the agent and its health pages.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
+    tracing::debug!(how = confine::keep_to_itself(), "credentials are kept from workers");
     let channel = settings.channel.open(&settings.controller_addr)?;
     let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
     let readiness = Readiness::new(tasks.shutdown());

@@ -57,10 +57,18 @@ impl Controller {
 
     /// Gives an attempt back; `false` when it was over already.
     pub(super) async fn release(&self, asked: ReleaseJobRequest) -> Result<bool, Status> {
-        let patience =
-            ExponentialBuilder::default().with_jitter().with_min_delay(Duration::from_millis(200)).with_max_times(3);
+        let patience = ExponentialBuilder::default()
+            .with_jitter()
+            .with_min_delay(Duration::from_millis(200))
+            .with_max_times(3);
         let call = || async { self.client.clone().release_job(self.timed(asked.clone())).await };
-        Ok(call.retry(patience).sleep(tokio::time::sleep).when(|status| may_pass(status.code())).await?.into_inner().ok)
+        Ok(call
+            .retry(patience)
+            .sleep(tokio::time::sleep)
+            .when(|status| may_pass(status.code()))
+            .await?
+            .into_inner()
+            .ok)
     }
 
     fn timed<T>(&self, message: T) -> Request<T> {

@@ -6,8 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::{By, CounterBy, HistogramBy, Metrics};
 
-const SECONDS: &[f64] =
-    &[1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0];
+const SECONDS: &[f64] = &[1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0];
 
 closed_label! {
     /// What is computed on.

@@ -90,7 +90,10 @@ impl Scorer {
         )?;
         let model = self.models.find(&scoring.model, cancel).await?;
         let directory = self.scratch.job_directory().map_err(|error| {
-            Failure::new(Reason::ScratchFull, format!("there is no room for the job's own files: {}", error.source))
+            Failure::new(
+                Reason::ScratchFull,
+                format!("there is no room for the job's own files: {}", error.source),
+            )
         })?;
         let report = (!scoring.report_uri.is_empty())
             .then(|| directory.path().join(format!("report.{}", ending(&scoring.report_uri))));

@@ -76,7 +76,8 @@ impl Keeper {
             };
             match self.controller.register(asked).await {
                 Ok(answer) => {
-                    let shortest = [answer.lease_ttl_ms, answer.session_ttl_ms].into_iter().filter(|ttl| *ttl > 0).min();
+                    let shortest =
+                        [answer.lease_ttl_ms, answer.session_ttl_ms].into_iter().filter(|ttl| *ttl > 0).min();
                     let third = shortest.map(|ttl| Duration::from_millis(u64::from(ttl) / 3));
                     return Registered {
                         node_id: answer.node_id,
@@ -85,7 +86,8 @@ impl Keeper {
                     };
                 }
                 Err(status) => {
-                    self.registered.close(format!("the controller does not register this node: {}", said(&status)));
+                    self.registered
+                        .close(format!("the controller does not register this node: {}", said(&status)));
                     tracing::warn!(code = ?status.code(), message = status.message(), "cannot register");
                 }
             }
@@ -137,7 +139,8 @@ impl Keeper {
                 }
                 Err(status) => {
                     failing = true;
-                    self.registered.close(format!("the controller does not hear this node: {}", said(&status)));
+                    self.registered
+                        .close(format!("the controller does not hear this node: {}", said(&status)));
                     tracing::warn!(code = ?status.code(), message = status.message(), "a heartbeat was not heard");
                 }
             }

@@ -101,9 +101,7 @@ impl Slot {
         };
         let outcome = match (scored, pinned.ended()) {
             // Done all the same: whoever ended it came too late, and the controller knows whether it still counts.
-            (Ok(scored), _) => {
-                self.report(&job, session, wire::success(&scored), Outcome::Completed).await
-            }
+            (Ok(scored), _) => self.report(&job, session, wire::success(&scored), Outcome::Completed).await,
             (Err(Unscored::Failed(failure)), None) => {
                 self.report(&job, session, wire::failure(&failure), Outcome::Failed).await
             }

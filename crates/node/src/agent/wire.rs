@@ -46,7 +46,9 @@ pub(super) fn asked(scoring: &ScoringParams) -> Result<Asked, Failure> {
     let shortest = match LengthMismatch::try_from(scoring.length_mismatch) {
         Ok(LengthMismatch::Unspecified | LengthMismatch::Fail) => false,
         Ok(LengthMismatch::Shortest) => true,
-        Err(_) => return Err(refuse("scoring.length_mismatch: this node does not know that rule; update it")),
+        Err(_) => {
+            return Err(refuse("scoring.length_mismatch: this node does not know that rule; update it"));
+        }
     };
     let frame_step = u64::from(scoring.frame_step.max(1));
     Ok(Asked { raw: raw.transpose()?, scale_to, shortest, frame_step })

@@ -9,7 +9,7 @@ use super::error::Problem;
 use super::progress::Progress;
 use super::settings::Limits;
 use super::source::{Meta, Opened, Source};
-use crate::scratch::{Full, Scratch, ScratchFile};
+use crate::scratch::{Full, Patience, Scratch, ScratchFile};
 
 /// Room for a file of unknown length grows by this much.
 const STEP: u64 = 64 << 20;
@@ -30,7 +30,7 @@ pub(super) async fn download(
     let mut file = scratch.file()?;
     fits(&meta, limits)?;
     if let Some(length) = meta.length {
-        file.reserve(length).await?;
+        file.reserve(length, Patience::Waits).await?;
     }
     let mut pauses = limits.pauses();
     let mut last_break = 0;
@@ -128,8 +128,8 @@ async fn read(
 
 /// Room for at least this many bytes, and for some more if there is.
 async fn grow(file: &mut ScratchFile, length: u64) -> Result<(), Full> {
-    match file.reserve(length.max(file.room() + STEP)).await {
-        Err(_) => file.reserve(length).await,
+    match file.reserve(length.max(file.room() + STEP), Patience::None).await {
+        Err(_) => file.reserve(length, Patience::Waits).await,
         ample => ample,
     }
 }

@@ -108,8 +108,10 @@ impl Rclone {
             drop(input);
             running.end().await
         };
-        let (status, said) =
-            timeout(limit, sent).await.map_err(|_| Problem::Overdue(limit))?.map_err(broken)?;
+        let (status, said) = timeout(limit, sent)
+            .await
+            .map_err(|_| Problem::Overdue(limit))?
+            .map_err(|error| broken(&error))?;
         if status.success() { Ok(()) } else { Err(judge(status, &said)) }
     }
 }
@@ -169,9 +171,9 @@ impl RcloneSource {
             let mut running = self.tools.rclone.start("lsjson", &["--stat"], &self.target, Stdio::null())?;
             let mut answer = Vec::new();
             if let Some(output) = &mut running.child.stdout {
-                output.take(ANSWER).read_to_end(&mut answer).await.map_err(broken)?;
+                output.take(ANSWER).read_to_end(&mut answer).await.map_err(|error| broken(&error))?;
             }
-            let (status, said) = running.end().await.map_err(broken)?;
+            let (status, said) = running.end().await.map_err(|error| broken(&error))?;
             if status.success() { Ok(answer) } else { Err(judge(status, &said)) }
         };
         let answer = timeout(limit, ask).await.map_err(|_| Problem::Silent { what: "rclone", limit })??;
@@ -217,14 +219,14 @@ impl RcloneSource {
 async fn piece(running: &mut Running) -> Result<Option<bytes::Bytes>, Problem> {
     let mut buffer = bytes::BytesMut::with_capacity(PIECE);
     let Some(output) = &mut running.child.stdout else { return Ok(None) };
-    if output.read_buf(&mut buffer).await.map_err(broken)? > 0 {
+    if output.read_buf(&mut buffer).await.map_err(|error| broken(&error))? > 0 {
         return Ok(Some(buffer.freeze()));
     }
-    let (status, said) = running.end().await.map_err(broken)?;
+    let (status, said) = running.end().await.map_err(|error| broken(&error))?;
     if status.success() { Ok(None) } else { Err(judge(status, &said)) }
 }
 
-fn broken(error: std::io::Error) -> Problem {
+fn broken(error: &std::io::Error) -> Problem {
     Problem::Unreachable(format!("rclone: {}", error.kind()))
 }
 

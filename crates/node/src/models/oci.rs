@@ -150,12 +150,11 @@ impl Artifacts {
     async fn pull(&self, reference: &Reference, name: &str) -> Result<Pin, ArtifactError> {
         let mut session = self.registry.session(reference)?;
         let layer = session.model_layer().await?;
-        let pin = match self.cache.find(&layer.digest).await? {
-            Some(pin) => pin,
-            None => {
-                let file = session.blob(&layer).await?;
-                self.cache.keep(file, &layer.digest).await?
-            }
+        let pin = if let Some(pin) = self.cache.find(&layer.digest).await? {
+            pin
+        } else {
+            let file = session.blob(&layer).await?;
+            self.cache.keep(file, &layer.digest).await?
         };
         let mut known = self.known();
         if known.len() >= REMEMBERED {

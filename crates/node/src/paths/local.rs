@@ -153,7 +153,7 @@ fn regular(file: &OwnedFd) -> Result<FileId, LocalError> {
         FileType::Socket => return Err(LocalError::NotRegular("a socket")),
         FileType::CharacterDevice | FileType::BlockDevice => return Err(LocalError::NotRegular("a device")),
         FileType::Symlink => return Err(LocalError::Swapped),
-        _ => return Err(LocalError::NotRegular("something else")),
+        FileType::Unknown => return Err(LocalError::NotRegular("something else")),
     }
     // The type's width differs between platforms; the magic numbers have 32 bits.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]

@@ -56,7 +56,7 @@ fn class_v4(address: Ipv4Addr) -> Class {
     match address.octets() {
         // Metadata of AWS, GCP, Azure and most others, of Oracle's and Alibaba's classic networks, and Azure's host.
         [169, 254, ..] | [192, 0, 0, 192] | [100, 100, 100, 200] | [168, 63, 129, 16] => Class::LinkLocal,
-        [0, ..] | [224..=255, ..] => Class::Nowhere,
+        [0 | 224..=255, ..] => Class::Nowhere,
         [10 | 127, ..]
         | [172, 16..=31, ..]
         | [192, 168, ..]
@@ -70,11 +70,10 @@ fn class_v4(address: Ipv4Addr) -> Class {
 fn class_v6(address: Ipv6Addr) -> Class {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => Class::Private,
-        [0, ..] => Class::Nowhere,
+        // Teredo (2001:0::) leads to an IPv4 address that is hidden in it.
+        [0 | 0xff00..=0xffff, ..] | [0x2001, 0, ..] => Class::Nowhere,
         [0xfd00, 0x0ec2, ..] | [0xfe80..=0xfebf, ..] => Class::LinkLocal,
-        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Class::Private,
-        [0xff00..=0xffff, ..] => Class::Nowhere,
-        [0x2001, 0, ..] => Class::Nowhere, // Teredo: leads to an IPv4 address that is hidden in it
+        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Class::Private,
         _ => Class::Public,
     }
 }
@@ -84,9 +83,11 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let from = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
-        [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => from(high, low),
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, 1, _, _, _, high, low] => from(high, low),
-        [0x2002, high, low, ..] => from(high, low),
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x64, 0xff9b, 1, _, _, _, high, low]
+        | [0x2002, high, low, ..] => from(high, low),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _, BufWriter};
 
 use super::home::private;
 use super::room::{Full, Reservation};
-use super::{Scratch, ScratchError};
+use super::{Patience, Scratch, ScratchError};
 
 /// What a write collects before it goes to the disk.
 const BUFFER: usize = 1 << 20;
@@ -86,10 +86,10 @@ impl ScratchFile {
     }
 
     /// Sees to it that this many bytes may be written in all.
-    pub(crate) async fn reserve(&mut self, bytes: u64) -> Result<(), Full> {
+    pub(crate) async fn reserve(&mut self, bytes: u64, patience: Patience) -> Result<(), Full> {
         let missing = bytes.saturating_sub(self.room.bytes());
         if missing > 0 {
-            self.room.join(self.scratch.reserve(missing).await?);
+            self.room.join(self.scratch.reserve_more(missing, self.room.bytes(), patience).await?);
         }
         Ok(())
     }

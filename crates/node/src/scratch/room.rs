@@ -68,10 +68,14 @@ impl Room {
         (u64::from(self.pieces) - self.left.available_permits() as u64) * PIECE
     }
 
-    pub(super) async fn reserve(&self, bytes: u64, wait: Duration) -> Result<Reservation, Full> {
-        let never = Full::Never { needs: bytes, limit: Size(self.limit) };
-        let pieces =
-            u32::try_from(bytes.div_ceil(PIECE)).ok().filter(|pieces| *pieces <= self.pieces).ok_or(never)?;
+    /// Sets room aside, for somebody who holds some already: what would be too much together never comes.
+    pub(super) async fn reserve(&self, bytes: u64, held: u64, wait: Duration) -> Result<Reservation, Full> {
+        let needs = bytes.saturating_add(held);
+        let never = Full::Never { needs, limit: Size(self.limit) };
+        if needs.div_ceil(PIECE) > u64::from(self.pieces) {
+            return Err(never);
+        }
+        let pieces = u32::try_from(bytes.div_ceil(PIECE)).map_err(|_| never)?;
         if pieces == 0 {
             return Ok(Reservation::default());
         }
@@ -125,9 +129,9 @@ mod tests {
     #[tokio::test]
     async fn what_is_dropped_is_given_back() {
         let room = room(4);
-        let mut first = room.reserve(2 * PIECE + 1, WAIT).await.unwrap();
+        let mut first = room.reserve(2 * PIECE + 1, 0, WAIT).await.unwrap();
         assert_eq!((first.bytes(), room.reserved()), (3 * PIECE, 3 * PIECE));
-        first.join(room.reserve(PIECE, WAIT).await.unwrap());
+        first.join(room.reserve(PIECE, 0, WAIT).await.unwrap());
         assert_eq!(room.reserved(), 4 * PIECE);
         first.shrink_to(PIECE);
         assert_eq!(room.reserved(), PIECE);
@@ -139,24 +143,32 @@ mod tests {
     async fn what_can_never_fit_is_told_at_once() {
         let start = Instant::now();
         let room = room(4);
-        assert!(matches!(room.reserve(5 * PIECE, WAIT).await, Err(Full::Never { .. })));
-        assert!(matches!(room.reserve(u64::MAX, WAIT).await, Err(Full::Never { .. })));
+        assert!(matches!(room.reserve(5 * PIECE, 0, WAIT).await, Err(Full::Never { .. })));
+        assert!(matches!(room.reserve(u64::MAX, 0, WAIT).await, Err(Full::Never { .. })));
+        let mut own = room.reserve(3 * PIECE, 0, WAIT).await.unwrap();
+        let more = room.reserve(2 * PIECE, own.bytes(), WAIT).await;
+        assert_eq!(
+            more.unwrap_err(),
+            Full::Never { needs: 5 * PIECE, limit: Size(4 * PIECE) },
+            "it holds the rest itself"
+        );
+        own.join(room.reserve(PIECE, own.bytes(), WAIT).await.unwrap());
         assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_others_hold_is_waited_for_but_not_forever() {
         let room = room(4);
-        let held = room.reserve(3 * PIECE, WAIT).await.unwrap();
-        assert!(matches!(room.reserve(2 * PIECE, WAIT).await, Err(Full::Held { .. })));
-        let (second, ()) = tokio::join!(room.reserve(2 * PIECE, WAIT), async { drop(held) });
+        let held = room.reserve(3 * PIECE, 0, WAIT).await.unwrap();
+        assert!(matches!(room.reserve(2 * PIECE, 0, WAIT).await, Err(Full::Held { .. })));
+        let (second, ()) = tokio::join!(room.reserve(2 * PIECE, 0, WAIT), async { drop(held) });
         assert_eq!(second.unwrap().bytes(), 2 * PIECE);
     }
 
     #[tokio::test]
     async fn a_file_system_that_is_full_is_told() {
         let room = Room::new(u64::MAX / 2, std::env::temp_dir());
-        assert!(matches!(room.reserve(1 << 47, WAIT).await, Err(Full::Disk { .. })));
+        assert!(matches!(room.reserve(1 << 47, 0, WAIT).await, Err(Full::Disk { .. })));
         assert_eq!(room.reserved(), 0);
     }
 }

@@ -40,7 +40,7 @@ impl FromStr for Size {
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = UNITS[..4].iter().rev().find(|(_, size)| self.0 >= *size && self.0 % size == 0);
+        let whole = UNITS[..4].iter().rev().find(|(_, size)| self.0 >= *size && self.0.is_multiple_of(*size));
         match whole {
             Some((unit, size)) => write!(f, "{}{unit}", self.0 / size),
             None => write!(f, "{}", self.0),

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -63,7 +64,12 @@ fn no_failure_log_line_or_file_name_holds_a_secret() {
         ("AZURE_ALLOW_HTTP", "true"),
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    let agent = Setup { variables, limits: Limits { attempts: 2, ..setup.limits.clone() }, ..setup }.agent();
+    let agent = Setup {
+        variables,
+        limits: Limits { attempts: 2, headers: Duration::from_millis(300), ..setup.limits.clone() },
+        ..setup
+    }
+    .agent();
     let authority = server.authority();
     let host = prop_oneof![
         Just(authority.clone()),
@@ -79,7 +85,7 @@ fn no_failure_log_line_or_file_name_holds_a_secret() {
     ]);
     let shape = 0..4_u8;
     let mut runner = TestRunner::new(ProptestConfig {
-        cases: 150,
+        cases: 100,
         failure_persistence: None,
         ..ProptestConfig::default()
     });
@@ -134,7 +140,7 @@ fn no_name_of_an_object_stops_the_client() {
     let variables = variables.map(|(name, value)| (name.to_owned(), value)).to_vec();
     let agent = Setup { variables, ..Setup::default() }.agent();
     let mut runner = TestRunner::new(ProptestConfig {
-        cases: 300,
+        cases: 150,
         failure_persistence: None,
         ..ProptestConfig::default()
     });

@@ -73,12 +73,12 @@ impl WebSource {
 
     /// Whether a redirect may be followed.
     fn hop(&self, target: &Url) -> Result<(Url, Reach), Problem> {
-        let outside = |_| Problem::RedirectedOutside(Redacted(target.as_str()).to_string());
-        let address = Address::parse(target.as_str()).map_err(|_| outside(()))?;
-        let permit = self.roots.permit(&address, target.as_str()).map_err(|_| outside(()))?;
+        let outside = || Problem::RedirectedOutside(Redacted(target.as_str()).to_string());
+        let address = Address::parse(target.as_str()).map_err(|_| outside())?;
+        let permit = self.roots.permit(&address, target.as_str()).map_err(|_| outside())?;
         match address {
             Address::Http(url) => Ok((*url, permit.reach)),
-            _ => Err(outside(())),
+            _ => Err(outside()),
         }
     }
 }

@@ -21,7 +21,7 @@ use super::{ArtifactError, MODEL};
 use crate::fetch::web::{judge, redirect_target};
 use crate::fetch::{Deadline, Fetcher, Limits, Problem, Tools};
 use crate::paths::network::Reach;
-use crate::scratch::ScratchFile;
+use crate::scratch::{Patience, ScratchFile};
 
 /// Longest manifest; distribution's own registry takes no longer ones.
 const MANIFEST: usize = 4 << 20;
@@ -31,6 +31,9 @@ const TOKEN: usize = 64 << 10;
 
 /// A model is small: whoever needs longer is not coming.
 const WHOLE: Duration = Duration::from_mins(5);
+
+/// Registries live in private networks. Never link-local, whoever sends us there.
+const REACH: Reach = Reach::Named;
 
 const MANIFESTS: &str =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
@@ -116,7 +119,7 @@ impl Session<'_> {
     async fn blob_once(&mut self, layer: &Layer) -> Result<ScratchFile, ArtifactError> {
         let answer = self.get(&format!("blobs/{}", layer.digest), "*/*").await?;
         let mut file = self.registry.tools.scratch.file().map_err(Problem::from)?;
-        file.reserve(layer.size).await.map_err(Problem::from)?;
+        file.reserve(layer.size, Patience::Waits).await.map_err(Problem::from)?;
         let mut hash = Sha256::new();
         let mut body = answer.bytes_stream();
         let idle = self.registry.limits.idle;
@@ -164,7 +167,7 @@ impl Session<'_> {
         for _ in 0..=web.redirects {
             let ours = url.origin() == self.base.origin();
             let request = || {
-                let request = web.request(Method::GET, &url, self.reach())?.header(ACCEPT, accept);
+                let request = web.request(Method::GET, &url, REACH)?.header(ACCEPT, accept);
                 Ok(match &self.authorization {
                     Some(authorization) if ours => request.header(AUTHORIZATION, authorization.reveal()),
                     _ => request,
@@ -181,11 +184,6 @@ impl Session<'_> {
             }
         }
         Err(Problem::TooManyRedirects(web.redirects).into())
-    }
-
-    /// Registries live in private networks. Never link-local, whoever sends us there.
-    fn reach(&self) -> Reach {
-        Reach::Named
     }
 
     /// Sends, and sends again while the answer may get better.
@@ -217,18 +215,20 @@ impl Session<'_> {
             .map_err(|_| Problem::Denied("the registry names no place for tokens".to_owned()))?;
         self.registry.may_ask(&realm)?;
         let web = &self.registry.tools.web;
-        let mut query = Serializer::new(String::new());
-        query.append_pair("scope", &format!("repository:{}:pull", self.reference.repository));
-        if let Some(service) = &service {
-            query.append_pair("service", service);
-        }
-        let query = query.finish();
+        let query = {
+            let mut query = Serializer::new(String::new());
+            query.append_pair("scope", &format!("repository:{}:pull", self.reference.repository));
+            if let Some(service) = &service {
+                query.append_pair("service", service);
+            }
+            query.finish()
+        };
         let request = || match &login {
             Some(Login::Identity(token)) => {
                 let mut form = Serializer::new(query.clone());
                 form.append_pair("grant_type", "refresh_token").append_pair("client_id", "vmafx");
                 form.append_pair("refresh_token", token.reveal());
-                let request = web.request(Method::POST, &realm, self.reach())?;
+                let request = web.request(Method::POST, &realm, REACH)?;
                 Ok(request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form.finish()))
             }
             login => {
@@ -238,8 +238,8 @@ impl Session<'_> {
                     .filter(|kept| !kept.is_empty())
                     .map(|kept| format!("{kept}&"))
                     .unwrap_or_default();
-                url.set_query(Some(&format!("{kept}{}", query)));
-                let request = web.request(Method::GET, &url, self.reach())?;
+                url.set_query(Some(&format!("{kept}{query}")));
+                let request = web.request(Method::GET, &url, REACH)?;
                 Ok(match login.as_ref().and_then(basic) {
                     Some(basic) => request.header(AUTHORIZATION, basic.reveal()),
                     None => request,

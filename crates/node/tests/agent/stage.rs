@@ -1,0 +1,152 @@
+//! A controller in this process, nodes as processes, and clips.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use vmafx_controller::settings::Settings;
+use vmafx_kit::config::{Environment, GoDuration, parse};
+use vmafx_kit::tasks::{Shutdown, TaskSet};
+use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
+use vmafx_proto::controller::v1::{
+    CancelJobRequest, GetJobRequest, Job, JobStatus, PlaneLayout, RawVideo, ScoringParams, SubmitJobRequest,
+};
+use vmafx_testkit::wait;
+
+type Client = VmafxControllerClient<tonic::transport::Channel>;
+
+pub(crate) struct Stage {
+    directory: tempfile::TempDir,
+    address: String,
+    client: Client,
+    shutdown: Shutdown,
+}
+
+impl Stage {
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    pub(crate) async fn set() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let clips = directory.path().join("clips");
+        std::fs::create_dir(&clips).unwrap();
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scoring/tests/data");
+        std::fs::copy(data.join("ref_160x90.yuv"), clips.join("ref.yuv")).unwrap();
+        std::fs::copy(data.join("dis_160x90.yuv"), clips.join("dis.yuv")).unwrap();
+        let whole = std::fs::read(clips.join("dis.yuv")).unwrap();
+        std::fs::write(clips.join("cut.yuv"), &whole[..whole.len() - 100]).unwrap();
+        // Long enough to be interrupted on any machine.
+        std::fs::write(clips.join("long.yuv"), whole.repeat(400)).unwrap();
+
+        let address = free_address();
+        let database = directory.path().join("queue.db");
+        let arguments = [
+            "vmafx-controller",
+            "--auth-disabled",
+            "--http-addr=0",
+            &format!("--grpc-listen={address}"),
+            &format!("--db-path={}", database.display()),
+            &format!("--scoring-roots={}", clips.display()),
+        ];
+        let settings: Settings = parse(arguments, &Environment::default(), &[]).ok().unwrap();
+        let shutdown = Shutdown::new();
+        let mut tasks = TaskSet::new(shutdown.clone());
+        vmafx_controller::start::start(settings, &mut tasks).await.unwrap();
+        tokio::spawn(tasks.run(futures::stream::pending(), GoDuration(Duration::from_secs(10))));
+        let client = VmafxControllerClient::connect(format!("http://{address}")).await.unwrap();
+        Self { directory, address, client, shutdown }
+    }
+
+    pub(crate) fn clip(&self, name: &str) -> PathBuf {
+        self.directory.path().join("clips").join(name)
+    }
+
+    /// Starts a node.
+    pub(crate) fn node(&self, name: &str, arguments: &[&str]) -> Node {
+        let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
+            .args(["--controller-addr", &self.address, "--node-id", name, "--http-addr", "0"])
+            .arg("--scratch-dir")
+            .arg(self.directory.path().join("scratch"))
+            .args(arguments)
+            .env("VMAFX_LOG_LEVEL", "warn")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        Node(child)
+    }
+
+    pub(crate) async fn submit(&self, reference: &str, distorted: &str) -> String {
+        let address = |name: &str| self.clip(name).display().to_string();
+        let scoring = ScoringParams {
+            reference: address(reference),
+            distorted: address(distorted),
+            model: "vmaf_v0.6.1".into(),
+            input: Some(RawVideo {
+                width: 160,
+                height: 90,
+                pixel_format: PlaneLayout::Yuv420p.into(),
+                bit_depth: 8,
+            }),
+            ..ScoringParams::default()
+        };
+        let asked = SubmitJobRequest { scoring: Some(scoring), ..SubmitJobRequest::default() };
+        self.client.clone().submit_job(asked).await.unwrap().into_inner().job_id
+    }
+
+    pub(crate) async fn submit_long(&self) -> String {
+        self.submit("long.yuv", "long.yuv").await
+    }
+
+    pub(crate) async fn cancel(&self, job: &str) {
+        let asked = CancelJobRequest { job_id: job.to_owned(), ..CancelJobRequest::default() };
+        self.client.clone().cancel_job(asked).await.unwrap();
+    }
+
+    pub(crate) async fn ended(&self, job: &str) -> Job {
+        self.until(job, |job| !matches!(job.status(), JobStatus::Pending | JobStatus::Running)).await
+    }
+
+    pub(crate) async fn until(&self, job: &str, is: impl Fn(&Job) -> bool) -> Job {
+        let asked = GetJobRequest { job_id: job.to_owned() };
+        let look = || async {
+            let job = self.client.clone().get_job(asked.clone()).await.unwrap().into_inner();
+            is(&job).then_some(job)
+        };
+        wait::until(Self::PATIENCE, "the job", look).await.unwrap()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.shutdown.begin();
+    }
+}
+
+/// A node process, killed when dropped.
+pub(crate) struct Node(Child);
+
+impl Node {
+    /// Tells it to leave.
+    pub(crate) fn terminate(&self) {
+        let id = Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap();
+        kill_process(id, Signal::TERM).unwrap();
+    }
+
+    /// Tells it to leave, waits, and gives the exit code.
+    pub(crate) fn stop(mut self) -> Option<i32> {
+        self.terminate();
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
