@@ -35,7 +35,7 @@ mod sabotage {
 
     use futures::FutureExt;
 
-    use crate::conformance::{beat, claim, end, fence, lost, submit, sweep};
+    use crate::conformance::{beat, claim, end, fence, lost, race, submit, sweep};
     use crate::support::fixture::Fixture;
     use crate::support::sabotage::Broken;
     use crate::support::stores::Kind;
@@ -79,6 +79,10 @@ mod sabotage {
         ],
         Release: [end::a_released_job_waits_again_at_once],
         Leases: [beat::a_heartbeat_extends_the_leases_it_names_and_no_others],
+        Atomicity: [
+            race::concurrent_submissions_with_one_key_make_one_job,
+            race::each_of_many_jobs_is_claimed_exactly_once
+        ],
     }
 }
 

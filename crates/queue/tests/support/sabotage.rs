@@ -1,11 +1,13 @@
 //! A store that breaks one rule, to see that the tests notice.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
+use tokio::task::yield_now;
 use vmafx_queue::job::{Attempt, Label};
 use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
 use vmafx_queue::notice::Notice;
@@ -14,7 +16,7 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
     Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, Store, StoreError, TenantId};
+use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreError, TenantId};
 
 /// The rule that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub(crate) enum Broken {
     Release,
     /// A heartbeat extends no lease.
     Leases,
+    /// A key is looked up first and stored later, and who claims meanwhile gets the same job.
+    Atomicity,
 }
 
 impl Broken {
@@ -54,11 +58,53 @@ pub(crate) struct Sabotage {
     broken: Broken,
     /// Who took which job last.
     holders: Mutex<HashMap<JobId, Credentials>>,
+    keys: Mutex<HashMap<IdempotencyKey, JobId>>,
+    claiming: AtomicUsize,
+    claimed: Mutex<Option<Job>>,
 }
 
 impl Sabotage {
     pub(crate) fn new(inner: Arc<dyn Store>, broken: Broken) -> Self {
-        Self { inner, broken, holders: Mutex::default() }
+        Self {
+            inner,
+            broken,
+            holders: Mutex::default(),
+            keys: Mutex::default(),
+            claiming: AtomicUsize::default(),
+            claimed: Mutex::default(),
+        }
+    }
+
+    async fn submit_in_two_steps(&self, tenant: &TenantId, mut job: NewJob) -> Result<Submitted, StoreError> {
+        let key = job.key.take();
+        let known = key.as_ref().and_then(|key| self.keys.lock().unwrap().get(key).copied());
+        if let Some(id) = known {
+            return Ok(Submitted { id, deduplicated: true });
+        }
+        yield_now().await;
+        let submitted = self.inner.submit(tenant, job).await?;
+        self.keys.lock().unwrap().extend(key.map(|key| (key, submitted.id)));
+        Ok(submitted)
+    }
+
+    async fn claim_in_two_steps(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+    ) -> Result<Claim, StoreError> {
+        let meanwhile = self.claiming.fetch_add(1, Ordering::SeqCst) > 0;
+        yield_now().await;
+        let last = self.claimed.lock().unwrap().clone().filter(|_| meanwhile);
+        let claim = match last {
+            Some(job) => Claim::Job(Box::new(job)),
+            None => self.inner.claim(tenant, node, backends).await?,
+        };
+        self.claiming.fetch_sub(1, Ordering::SeqCst);
+        if let Claim::Job(job) = &claim {
+            *self.claimed.lock().unwrap() = Some((**job).clone());
+        }
+        Ok(claim)
     }
 }
 
@@ -66,6 +112,7 @@ impl Sabotage {
 impl Store for Sabotage {
     async fn submit(&self, tenant: &TenantId, mut job: NewJob) -> Result<Submitted, StoreError> {
         match self.broken {
+            Broken::Atomicity => return self.submit_in_two_steps(tenant, job).await,
             Broken::ClaimOrder => job.priority = 0,
             Broken::Idempotency => job.key = None,
             Broken::LostLimit => job.max_lost_attempts = job.max_lost_attempts.map(|limit| limit + 1),
@@ -126,6 +173,9 @@ impl Store for Sabotage {
         node: &Credentials,
         backends: &[String],
     ) -> Result<Claim, StoreError> {
+        if self.broken == Broken::Atomicity {
+            return self.claim_in_two_steps(tenant, node, backends).await;
+        }
         let claim = self.inner.claim(tenant, node, backends).await?;
         if let Claim::Job(job) = &claim {
             self.holders.lock().unwrap().insert(job.id, node.clone());
