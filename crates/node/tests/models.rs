@@ -1,4 +1,5 @@
 //! Models: built-in ones, files, and artifacts of registries, real and hostile.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

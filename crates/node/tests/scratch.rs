@@ -1,4 +1,5 @@
 //! The scratch directory, with processes that are killed.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of a test may fail it")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;

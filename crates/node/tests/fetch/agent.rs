@@ -86,8 +86,5 @@ pub(crate) fn read(path: impl AsRef<Path>) -> Vec<u8> {
 
 /// Bytes that differ everywhere.
 pub(crate) fn clip(length: usize) -> Vec<u8> {
-    (0..length as u32)
-        .flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes())
-        .take(length)
-        .collect()
+    (0_u32..).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).take(length).collect()
 }

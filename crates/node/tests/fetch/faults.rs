@@ -94,8 +94,8 @@ async fn a_server_that_recovers_is_enough() {
 #[tokio::test]
 async fn a_connection_that_breaks_is_resumed_where_it_broke() {
     let content = clip(100_000);
-    let served = content.clone();
-    let cut = Body::Cut { file: served, sent: 40_000 };
+    let copy = content.clone();
+    let cut = Body::Cut { file: copy, sent: 40_000 };
     let server = HttpServer::start(move |_| Reply::body(cut.clone()).etag("\"v1\""));
     let agent = quick().agent();
     let fetched = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap();
@@ -124,12 +124,12 @@ async fn two_versions_are_never_put_together() {
 async fn a_part_that_was_not_asked_for_is_not_taken() {
     // Claims to be the part from 900 on although the one from 500 on was asked for.
     let asked = AtomicUsize::new(0);
-    let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
-        0 => Reply::body(Body::Cut { file: clip(1000), sent: 500 }).etag("\"v1\""),
-        _ => {
-            let part = Body::Whole(clip(100));
-            Reply::body(part).etag("\"v1\"").with_status(206).header("content-range", "bytes 900-999/1000")
+    let server = HttpServer::start(move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+            return Reply::body(Body::Cut { file: clip(1000), sent: 500 }).etag("\"v1\"");
         }
+        let part = Reply::body(Body::Whole(clip(100))).etag("\"v1\"").with_status(206);
+        part.header("content-range", "bytes 900-999/1000")
     });
     let failure = quick().agent().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
     assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");

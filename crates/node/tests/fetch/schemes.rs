@@ -106,10 +106,10 @@ async fn a_store_without_tls_is_not_spoken_to_unless_that_is_configured() {
 #[tokio::test]
 async fn google_and_azure_objects_come_whole() {
     let content = clip(100_000);
-    let served = content.clone();
+    let copy = content.clone();
     let server = HttpServer::start(move |request| match request.path.as_str() {
         "/gbucket/set%2Fa%2Ey4m" | "/account/container/set/a.y4m" => {
-            let reply = Reply::file(served.clone()).etag("\"1\"").header("x-goog-generation", "1");
+            let reply = Reply::file(copy.clone()).etag("\"1\"").header("x-goog-generation", "1");
             reply.header("last-modified", "Mon, 16 Nov 2026 00:00:00 GMT")
         }
         _ => Reply::status(404),
@@ -176,8 +176,8 @@ async fn a_node_without_rclone_says_so() {
 #[tokio::test]
 async fn a_file_in_chunks_has_no_length_and_comes_whole_too() {
     let content = clip(300_000);
-    let served = content.clone();
-    let server = HttpServer::start(move |_| Reply::body(Body::Chunked(served.clone())));
+    let copy = content.clone();
+    let server = HttpServer::start(move |_| Reply::body(Body::Chunked(copy.clone())));
     let agent = Setup { scratch_bytes: 1 << 20, ..Setup::default() }.agent();
     let fetched = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap();
     assert!(read(&**fetched) == content);

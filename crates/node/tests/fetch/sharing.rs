@@ -21,8 +21,8 @@ fn downloads(requests: &[Request]) -> usize {
 #[tokio::test]
 async fn many_who_want_the_same_at_once_cause_one_download() {
     let content = clip(2 << 20);
-    let served = content.clone();
-    let server = HttpServer::start(move |_| Reply::file(served.clone()).etag("\"1\""));
+    let copy = content.clone();
+    let server = HttpServer::start(move |_| Reply::file(copy.clone()).etag("\"1\""));
     let agent = Setup::default().agent();
     let (uri, root) = (server.url("/a"), server.url("/"));
     let all: Vec<_> =
@@ -71,10 +71,10 @@ async fn what_has_no_version_is_not_shared() {
 async fn whoever_began_may_leave_without_disturbing_the_others() {
     // The first connection stalls in the middle until the server is told to go on by a second version of the answer.
     let content = clip(100_000);
-    let served = content.clone();
+    let copy = content.clone();
     let server = HttpServer::start(move |request| match request.range() {
-        None => Reply::body(Body::Stalled(served[..99_999].to_vec())).etag("\"1\""),
-        Some(_) => Reply::file(served[..100_000].to_vec()).etag("\"1\""),
+        None => Reply::body(Body::Stalled(copy[..99_999].to_vec())).etag("\"1\""),
+        Some(_) => Reply::file(copy[..100_000].to_vec()).etag("\"1\""),
     });
     let setup = Setup::default();
     let limits = vmafx_node::fetch::Limits { idle: Duration::from_millis(500), ..setup.limits.clone() };

@@ -54,18 +54,18 @@ mod tests {
 
     use super::*;
 
-    fn bearer(realm: &str, service: Option<&str>) -> Option<Challenge> {
-        Some(Challenge::Bearer { realm: realm.into(), service: service.map(Into::into) })
+    fn bearer(realm: &str, service: Option<&str>) -> Challenge {
+        Challenge::Bearer { realm: realm.into(), service: service.map(Into::into) }
     }
 
     #[rstest]
     #[case(r#"Basic realm="x""#, Some(Challenge::Basic))]
     #[case(
         r#"Bearer realm="https://a/t",service="s",scope="repository:a:pull,push""#,
-        bearer("https://a/t", Some("s"))
+        Some(bearer("https://a/t", Some("s")))
     )]
-    #[case(r#"bearer service=s, Realm="https://a/t?x=y""#, bearer("https://a/t?x=y", Some("s")))]
-    #[case(r#"Bearer realm="https://a/t"#, bearer("https://a/t", None))]
+    #[case(r#"bearer service=s, Realm="https://a/t?x=y""#, Some(bearer("https://a/t?x=y", Some("s"))))]
+    #[case(r#"Bearer realm="https://a/t"#, Some(bearer("https://a/t", None)))]
     #[case("Bearer service=s", None)]
     #[case("Negotiate", None)]
     #[case("", None)]
