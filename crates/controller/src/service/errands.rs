@@ -45,3 +45,32 @@ fn look_at(ended: Result<(), JoinError>) {
         tracing::error!(error = &error as &dyn std::error::Error, "an errand did not end well");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_waits_for_errands_and_for_those_that_they_begin() {
+        let (errands, done) = (Errands::default(), Arc::new(AtomicUsize::new(0)));
+        let (second, both) = (errands.clone(), done.clone());
+        errands.begin(async move {
+            tokio::task::yield_now().await;
+            let counted = both.clone();
+            second.begin(async move {
+                tokio::task::yield_now().await;
+                counted.fetch_add(1, Ordering::SeqCst);
+            });
+            both.fetch_add(1, Ordering::SeqCst);
+        });
+        errands.finish().await;
+        assert_eq!(done.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn without_a_runtime_there_is_no_errand_and_no_panic() {
+        Errands::default().begin(async {});
+    }
+}
