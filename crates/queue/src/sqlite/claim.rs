@@ -151,6 +151,7 @@ mod tests {
     use rusqlite::Connection;
 
     use super::super::migrate::migrate;
+    use super::super::open;
     use super::*;
 
     #[rstest]
@@ -169,6 +170,17 @@ mod tests {
             .unwrap();
         let [line] = plan.as_slice() else { panic!("{plan:?}") };
         assert!(line.starts_with("SEARCH jobs USING") && line.ends_with(index), "{line}");
+    }
+
+    #[test]
+    fn the_head_of_another_line_is_found_by_the_same_plan() {
+        let directory = tempfile::tempdir().unwrap();
+        let opened = open::open(&directory.path().join("queue.db")).unwrap();
+        let mut head = opened.connection.prepare(HEAD).unwrap();
+        for line in ["", "cpu", "cuda", ""] {
+            assert!(!head.exists(["acme", line]).unwrap());
+        }
+        assert_eq!(head.get_status(rusqlite::StatementStatus::RePrepare), 0);
     }
 
     #[test]
