@@ -69,7 +69,7 @@ pub fn run(
     who: Who,
     patience: Patience,
     scorer: Scorer,
-    metrics: NodeMetrics,
+    metrics: &NodeMetrics,
     registered: Gate,
 ) {
     let slots = who.capability.concurrency;

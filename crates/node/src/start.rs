@@ -105,7 +105,7 @@ pub async fn add(
         launcher,
     };
     let registered = readiness.gate("controller", "has not registered this node");
-    agent::run(tasks, channel, who, patience, scorer, metrics, registered);
+    agent::run(tasks, channel, who, patience, scorer, &metrics, registered);
     Ok(())
 }
 

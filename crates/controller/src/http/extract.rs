@@ -31,7 +31,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
         let bytes = bytes(request, state).await?;
-        parse(&bytes).map(Self)
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| malformed(&error))
     }
 }
 
@@ -46,7 +46,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for MaybeBody
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
-        parse(&bytes).map(Self)
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| malformed(&error))
     }
 }
 
@@ -60,10 +60,8 @@ async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Res
     })
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Response> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        problem::answer(StatusCode::BAD_REQUEST, format!("the body is not what it should be: {error}"))
-    })
+fn malformed(error: &serde_json::Error) -> Response {
+    problem::answer(StatusCode::BAD_REQUEST, format!("the body is not what it should be: {error}"))
 }
 
 /// The query of a URL. A parameter that does not exist is refused: it would be ignored, and somebody surprised.

@@ -71,24 +71,24 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     vec![
         Operation::new(get.clone(), routes::JOBS, "listJobs", "Jobs, a page at a time")
             .query::<ListQuery>(schemas)
-            .answers(200, "A page", schema::<JobList>(schemas)),
+            .answers(200, "A page", &schema::<JobList>(schemas)),
         Operation::new(
             post.clone(),
             routes::JOBS,
             "submitJob",
             "Stores a job and answers once it is durable",
         )
-        .takes(schema::<SubmitJob>(schemas))
-        .answers(201, "A new job", schema::<Submitted>(schemas))
+        .takes(&schema::<SubmitJob>(schemas))
+        .answers(201, "A new job", &schema::<Submitted>(schemas))
         .answers(
             200,
             "The job of an earlier submission with the same key",
-            schema::<Submitted>(schemas),
+            &schema::<Submitted>(schemas),
         ),
         Operation::new(get.clone(), routes::JOB, "getJob", "One job").answers(
             200,
             "It",
-            schema::<Job>(schemas),
+            &schema::<Job>(schemas),
         ),
         Operation::new(
             get.clone(),
@@ -96,48 +96,48 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             "listAttempts",
             "How often a job was handed out, and to whom",
         )
-        .answers(200, "They", schema::<AttemptList>(schemas)),
+        .answers(200, "They", &schema::<AttemptList>(schemas)),
         Operation::new(
             get.clone(),
             routes::EXPLAIN,
             "explainJob",
             "Why a job waits, in words and in numbers",
         )
-        .answers(200, "Why", schema::<Explanation>(schemas)),
+        .answers(200, "Why", &schema::<Explanation>(schemas)),
         Operation::new(
             post.clone(),
             routes::CANCEL,
             "cancelJob",
             "Ends a job; one that is over is left alone",
         )
-        .may_take(schema::<CancelJob>(schemas))
-        .answers(200, "The job afterwards", schema::<Job>(schemas)),
+        .may_take(&schema::<CancelJob>(schemas))
+        .answers(200, "The job afterwards", &schema::<Job>(schemas)),
         Operation::new(
             post.clone(),
             routes::LABEL,
             "labelJob",
             "Says what viewers said, which makes a sample",
         )
-        .takes(schema::<LabelJob>(schemas))
-        .answers(200, "It is stored", schema::<Labelled>(schemas))
+        .takes(&schema::<LabelJob>(schemas))
+        .answers(200, "It is stored", &schema::<Labelled>(schemas))
         .refuses(409, "The job failed or was cancelled"),
         Operation::new(get.clone(), routes::NODES, "listNodes", "Live nodes").answers(
             200,
             "They",
-            schema::<NodeList>(schemas),
+            &schema::<NodeList>(schemas),
         ),
         Operation::new(get.clone(), routes::EVENTS, "watchJobs", "Changes of jobs as server-sent events")
             .query::<EventsQuery>(schemas)
             .streams("Events `job` and `bookmark`, each with its cursor as id")
             .refuses(410, "The cursor cannot be continued from: begin again without one"),
         Operation::new(post, routes::SCORE, "score", "Submits a job and waits for its score")
-            .takes(schema::<ScoreRequest>(schemas))
-            .answers(200, "The score", schema::<Score>(schemas))
+            .takes(&schema::<ScoreRequest>(schemas))
+            .answers(200, "The score", &schema::<Score>(schemas))
             .refuses(500, "Scoring failed"),
         Operation::new(get, routes::OPENAPI, "openapi", "This document").without_token().answers(
             200,
             "It",
-            json!({ "type": "object" }),
+            &json!({ "type": "object" }),
         ),
     ]
 }

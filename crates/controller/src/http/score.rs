@@ -21,15 +21,13 @@ pub(super) async fn score(
     let ScoreRequest { reference, distorted, model } = body;
     let scoring = Scoring { reference, distorted, model, ..Scoring::default() };
     let job = service.score_and_wait(&who, request::Score { scoring }).await?;
-    Ok(match job.success {
-        Some(success) => Json(Score { score: success.score, features: success.features }).into_response(),
-        None => {
-            let text = match (job.state, job.error.is_empty()) {
-                (JobState::Cancelled, _) => "the job was cancelled".to_owned(),
-                (_, true) => "scoring failed".to_owned(),
-                (_, false) => job.error,
-            };
-            problem::answer(StatusCode::INTERNAL_SERVER_ERROR, text)
-        }
-    })
+    if let Some(success) = job.success {
+        return Ok(Json(Score { score: success.score, features: success.features }).into_response());
+    }
+    let text = match (job.state, job.error.is_empty()) {
+        (JobState::Cancelled, _) => "the job was cancelled".to_owned(),
+        (_, true) => "scoring failed".to_owned(),
+        (_, false) => job.error,
+    };
+    Ok(problem::answer(StatusCode::INTERNAL_SERVER_ERROR, text))
 }

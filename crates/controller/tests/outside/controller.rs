@@ -23,7 +23,7 @@ use vmafx_testkit::wait;
 use crate::http::Http;
 
 /// A start on a busy machine, with a log to recover from.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Longer than any call that a test makes.
 const CALL: Duration = Duration::from_secs(30);
 
@@ -99,7 +99,7 @@ impl Controller {
         let http = Http::new(self.http, None);
         let ready = || {
             let http = http.clone();
-            async move { http.try_get("/readyz").await.map(|answer| answer.status == 200).unwrap_or(false) }
+            async move { http.try_get("/readyz").await.is_ok_and(|answer| answer.status == 200) }
         };
         self.process.ready(PATIENCE, ready).await.unwrap();
     }

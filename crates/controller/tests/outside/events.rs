@@ -42,9 +42,9 @@ impl Events {
         while self.ready.is_empty() {
             let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("an event").unwrap();
             self.text.push_str(std::str::from_utf8(&chunk.expect("the stream ended")).unwrap());
-            while let Some((block, rest)) = self.text.split_once("\n\n") {
-                self.ready.push_back(event(block));
-                self.text = rest.to_owned();
+            while let Some(end) = self.text.find("\n\n") {
+                self.ready.push_back(event(&self.text[..end]));
+                self.text.drain(..end + 2);
             }
         }
         self.ready.pop_front().unwrap()

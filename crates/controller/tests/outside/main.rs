@@ -1,5 +1,10 @@
 //! The controller as a process, seen from outside: by HTTP, by gRPC, by clients that nobody here wrote, by signals.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers of a test may fail it"
+)]
 
 mod controller;
 mod http;

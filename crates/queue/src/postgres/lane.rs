@@ -75,9 +75,12 @@ impl<B: Batch> Lane<B> {
     }
 }
 
+/// Items of one key, each with whoever waits for its answer.
+type Orders<B> = Vec<(<B as Batch>::Item, Reply<B>)>;
+
 /// What waits, and what is under way.
 struct Desk<B: Batch> {
-    waiting: HashMap<B::Key, Vec<(B::Item, Reply<B>)>>,
+    waiting: HashMap<B::Key, Orders<B>>,
     /// Keys with something waiting, the longest first.
     turns: VecDeque<B::Key>,
     under_way: HashMap<B::Key, usize>,
@@ -95,7 +98,7 @@ impl<B: Batch> Desk<B> {
     }
 
     /// The next batch that may leave.
-    fn next(&mut self) -> Option<(B::Key, Vec<(B::Item, Reply<B>)>)> {
+    fn next(&mut self) -> Option<(B::Key, Orders<B>)> {
         let free = |key: &B::Key| self.under_way.get(key).is_none_or(|count| *count < AT_ONCE);
         let key = self.turns.iter().position(free).and_then(|at| self.turns.remove(at))?;
         let mut orders = self.waiting.remove(&key)?;
@@ -161,7 +164,9 @@ async fn fulfil<B: Batch>(batch: Arc<B>, key: B::Key, orders: Vec<(B::Item, Repl
         }
         Err(error) => {
             let error = for_all(error);
-            replies.into_iter().for_each(|reply| drop(reply.send(Err(error()))));
+            for reply in replies {
+                drop(reply.send(Err(error())));
+            }
         }
     }
     key

@@ -129,7 +129,7 @@ impl Connections {
             };
             match kind(&error) {
                 Kind::Again if attempt < ATTEMPTS => {
-                    sleep(Duration::from_millis(u64::from(attempt * 5))).await
+                    sleep(Duration::from_millis(u64::from(attempt * 5))).await;
                 }
                 Kind::Broken if access == Access::Read && attempt == 1 => {}
                 _ => return Err(error),
@@ -145,14 +145,12 @@ impl Connections {
         calls: &[Call<'_>],
     ) -> Result<Vec<Vec<Row>>, StoreError> {
         let client = self.take().await?;
-        match timeout(DEADLINE, transact(&client, scope, access, calls)).await {
-            Ok(answers) => answers.map_err(unavailable),
-            Err(_) => {
-                // Whatever it is still doing, nobody must wait behind it.
-                drop(Object::take(client));
-                Err(late())
-            }
+        if let Ok(answers) = timeout(DEADLINE, transact(&client, scope, access, calls)).await {
+            return answers.map_err(unavailable);
         }
+        // Whatever it is still doing, nobody must wait behind it.
+        drop(Object::take(client));
+        Err(late())
     }
 }
 

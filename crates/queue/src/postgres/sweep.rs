@@ -99,17 +99,15 @@ impl Shared {
     pub(super) async fn sweep(&self) -> Result<Swept, StoreError> {
         self.clock.measure(&self.connections).await?;
         let mut client = self.connections.take().await?;
-        match timeout(DEADLINE, self.swept(&mut client)).await {
-            Ok(done) => {
-                let (swept, news) = done?;
-                news.into_iter().for_each(|(tenant, news)| news.tell(&self.notices, &tenant));
-                Ok(swept)
-            }
-            Err(_) => {
-                drop(Object::take(client));
-                Err(late())
-            }
+        let Ok(done) = timeout(DEADLINE, self.swept(&mut client)).await else {
+            drop(Object::take(client));
+            return Err(late());
+        };
+        let (swept, news) = done?;
+        for (tenant, news) in news {
+            news.tell(&self.notices, &tenant);
         }
+        Ok(swept)
     }
 
     async fn swept(&self, client: &mut Object) -> Result<(Swept, AllNews), StoreError> {

@@ -13,7 +13,7 @@ use vmafx_testkit::kube::process::{Launch, Process};
 
 use crate::workspace;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The token of somebody who may submit and work.
 pub(super) const TOKEN: &str = "bench-0123456789abcdef";

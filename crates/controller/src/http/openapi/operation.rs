@@ -53,22 +53,22 @@ impl Operation {
         self
     }
 
-    pub(super) fn takes(self, schema: Value) -> Self {
+    pub(super) fn takes(self, schema: &Value) -> Self {
         self.body(schema, true)
     }
 
-    pub(super) fn may_take(self, schema: Value) -> Self {
+    pub(super) fn may_take(self, schema: &Value) -> Self {
         self.body(schema, false)
     }
 
-    fn body(mut self, schema: Value, required: bool) -> Self {
-        let body = json!({ "required": required, "content": super::content(&schema) });
+    fn body(mut self, schema: &Value, required: bool) -> Self {
+        let body = json!({ "required": required, "content": super::content(schema) });
         self.document.insert("requestBody".into(), body);
         self.refuses(400, "The request is wrong").refuses(413, "The body is too large")
     }
 
-    pub(super) fn answers(self, status: u16, description: &str, schema: Value) -> Self {
-        self.response(status, json!({ "description": description, "content": super::content(&schema) }))
+    pub(super) fn answers(self, status: u16, description: &str, schema: &Value) -> Self {
+        self.response(status, json!({ "description": description, "content": super::content(schema) }))
     }
 
     pub(super) fn streams(self, description: &str) -> Self {

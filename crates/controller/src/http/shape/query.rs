@@ -116,12 +116,12 @@ fn which(status: &str, origin: [String; 4]) -> Result<Which, Refusal> {
             Refusal::invalid("status", format!("each must be one of {all}"))
         })
     };
-    let states = match status {
+    let wanted = match status {
         "" => Vec::new(),
         words => words.split(',').map(state).collect::<Result<_, _>>()?,
     };
     let named = origin.iter().any(|part| !part.is_empty());
     let [cluster, namespace, name, uid] = origin;
     let origin = named.then_some(Origin { cluster, namespace, name, uid });
-    Ok(Which { states, origin, job_ids: Vec::new() })
+    Ok(Which { states: wanted, origin, job_ids: Vec::new() })
 }
