@@ -132,9 +132,9 @@ async fn it_serves_both_protocols_and_stops_with_calls_under_way() {
     let submit = wire::SubmitJobRequest { scoring: Some(scoring), ..Default::default() };
     let id = client.submit_job(submit).await.unwrap().into_inner().job_id;
 
-    let mut scores = JoinSet::new();
+    let mut waiting = JoinSet::new();
     let mut scorer = VmafxScoringClient::connect(format!("http://{}", controller.grpc)).await.unwrap();
-    scores.spawn(async move {
+    waiting.spawn(async move {
         let (reference, distorted) = ("/clips/r".to_owned(), "/clips/d".to_owned());
         let options = Some(ScoreOptions { backend: "cuda".into(), ..Default::default() });
         scorer.score(ScoreRequest { reference, distorted, options, ..Default::default() }).await
@@ -143,7 +143,7 @@ async fn it_serves_both_protocols_and_stops_with_calls_under_way() {
     vmafx_testkit::wait::until(LONG, "the job of the score", two).await.unwrap();
 
     controller.terminate();
-    assert_eq!(scores.join_next().await.unwrap().unwrap().unwrap_err().code(), tonic::Code::Unavailable);
+    assert_eq!(waiting.join_next().await.unwrap().unwrap().unwrap_err().code(), tonic::Code::Unavailable);
     assert_eq!(pulls.join_next().await.unwrap().unwrap().unwrap().into_inner().job, None);
     let ended = loop {
         match watch.message().await {
@@ -159,9 +159,9 @@ async fn it_serves_both_protocols_and_stops_with_calls_under_way() {
     // What was acknowledged is there after the restart.
     let controller = Controller::start(&mut command(directory.path())).await;
     let mut client = VmafxControllerClient::connect(format!("http://{}", controller.grpc)).await.unwrap();
-    let states: Vec<_> = jobs(&mut client).await.iter().map(|job| (job.id == id, job.status())).collect();
+    let left: Vec<_> = jobs(&mut client).await.iter().map(|job| (job.id == id, job.status())).collect();
     // And what nobody waits for any more was cancelled on the way out.
-    assert_eq!(states, [(true, wire::JobStatus::Pending), (false, wire::JobStatus::Cancelled)]);
+    assert_eq!(left, [(true, wire::JobStatus::Pending), (false, wire::JobStatus::Cancelled)]);
     controller.terminate();
     drop(client);
     assert_eq!(controller.end().await.0.code(), Some(0));

@@ -59,14 +59,14 @@ async fn all(http: &Http) -> HashMap<String, Value> {
 /// The attempts of a job: numbered without a gap, all over, only the last one completed it. How many were lost.
 async fn attempts(http: &Http, id: &str) -> usize {
     let list = http.get(&format!("/v1/jobs/{id}/attempts")).await.expect(200);
-    let attempts = list["attempts"].as_array().unwrap();
-    for (number, attempt) in (1..).zip(attempts) {
+    let all = list["attempts"].as_array().unwrap();
+    for (number, attempt) in (1..).zip(all) {
         assert_eq!(attempt["number"], number, "{id}: {list}");
-        let last = number == attempts.len();
+        let newest = number == all.len();
         let outcome =
             attempt["outcome"].as_str().unwrap_or_else(|| panic!("{id} has an open attempt: {list}"));
-        assert_eq!(outcome == "completed", last, "{id}: {list}");
-        assert!(last || matches!(outcome, "expired" | "released"), "{id}: {list}");
+        assert_eq!(outcome == "completed", newest, "{id}: {list}");
+        assert!(newest || matches!(outcome, "expired" | "released"), "{id}: {list}");
     }
-    attempts.len() - 1
+    all.len() - 1
 }

@@ -14,7 +14,7 @@ use crate::controller::{ALL, Client, client};
 use crate::seed::Seed;
 
 /// Longer than a controller and a database take to come back.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PULL_MS: u32 = 500;
 /// One in so many jobs is forgotten by its node, which comes back under another session.
 const FORGET: usize = 40;
@@ -51,8 +51,8 @@ impl Ledger {
         self.over.load(Ordering::SeqCst)
     }
 
-    fn acknowledged_submit(&self, key: &str, id: String) {
-        let before = self.submitted.lock().unwrap().insert(key.to_owned(), id.clone());
+    fn acknowledged_submit(&self, key: &str, id: &str) {
+        let before = self.submitted.lock().unwrap().insert(key.to_owned(), id.to_owned());
         assert!(before.is_none(), "{key} was acknowledged before");
         self.progress.fetch_add(1, Ordering::SeqCst);
     }
@@ -106,7 +106,7 @@ pub(crate) async fn submit(addr: SocketAddr, ledger: Arc<Ledger>, keys: Vec<Stri
             async move { client.submit_job(request).await }
         });
         let stored = stored.await.unwrap();
-        ledger.acknowledged_submit(&key, stored.into_inner().job_id);
+        ledger.acknowledged_submit(&key, &stored.into_inner().job_id);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers that look random and come again when the seed does.
 
-/// SplitMix64.
+/// `SplitMix64`.
 #[derive(Clone)]
 pub(crate) struct Seed(u64);
 

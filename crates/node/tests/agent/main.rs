@@ -4,6 +4,7 @@
 mod stage;
 
 use stage::Stage;
+use tokio_util::sync::CancellationToken;
 use vmafx_proto::controller::v1::JobStatus;
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::picture::{Chroma, Depth, Format};
@@ -18,7 +19,7 @@ fn expected(stage: &Stage) -> f64 {
         models: vec![vmafx_scoring::engine::models::ModelChoice::Named("vmaf_v0.6.1".into())],
         ..request
     };
-    let outcomes = run(&request, &Tools::from_process_env(), &(), &Default::default()).unwrap();
+    let outcomes = run(&request, &Tools::from_process_env(), &(), &CancellationToken::new()).unwrap();
     vmafx_scoring::report::Summary::of(&outcomes[0]).unwrap().models[0].pooled.mean
 }
 

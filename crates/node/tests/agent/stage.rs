@@ -6,9 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::task::JoinSet;
 use vmafx_controller::settings::Settings;
 use vmafx_kit::config::{Environment, GoDuration, parse};
-use vmafx_kit::tasks::{Shutdown, TaskSet};
+use vmafx_kit::tasks::{Shutdown, TaskError, TaskSet};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::controller::v1::{
     CancelJobRequest, GetJobRequest, Job, JobStatus, PlaneLayout, RawVideo, ScoringParams, SubmitJobRequest,
@@ -22,6 +23,7 @@ pub(crate) struct Stage {
     address: String,
     client: Client,
     shutdown: Shutdown,
+    _controller: JoinSet<Result<(), TaskError>>,
 }
 
 impl Stage {
@@ -53,9 +55,10 @@ impl Stage {
         let shutdown = Shutdown::new();
         let mut tasks = TaskSet::new(shutdown.clone());
         vmafx_controller::start::start(settings, &mut tasks).await.unwrap();
-        tokio::spawn(tasks.run(futures::stream::pending(), GoDuration(Duration::from_secs(10))));
+        let mut running = JoinSet::new();
+        running.spawn(tasks.run(futures::stream::pending(), GoDuration(Duration::from_secs(10))));
         let client = VmafxControllerClient::connect(format!("http://{address}")).await.unwrap();
-        Self { directory, address, client, shutdown }
+        Self { directory, address, client, shutdown, _controller: running }
     }
 
     pub(crate) fn clip(&self, name: &str) -> PathBuf {
