@@ -98,16 +98,9 @@ fn decode(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('%') {
         bytes.extend_from_slice(before.as_bytes());
-        match after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(b'%');
-                rest = after;
-            }
-        }
+        let byte = after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(b'%'));
+        rest = if byte.is_some() { &after[2..] } else { after };
     }
     bytes.extend_from_slice(rest.as_bytes());
     String::from_utf8_lossy(&bytes).into_owned()
@@ -123,7 +116,7 @@ fn split_pairs(text: &str) -> (String, Pairs) {
         if is_ours(name) {
             ours.push((name.to_owned(), value));
         } else {
-            theirs.push_str(&format!("{name}={} ", &after[..length]));
+            theirs.extend([name, "=", &after[..length], " "]);
         }
         rest = after[length..].trim_start();
     }

@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
     }
 
     fn origin(&mut self) -> Result<Option<Origin>, StoreError> {
-        let mut part = || Ok::<_, StoreError>(self.next::<Option<String>>()?);
+        let mut part = || self.next::<Option<String>>();
         let parts = [part()?, part()?, part()?, part()?];
         let [Some(cluster), Some(namespace), Some(name), Some(uid)] = parts else { return Ok(None) };
         Ok(Some(Origin { cluster, namespace, name, uid }))
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// An attempt: attempt, session_id, node_id, started_at, ended_at, outcome, error.
+    /// An attempt: `attempt, session_id, node_id, started_at, ended_at, outcome, error`.
     pub(super) fn attempt(&mut self) -> Result<Attempt, StoreError> {
         let number = self.count()?;
         let session = SessionId(self.next()?);
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         Ok(Attempt { number, session, node, started_at, ended, error: self.next()? })
     }
 
-    /// A node: id, node_id, capability, resource, created_at, last_seen_at, and the jobs it holds.
+    /// A node: `id, node_id, capability, resource, created_at, last_seen_at`, and the jobs it holds.
     pub(super) fn node(&mut self) -> Result<Node, StoreError> {
         Ok(Node {
             session: SessionId(self.next()?),

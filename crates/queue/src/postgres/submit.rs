@@ -12,8 +12,8 @@ use super::news::News;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, text};
 use crate::clock::Timestamp;
-use crate::ids::{JobId, TenantId};
-use crate::job::NewJob;
+use crate::ids::{IdempotencyKey, JobId, TenantId};
+use crate::job::{Label, NewJob};
 use crate::scoring::Scoring;
 use crate::store::{StoreError, Submitted};
 
@@ -130,8 +130,8 @@ impl<'a> Columns<'a> {
             columns.priority.push(job.priority);
             columns.max_lost_attempts.push(job.max_lost_attempts.unwrap_or(limit).max(1).into());
             columns.deadline_at.push(job.deadline.map(|length| (now + length).0));
-            columns.label.push(job.label.map(|label| label.value()));
-            columns.key.push(job.key.as_ref().map(|key| key.as_str()));
+            columns.label.push(job.label.map(Label::value));
+            columns.key.push(job.key.as_ref().map(IdempotencyKey::as_str));
             let origin = job.origin.as_ref();
             columns.cluster.push(origin.map(|origin| text(&origin.cluster)));
             columns.namespace.push(origin.map(|origin| text(&origin.namespace)));
