@@ -149,6 +149,8 @@ fn many_that_start_at_once_do_not_sweep_each_other() {
     for agent in &agents {
         assert!(agent.job.join("half a download").exists());
     }
+    let places: std::collections::BTreeSet<_> = agents.iter().map(|agent| &agent.job).collect();
+    assert_eq!(places.len(), agents.len(), "nobody has moved into another's place: {places:?}");
     agents.into_iter().for_each(Agent::kill);
     drop(open(directory.path()));
     assert_eq!(parts(directory.path()), Vec::<PathBuf>::new());

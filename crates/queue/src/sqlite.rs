@@ -52,7 +52,7 @@ use self::live::{Live, LiveNode};
 use self::readers::Readers;
 use self::rows::Row;
 use self::unit::Book;
-use self::writer::{Handle, Writer};
+use self::writer::{Handle, Pace, Writer};
 use crate::clock::Clock;
 use crate::notice::Notices;
 use crate::policy::Policy;
@@ -96,6 +96,7 @@ impl SqliteStore {
             connection: opened.connection,
             live: live.clone(),
             book: Book::new(counters),
+            pace: Pace::default(),
             policy,
             clock: clock.clone(),
             notices: notices.clone(),

@@ -62,7 +62,7 @@ async fn open(dsn: &str) -> anyhow::Result<Arc<dyn Store>> {
 /// Jobs per second that are submitted, taken and reported by callers of both controllers. None is taken twice.
 async fn cycles(stores: &[Arc<dyn Store>], count: usize) -> anyhow::Result<f64> {
     let tenant = TenantId::new("cycles")?;
-    let begun = Arc::new(AtomicUsize::new(0));
+    let started = Arc::new(AtomicUsize::new(0));
     let mut nodes = Vec::new();
     for number in 0..CALLERS * stores.len() {
         let store = stores[number % stores.len()].clone();
@@ -72,7 +72,7 @@ async fn cycles(stores: &[Arc<dyn Store>], count: usize) -> anyhow::Result<f64> 
     let started = Instant::now();
     let mut callers = JoinSet::new();
     for (store, node) in nodes {
-        callers.spawn(caller(store, tenant.clone(), node, begun.clone(), count));
+        callers.spawn(caller(store, tenant.clone(), node, started.clone(), count));
     }
     let mut taken = HashSet::new();
     while let Some(ended) = callers.join_next().await {
@@ -90,11 +90,11 @@ async fn caller(
     store: Arc<dyn Store>,
     tenant: TenantId,
     node: Credentials,
-    begun: Arc<AtomicUsize>,
+    started: Arc<AtomicUsize>,
     count: usize,
 ) -> anyhow::Result<Vec<JobId>> {
     let mut taken = Vec::new();
-    while begun.fetch_add(1, Ordering::Relaxed) < count {
+    while started.fetch_add(1, Ordering::Relaxed) < count {
         store.submit(&tenant, measure::job("cpu")).await?;
         taken.push(measure::cycle(&*store, &tenant, &node).await?);
     }

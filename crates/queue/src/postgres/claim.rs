@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::Shared;
 use super::lane::Batch;
 use super::news::News;
-use super::pool::{Access, Call, Scope, Value};
+use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, millis};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
@@ -24,7 +24,7 @@ use crate::node::Credentials;
 use crate::store::{Claim, StoreError};
 
 /// Jobs whose pause is over can be had again. Nothing else about them changes; who waits for work is told.
-pub(super) const PROMOTE: &str = "
+const PROMOTE: &str = "
 WITH due AS (
     SELECT of_class.id FROM unnest($2::text[]) AS class (backend)
     CROSS JOIN LATERAL (
@@ -39,7 +39,7 @@ WITH due AS (
 ), classes AS (
     SELECT backend, count(*) AS jobs FROM promoted GROUP BY backend
 )
-SELECT backend, jobs, vmafx.tell($1, json_build_object(backend, jobs), false, false)::text FROM classes";
+SELECT backend, jobs, vmafx.note(vmafx.line($1, json_build_object(backend, jobs), false, false)) FROM classes";
 
 const CLAIM: &str = concat!(
     "
@@ -49,6 +49,17 @@ WITH live AS (
     FROM unnest($2::uuid[], $3::bytea[]) WITH ORDINALITY AS w (session, token, n)
     JOIN vmafx.node_sessions s
         ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
+), due AS MATERIALIZED (
+    -- Jobs whose pause is over must be made ready first: one of them may be the first in line.
+    SELECT EXISTS (
+        SELECT FROM unnest($4::text[]) AS class (backend)
+        CROSS JOIN LATERAL (
+            SELECT FROM vmafx.jobs j
+            WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.status = 'pending' AND NOT j.ready
+                AND j.available_at <= $6
+            LIMIT 1
+        ) of_class
+    ) AS any_job
 ), heads AS MATERIALIZED (
     SELECT head.id FROM unnest($4::text[]) AS class (backend)
     CROSS JOIN LATERAL (
@@ -56,6 +67,7 @@ WITH live AS (
         WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.ready
         ORDER BY j.priority DESC, j.created_at, j.id LIMIT $5
     ) head
+    WHERE NOT (SELECT any_job FROM due)
     ORDER BY head.priority DESC, head.created_at, head.id LIMIT $5
 ), locked AS (
     SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
@@ -76,7 +88,7 @@ WITH live AS (
     INSERT INTO vmafx.job_attempts (job_id, attempt, tenant_id, session_id, node_id, node_labels, started_at)
     SELECT j.id, j.attempt, $1, j.lease_session, j.node, j.labels, $6 FROM j
 )
-SELECT live.n, (SELECT count(*) FROM heads), ",
+SELECT live.n, (SELECT any_job FROM due), (SELECT count(*) FROM heads), ",
     job_columns!(),
     " FROM live LEFT JOIN j USING (n)"
 );
@@ -133,8 +145,10 @@ impl Batch for Claims {
             if answers.iter().all(Option::is_some) {
                 return Ok(answers.into_iter().flatten().collect());
             }
-            // Nothing at all was there: that is an answer.
-            if round.seen <= round.taken {
+            if round.due {
+                self.promote(tenant, classes).await?;
+            } else if round.seen <= round.taken {
+                // Nothing at all was there: that is an answer.
                 break;
             }
             // What was there was taken by others meanwhile, and there may be more by now.
@@ -156,6 +170,8 @@ impl Batch for Claims {
 struct Round {
     /// `None`: there was nothing.
     answers: Vec<Option<Claim>>,
+    /// There are jobs whose pause is over, and nothing was handed out before they stand in line.
+    due: bool,
     /// Jobs that were there, and those that were had.
     seen: usize,
     taken: usize,
@@ -177,20 +193,16 @@ impl Claims {
         let limit = i64::try_from(width).unwrap_or(i64::MAX);
         let until = now.0.saturating_add(millis(shared.policy.lease_ttl));
         let classes = &classes[..];
-        let promote: [Value<'_>; 3] = [&whose, &classes, &now.0];
         let claim: [Value<'_>; 7] = [&whose, &sessions, &tokens, &classes, &limit, &now.0, &until];
-        let calls: [Call<'_>; 2] = [(PROMOTE, &promote), (CLAIM, &claim)];
-        let answers = shared.connections.run_all(Scope::Of(tenant), Access::Write, &calls).await?;
+        let rows = shared.connections.run(Scope::Of(tenant), Access::Write, CLAIM, &claim).await?;
 
         let mut news = News::default();
-        for row in answers.first().into_iter().flatten() {
-            let mut reader = Reader::new(row);
-            news.work(reader.next()?, reader.count()?);
-        }
-        let mut round = Round { answers: vec![Some(Claim::NoSession); nodes.len()], seen: 0, taken: 0 };
-        for row in answers.get(1).into_iter().flatten() {
+        let mut round =
+            Round { answers: vec![Some(Claim::NoSession); nodes.len()], due: false, seen: 0, taken: 0 };
+        for row in &rows {
             let mut reader = Reader::new(row);
             let number: usize = reader.count()?;
+            round.due = reader.next()?;
             round.seen = reader.count()?;
             let job = if reader.is_null() { None } else { Some(reader.job()?) };
             news.changed |= job.is_some();
@@ -201,6 +213,20 @@ impl Claims {
         }
         news.tell(&shared.notices, tenant);
         Ok(round)
+    }
+
+    /// Lets jobs whose pause is over stand in line again.
+    async fn promote(&self, tenant: &TenantId, classes: &Classes) -> Result<(), StoreError> {
+        let (whose, classes, now) = (tenant.as_str(), &classes[..], self.0.clock.now().0);
+        let values: [Value<'_>; 3] = [&whose, &classes, &now];
+        let rows = self.0.connections.run(Scope::Of(tenant), Access::Write, PROMOTE, &values).await?;
+        let mut news = News::default();
+        for row in &rows {
+            let mut reader = Reader::new(row);
+            news.work(reader.next()?, reader.count()?);
+        }
+        news.tell(&self.0.notices, tenant);
+        Ok(())
     }
 
     async fn next(&self, tenant: &TenantId, classes: &Classes) -> Result<Option<Timestamp>, StoreError> {

@@ -112,7 +112,12 @@ impl Listener {
         }
         match first.take() {
             Some(listening) => drop(listening.send(())),
-            None => self.tell_everything().await,
+            None => {
+                // Whoever could not be told must be told later: begin again.
+                if let Err(error) = self.shared.tell_everything().await {
+                    return error;
+                }
+            }
         }
         let mut ticks = interval(TICK);
         let mut count = 0_u32;
@@ -144,12 +149,6 @@ impl Listener {
         message.news().tell(&self.shared.notices, &tenant);
         if unsaid && let Err(error) = self.shared.tell_work(&tenant).await {
             tracing::warn!(%error, "work cannot be looked for");
-        }
-    }
-
-    async fn tell_everything(&self) {
-        if let Err(error) = self.shared.tell_everything().await {
-            tracing::warn!(%error, "what happened meanwhile cannot be looked for");
         }
     }
 }

@@ -57,7 +57,7 @@ impl News {
     }
 }
 
-/// What the server passes on; written by its function `vmafx.tell`.
+/// What the server passes on; written by its function `vmafx.line`.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Message {
     /// Which store wrote it.

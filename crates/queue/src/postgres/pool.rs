@@ -1,13 +1,14 @@
 //! Connections, and the one way in which statements are run.
 //!
-//! A transaction goes to the server in one flush: `BEGIN`, the tenant, the statements, `COMMIT`. tokio-postgres sends
-//! what is polled together without waiting for answers in between, so it costs one round trip. This measures as well
-//! as one SQL function for each operation, and the statements stay beside the code that understands their answers.
+//! A transaction goes to the server in one flush: `BEGIN`, the tenant, the statements, `COMMIT`, and what tells the
+//! other controllers of it, so that a controller that dies at that moment has told them. tokio-postgres sends
+//! what is polled together without waiting for answers in between, so it costs one round trip, as one SQL function for
+//! each operation would; and the statements stay beside the code that understands their answers.
 
 use std::time::Duration;
 
 use deadpool_postgres::{Hook, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
-use futures::future::{join, join_all, join4};
+use futures::future::{join_all, join3, join5};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -29,6 +30,9 @@ const ATTEMPTS: u32 = 4;
 /// would then read a hundred thousand jobs to find one.
 const SETTINGS: &str = "-c statement_timeout=8000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=20000 \
      -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off";
+
+/// Sends the notices of the transaction before.
+pub(super) const ANNOUNCE: &str = "SELECT vmafx.announce()";
 
 /// A parameter.
 pub(super) type Value<'a> = &'a (dyn ToSql + Sync);
@@ -163,24 +167,32 @@ async fn transact(
     calls: &[Call<'_>],
 ) -> Result<Vec<Vec<Row>>, tokio_postgres::Error> {
     let prepare = calls.iter().map(|(statement, _)| client.prepare_cached(statement));
-    let (set, statements) =
-        join(client.prepare_cached("SELECT set_config($1, $2, true)"), join_all(prepare)).await;
-    let set = set?;
+    let set = client.prepare_cached("SELECT set_config($1, $2, true)");
+    let (set, announce, statements) = join3(set, client.prepare_cached(ANNOUNCE), join_all(prepare)).await;
+    let (set, announce) = (set?, announce?);
     let statements = statements.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (setting, value) = scope.setting();
     let values: [Value<'_>; 2] = [&setting, &value];
     let queries =
         statements.iter().zip(calls).map(|(statement, (_, values))| client.query(statement, values));
-    let (begun, scoped, answers, committed) = join4(
+    let announce = async {
+        // In a transaction of its own, behind the one it tells of. Where there is no news it does nothing.
+        if access == Access::Write { client.execute(&announce, &[]).await.map(drop) } else { Ok(()) }
+    };
+    let (begun, scoped, answers, committed, announced) = join5(
         client.batch_execute(access.begin()),
         client.query(&set, &values),
         join_all(queries),
         client.batch_execute("COMMIT"),
+        announce,
     )
     .await;
     begun?;
     scoped?;
     let answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
     committed?;
+    if let Err(error) = announced {
+        tracing::warn!(%error, "other controllers are not told");
+    }
     Ok(answers)
 }

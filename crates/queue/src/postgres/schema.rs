@@ -1,9 +1,12 @@
 //! The schema, and how it comes to be.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
 use tokio_postgres::Transaction;
 
 use super::dsn::Address;
-use super::error::{ConnectError, unavailable};
+use super::error::{ConnectError, late, unavailable};
 use super::tls::Tls;
 use crate::store::StoreError;
 
@@ -14,15 +17,21 @@ const STEPS: [&str; 1] = [include_str!("schema/0001.sql")];
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]
 pub(super) const VERSION: i64 = STEPS.len() as i64;
 
+/// A change of a large table takes its time, but not forever.
+const DEADLINE: Duration = Duration::from_mins(30);
+
 /// Taken by whoever changes the schema: "vmafx".
 const LOCK: i64 = 0x0076_6d61_6678;
 
 /// Brings the database to the schema of this program, and answers with its version. Many may call it at once: one does
 /// the work, the others wait for it. A schema that is newer is left alone.
 pub async fn migrate(dsn: &str) -> Result<i64, ConnectError> {
+    timeout(DEADLINE, migrate_now(dsn)).await.unwrap_or_else(|_| Err(late().into()))
+}
+
+async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
     let mut address = Address::parse(dsn)?;
     let tls = Tls::new(&address)?;
-    // No schema may wait forever for somebody's lock, but a change of a large table takes its time.
     address.set("-c lock_timeout=60000 -c statement_timeout=0");
     let (mut client, connection) = address.config.connect(tls).await.map_err(unavailable)?;
     let work = async {

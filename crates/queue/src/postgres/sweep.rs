@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::Shared;
 use super::error::{late, unavailable};
 use super::news::News;
-use super::pool::Value;
+use super::pool::{ANNOUNCE, Value};
 use super::row::{Reader, job_columns, jobs, millis};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
@@ -46,7 +46,8 @@ WITH due AS (
 ), classes AS (
     SELECT tenant_id, backend, count(*) AS jobs FROM promoted GROUP BY tenant_id, backend
 )
-SELECT tenant_id, backend, jobs, vmafx.tell(tenant_id, json_build_object(backend, jobs), false, false)::text
+SELECT tenant_id, backend, jobs, 
+    vmafx.note(vmafx.line(tenant_id, json_build_object(backend, jobs), false, false))
 FROM classes";
 
 macro_rules! due {
@@ -61,7 +62,9 @@ macro_rules! due {
     };
 }
 const OVERDUE: &str = due!("j.deadline_at IS NOT NULL AND j.finished_at IS NULL AND j.deadline_at <= $1");
-const EXPIRED: &str = due!("j.status = 'running' AND j.lease_expires_at <= $1");
+const EXPIRED: &str = due!(
+    "j.status = 'running' AND j.lease_expires_at <= $1 AND (j.deadline_at IS NULL OR j.deadline_at > $1)"
+);
 
 const END: &str = concat!(
     "
@@ -131,6 +134,7 @@ impl Shared {
             forgive(&transaction, now, &self.policy).await?
         };
         transaction.commit().await.map_err(unavailable)?;
+        client.batch_execute(ANNOUNCE).await.map_err(unavailable)?;
         for job in swept.requeued.iter().chain(&swept.failed) {
             news.entry(job.tenant.clone()).or_default().add(job);
         }

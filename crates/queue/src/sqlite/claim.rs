@@ -105,15 +105,19 @@ fn first_in_line(unit: &Unit<'_>, tenant: &TenantId, lines: &[&str]) -> rusqlite
     Ok(best.map(|(_, number)| number))
 }
 
-const DUE: &str = "UPDATE jobs INDEXED BY jobs_pause SET ready = 1 \
-                   WHERE tenant = ?1 AND state = 'pending' AND ready = 0 AND available_at <= ?2 RETURNING backend";
+const DUE: &str = "SELECT number, backend FROM jobs INDEXED BY jobs_pause \
+                   WHERE tenant = ?1 AND state = 'pending' AND ready = 0 AND available_at <= ?2";
 
 /// Lets the tenant's jobs whose pause is over join their lines. Nobody but claims sees a difference.
 fn end_pauses(unit: &mut Unit<'_>, tenant: &TenantId) -> Result<(), StoreError> {
-    let mut due = unit.connection.prepare_cached(DUE)?;
-    let mut rows = due.query(params![tenant.as_str(), unit.now.0])?;
-    while let Some(row) = rows.next()? {
-        unit.book.news.work(tenant, row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
+    let due = unit
+        .connection
+        .prepare_cached(DUE)?
+        .query_map(params![tenant.as_str(), unit.now.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<Vec<(i64, String)>>>()?;
+    for (number, backend) in due {
+        unit.connection.prepare_cached("UPDATE jobs SET ready = 1 WHERE number = ?1")?.execute([number])?;
+        unit.book.news.work(tenant, &backend);
     }
     Ok(())
 }

@@ -140,3 +140,29 @@ impl Row {
 fn label(value: f64) -> Result<Label, ValueError> {
     Label::deserialize(value.into_deserializer())
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use rusqlite::Connection;
+
+    use super::super::migrate::migrate;
+    use super::insert::INSERT;
+    use super::save::UPDATE;
+
+    #[rstest]
+    #[case::new(INSERT)]
+    #[case::changed(UPDATE)]
+    fn a_row_is_checked_without_temporary_tables(#[case] statement: &str) {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        let mut explain = connection.prepare(&format!("EXPLAIN {statement}")).unwrap();
+        let count = explain.parameter_count();
+        let steps: Vec<String> = explain
+            .query_map(rusqlite::params_from_iter(vec![0; count]), |row| row.get(1))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert!(!steps.iter().any(|step| step == "OpenEphemeral"), "{steps:?}");
+    }
+}

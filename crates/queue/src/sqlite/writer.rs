@@ -9,6 +9,7 @@
 mod batch;
 mod handle;
 mod operation;
+mod pace;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use tokio::sync::mpsc;
 
 pub(super) use handle::Handle;
 use operation::Operation;
+pub(super) use pace::Pace;
 
 use super::live::Live;
 use super::lock::FileLock;
@@ -49,6 +51,7 @@ pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) live: Arc<Mutex<Live>>,
     pub(super) book: Book,
+    pub(super) pace: Pace,
     pub(super) policy: Policy,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) notices: Notices,
@@ -61,6 +64,7 @@ impl Writer {
     fn work(mut self, mut inbox: mpsc::Receiver<Command>) {
         let mut taken = Vec::with_capacity(BATCH);
         while inbox.blocking_recv_many(&mut taken, BATCH) > 0 {
+            self.pace.gather(&mut inbox, &mut taken);
             let mut batch = Vec::with_capacity(taken.len());
             for command in taken.drain(..) {
                 match command {

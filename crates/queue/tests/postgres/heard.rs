@@ -98,7 +98,8 @@ async fn a_notice_that_is_too_long_is_looked_for_instead() {
         "SET vmafx.tenant_id = 'acme';
          INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
          SELECT gen_random_uuid(), 'acme', 'pending', 'backend-with-a-long-name-' || n, 0, 1, 1, '{}'
-         FROM generate_series(1, 400) n",
+         FROM generate_series(1, 400) n;
+         SELECT vmafx.announce()",
     )
     .await;
     let last = |notice: &Notice| matches!(notice, Notice::Work { backend, .. } if &**backend == "backend-with-a-long-name-99");
@@ -112,7 +113,7 @@ async fn rubbish_on_the_channel_is_passed_over() {
     let mut heard = store.notices();
     let raw = Raw::connect(database.dsn()).await;
     raw.run("NOTIFY vmafx_jobs, 'rubbish'; NOTIFY vmafx_jobs, '{}'; NOTIFY vmafx_jobs").await;
-    raw.run("SELECT vmafx.tell('acme', NULL, true, false)").await;
+    raw.run("SELECT vmafx.note(vmafx.line('acme', NULL, true, false)); SELECT vmafx.announce()").await;
     assert_eq!(until(&mut heard, changed("acme")).await.len(), 1);
 }
 
@@ -121,8 +122,8 @@ async fn whoever_was_deaf_for_a_while_is_told_to_look_at_everything() {
     let server = Server::start().await.unwrap();
     let database = server.database().await.unwrap();
     let (here, there) = (open(&database).await, open(&database).await);
-    here.submit(&tenant("acme"), job("cuda")).await.unwrap();
     let mut heard = there.notices();
+    here.submit(&tenant("acme"), job("cuda")).await.unwrap();
     until(&mut heard, |notice| matches!(notice, Notice::Work { .. })).await;
     server.restart(Mode::Fast).await.unwrap();
     let work = Notice::Work { tenant: tenant("acme"), backend: "cuda".into(), jobs: 1 };

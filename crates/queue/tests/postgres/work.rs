@@ -117,7 +117,7 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
     store.cancel(whose, cancelled, "").await.unwrap();
     assert!(store.job(whose, cancelled).await.unwrap().is_some());
     store.jobs(whose, &Filter { ids: vec![cancelled], ..Filter::default() }, &FIRST).await.unwrap();
-    assert!(take(store, whose, who).await.unwrap().is_none());
+    assert_eq!(take(store, whose, who).await.unwrap(), None);
     store.nodes(whose).await.unwrap();
 }
 

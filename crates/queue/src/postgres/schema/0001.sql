@@ -143,12 +143,15 @@ BEGIN
     END LOOP;
 END $$;
 
--- One notice for each statement that changed jobs, sent when its transaction commits: who wrote it, whose jobs, and for
--- which nodes there is work. Notices have a longest length; beyond it, the work is left to be looked for.
+-- What a transaction did is noted in a setting of its connection, one line for each tenant: who wrote it, whose jobs, and
+-- for which nodes there is work. `announce` sends it, after the commit: a notice in the same transaction would make every
+-- commit wait for the disk one after the other, since the server sends notices in the order of commits. Lines have a
+-- longest length; beyond it, the work is left to be looked for.
 CREATE FUNCTION vmafx.tell_of_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE news record;
+DECLARE news text;
 BEGIN
-    FOR news IN
+    SELECT string_agg(vmafx.line(of_tenant.tenant_id, of_tenant.work, true, false), '') INTO news
+    FROM (
         SELECT classes.tenant_id, json_object_agg(classes.backend, classes.jobs) FILTER (WHERE classes.jobs > 0) AS work
         FROM (
             SELECT changed.tenant_id, changed.backend, count(*) FILTER (WHERE changed.ready) AS jobs
@@ -156,28 +159,47 @@ BEGIN
             GROUP BY changed.tenant_id, changed.backend
         ) classes
         GROUP BY classes.tenant_id
-    LOOP
-        PERFORM vmafx.tell(news.tenant_id, news.work, true, false);
-    END LOOP;
+    ) of_tenant;
+    IF news IS NOT NULL THEN
+        PERFORM vmafx.note(news);
+    END IF;
     RETURN NULL;
 END $$;
 
 CREATE FUNCTION vmafx.tell_of_samples() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE news text;
 BEGIN
-    PERFORM vmafx.tell(added.tenant_id, NULL, false, true)
-    FROM (SELECT DISTINCT tenant_id FROM added) added;
+    SELECT string_agg(vmafx.line(of_tenant.tenant_id, NULL, false, true), '') INTO news
+    FROM (SELECT DISTINCT tenant_id FROM added) of_tenant;
+    IF news IS NOT NULL THEN
+        PERFORM vmafx.note(news);
+    END IF;
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION vmafx.tell(tenant text, work json, changed boolean, sampled boolean) RETURNS void
-LANGUAGE sql AS $$
-    SELECT pg_notify('vmafx_jobs', (
-        SELECT json_build_object(
-            'from', current_setting('vmafx.instance', true), 'tenant', tenant,
-            'work', CASE WHEN octet_length(work::text) < 6000 THEN work END,
-            'unsaid', coalesce(octet_length(work::text) >= 6000, false),
-            'changed', changed, 'sampled', sampled)::text))
+CREATE FUNCTION vmafx.line(tenant text, work json, changed boolean, sampled boolean) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT json_build_object(
+        'from', current_setting('vmafx.instance', true), 'tenant', tenant,
+        'work', CASE WHEN octet_length(work::text) < 6000 THEN work END,
+        'unsaid', coalesce(octet_length(work::text) >= 6000, false),
+        'changed', changed, 'sampled', sampled)::text || E'\n'
 $$;
+
+CREATE FUNCTION vmafx.note(news text) RETURNS text LANGUAGE sql VOLATILE AS $$
+    SELECT set_config('vmafx.news', coalesce(current_setting('vmafx.news', true), '') || news, false)
+$$;
+
+-- Nothing is lost if the server forgets a notice in a crash: all its listeners begin anew then.
+CREATE FUNCTION vmafx.announce() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE news text := current_setting('vmafx.news', true);
+BEGIN
+    IF news <> '' THEN
+        PERFORM set_config('vmafx.news', '', false);
+        PERFORM set_config('synchronous_commit', 'off', true);
+        PERFORM pg_notify('vmafx_jobs', line) FROM unnest(string_to_array(news, E'\n')) AS line WHERE line <> '';
+    END IF;
+END $$;
 
 CREATE TRIGGER jobs_inserted AFTER INSERT ON vmafx.jobs
     REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION vmafx.tell_of_jobs();

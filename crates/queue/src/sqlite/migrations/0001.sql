@@ -23,12 +23,14 @@ CREATE TABLE sessions (
 -- `lease_expires_at`: as given at the claim; heartbeats move the real one, which is kept in memory.
 -- `label`, `score`: as text, since a REAL column takes -0.0 for 0.
 -- `seq`: the number of the last change, in the order of changes of the whole store.
+-- Checks compare one by one: `IN` with a list makes a temporary table for every row that is written.
 CREATE TABLE jobs (
     number            INTEGER PRIMARY KEY,
     id                BLOB    NOT NULL UNIQUE CHECK (length(id) = 16),
     tenant            TEXT    NOT NULL CHECK (tenant <> ''),
     state             TEXT    NOT NULL
-        CHECK (state IN ('pending', 'running', 'completed', 'failed', 'cancelled')),
+        CHECK (state = 'pending' OR state = 'running'
+            OR state = 'completed' OR state = 'failed' OR state = 'cancelled'),
     ready             INTEGER NOT NULL CHECK (ready IN (0, 1)),
     backend           TEXT    NOT NULL,
     priority          INTEGER NOT NULL,
@@ -60,7 +62,7 @@ CREATE TABLE jobs (
     details           TEXT,
     CHECK ((state = 'running') = (lease_expires_at IS NOT NULL)),
     CHECK ((state = 'running') = (lease_session IS NOT NULL)),
-    CHECK ((state IN ('completed', 'failed', 'cancelled')) = (finished_at IS NOT NULL)),
+    CHECK ((state = 'completed' OR state = 'failed' OR state = 'cancelled') = (finished_at IS NOT NULL)),
     CHECK ((state = 'completed') = (score IS NOT NULL)),
     CHECK ((state = 'completed') = (features IS NOT NULL)),
     CHECK (ready = 0 OR state = 'pending'),
@@ -87,7 +89,9 @@ CREATE TABLE attempts (
     node_labels TEXT    NOT NULL,
     started_at  INTEGER NOT NULL,
     ended_at    INTEGER,
-    outcome     TEXT    CHECK (outcome IN ('completed', 'failed', 'released', 'expired', 'cancelled')),
+    outcome     TEXT
+        CHECK (outcome = 'completed' OR outcome = 'failed'
+            OR outcome = 'released' OR outcome = 'expired' OR outcome = 'cancelled'),
     error       TEXT    NOT NULL,
     PRIMARY KEY (job, attempt),
     CHECK ((ended_at IS NULL) = (outcome IS NULL))

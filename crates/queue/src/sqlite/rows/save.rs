@@ -5,37 +5,35 @@ use rusqlite::{Connection, params};
 use super::super::exact::Exact;
 use super::Row;
 
+pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?4, \
+     revision = ?5, attempt = ?6, lost_attempts = ?7, updated_at = ?8, started_at = ?9, finished_at = ?10, available_at = ?11, lease_session = ?12, \
+     lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
+     details = ?18, node = ?19, error = ?20 WHERE number = ?1";
+
 /// Stores everything of a row that can change.
 pub(in super::super) fn save(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
     let result = row.result.as_ref();
-    connection
-        .prepare_cached(
-            "UPDATE jobs SET state = ?2, ready = ?3, seq = ?4, revision = ?5, attempt = ?6, lost_attempts = ?7, \
-             updated_at = ?8, started_at = ?9, finished_at = ?10, available_at = ?11, lease_session = ?12, \
-             lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
-             details = ?18, node = ?19, error = ?20 WHERE number = ?1",
-        )?
-        .execute(params![
-            row.number,
-            row.state.word(),
-            row.ready,
-            row.seq,
-            row.revision.cast_signed(),
-            row.attempt,
-            row.lost_attempts,
-            row.updated_at.0,
-            row.started_at.map(|time| time.0),
-            row.finished_at.map(|time| time.0),
-            row.available_at.map(|time| time.0),
-            row.lease.as_ref().map(|lease| lease.session.0.as_bytes()),
-            row.lease.map(|lease| lease.expires_at.0),
-            row.failure_reason.0,
-            row.label.map(Exact),
-            result.map(|result| Exact(result.score)),
-            result.map(|result| &result.features),
-            result.and_then(|result| result.details.as_ref()),
-            row.node,
-            row.error,
-        ])?;
+    connection.prepare_cached(UPDATE)?.execute(params![
+        row.number,
+        row.state.word(),
+        row.ready,
+        row.seq,
+        row.revision.cast_signed(),
+        row.attempt,
+        row.lost_attempts,
+        row.updated_at.0,
+        row.started_at.map(|time| time.0),
+        row.finished_at.map(|time| time.0),
+        row.available_at.map(|time| time.0),
+        row.lease.as_ref().map(|lease| lease.session.0.as_bytes()),
+        row.lease.map(|lease| lease.expires_at.0),
+        row.failure_reason.0,
+        row.label.map(Exact),
+        result.map(|result| Exact(result.score)),
+        result.map(|result| &result.features),
+        result.and_then(|result| result.details.as_ref()),
+        row.node,
+        row.error,
+    ])?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Transactions: all operations in one, or each in its own.
 
+use std::time::Instant;
+
 use rusqlite::Connection;
 
 use super::operation::Operation;
@@ -32,7 +34,7 @@ impl Writer {
 
     /// Runs all of them as one: durable, or as if nothing had been. Whether all went well.
     fn transaction(&mut self, batch: &mut Batch) -> rusqlite::Result<bool> {
-        let before = self.book.counters;
+        let (before, count) = (self.book.counters, batch.len());
         let writes = batch.iter().any(|operation| operation.writes());
         let mut done =
             if writes { execute(&self.connection, "BEGIN IMMEDIATE") } else { Ok(()) }.map(|()| true);
@@ -43,7 +45,9 @@ impl Writer {
             done = Ok(self.operate(operation.as_mut()));
         }
         if writes && matches!(done, Ok(true)) {
+            let begin = Instant::now();
             done = self.commit(before).map(|()| true);
+            self.pace.note(count, begin.elapsed());
         }
         if matches!(done, Ok(true)) {
             lock(&self.live).commit();

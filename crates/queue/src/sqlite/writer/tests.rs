@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures::future::join_all;
 use tempfile::TempDir;
 
-use super::{Handle, Writer};
+use super::{Handle, Pace, Writer};
 use crate::StoreError;
 use crate::clock::SteadyClock;
 use crate::ids::TenantId;
@@ -32,6 +32,7 @@ fn desk() -> Desk {
         connection: opened.connection,
         live: Arc::new(Mutex::default()),
         book: Book::new(counters),
+        pace: Pace::default(),
         policy: Policy::default(),
         clock: Arc::new(SteadyClock::start()),
         notices: notices.clone(),
