@@ -69,7 +69,7 @@ async fn cycles(stores: &[Arc<dyn Store>], count: usize) -> anyhow::Result<f64> 
         let node = store.register(&tenant, measure::node(number)).await?;
         nodes.push((store, node));
     }
-    let started = Instant::now();
+    let begin = Instant::now();
     let mut callers = JoinSet::new();
     for (store, node) in nodes {
         callers.spawn(caller(store, tenant.clone(), node, started.clone(), count));
@@ -83,7 +83,7 @@ async fn cycles(stores: &[Arc<dyn Store>], count: usize) -> anyhow::Result<f64> 
     ensure!(taken.len() == count, "{} of {count} jobs were taken", taken.len());
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     let count = count as f64;
-    Ok(count / started.elapsed().as_secs_f64())
+    Ok(count / begin.elapsed().as_secs_f64())
 }
 
 async fn caller(
