@@ -34,7 +34,9 @@ fn main() -> ExitCode {
 fn other() -> ExitCode {
     match Cli::try_parse() {
         // Before anything that starts a thread: a thread would not be confined.
-        Ok(Cli { command: Command::Worker }) => worker::run(std::io::stdin().lock(), std::io::stdout()),
+        Ok(Cli { command: Command::Worker }) => {
+            worker::run(std::io::BufReader::new(std::io::stdin()), std::io::stdout())
+        }
         Ok(Cli { command: Command::RunOnce(args) }) => run_once::run(&args),
         Err(error) => {
             // Help and the version are no errors.

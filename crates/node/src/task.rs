@@ -1,8 +1,9 @@
 //! What a worker process is told, and what it says.
 //!
-//! The agent writes one [`Task`] as JSON to the worker's standard input and closes it. The worker writes [`Message`]s to
-//! its standard output, one JSON object per line: progress, and at last one [`Message::Done`]. A worker that ends
-//! without it has crashed. What it writes to its standard error is kept for the message about that.
+//! The agent writes one [`Task`] as a line of JSON to the worker's standard input and keeps that open: when it closes, the
+//! agent is gone, and the worker ends with everything it has started. The worker writes [`Message`]s to its standard
+//! output, one JSON object per line: progress, and at last one [`Message::Done`]. A worker that ends without it has
+//! crashed. What it writes to its standard error is kept for the message about that.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

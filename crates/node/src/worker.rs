@@ -4,18 +4,20 @@
 //! task on stdin ──▶ confine ──▶ admit ──▶ score ──▶ report into scratch ──▶ messages on stdout
 //! ```
 //!
-//! | module    | does                                                              |
-//! |-----------|-------------------------------------------------------------------|
-//! | `request` | pure: a task in the words of the engine                            |
-//! | `admit`   | pure: whether pictures of this size fit into the memory            |
-//! | `comparison` | the job itself, from clips to a score and a report              |
-//! | `result`  | pure: what the engine found in the words of a job                  |
-//! | `reason`  | pure: which reason each error has                                  |
-//! | `names`   | pure: messages call files by their addresses                       |
-//! | `speak`   | messages, progress a few times a second                            |
+//! | module       | does                                                          |
+//! |--------------|---------------------------------------------------------------|
+//! | `request`    | pure: a task in the words of the engine                       |
+//! | `admit`      | pure: whether pictures of this size fit into the memory       |
+//! | `comparison` | the job itself, from clips to a score and a report            |
+//! | `result`     | pure: what the engine found in the words of a job             |
+//! | `reason`     | pure: which reason each error has                             |
+//! | `names`      | pure: messages call files by their addresses                  |
+//! | `lifeline`   | ends the worker and all it started when the agent is gone     |
+//! | `speak`      | messages, progress a few times a second                       |
 
 mod admit;
 mod comparison;
+mod lifeline;
 mod names;
 mod reason;
 mod request;
@@ -23,7 +25,7 @@ mod result;
 mod speak;
 
 use std::ffi::OsStr;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -50,10 +52,12 @@ const NOBODY_LISTENS: u8 = 3;
 
 /// Reads a task, confines this process, does the task, and says how it ended. To be called while the process has one
 /// thread.
-pub fn run(stdin: impl Read, stdout: impl Write + Send) -> ExitCode {
-    let mut said = vec![confine::end_with_parent(), confine::close_inherited()];
-    let task = match read(stdin) {
-        Ok(task) => task,
+pub fn run(stdin: impl BufRead + Send + 'static, stdout: impl Write + Send) -> ExitCode {
+    // Before it waits for anything.
+    let bound = confine::end_with_parent(true);
+    let mut said = vec![confine::close_inherited()];
+    let (task, agent) = match read(stdin) {
+        Ok(read) => read,
         Err(error) => {
             eprintln!("the worker was given no task: {error}");
             return ExitCode::from(NO_TASK);
@@ -61,6 +65,7 @@ pub fn run(stdin: impl Read, stdout: impl Write + Send) -> ExitCode {
     };
     let tools = tools(&task);
     said.extend(confine::confine(&needs(&task, &tools)));
+    said.push(lifeline::hold(agent, bound));
     let speaker = Speaker::new(stdout);
     speaker.say(&Message::Confined(said));
     let result = work(&task, &tools, &speaker).map(Box::new);
@@ -76,10 +81,12 @@ fn work<W: Write + Send>(task: &Task, tools: &Tools, speaker: &Speaker<W>) -> Re
     }
 }
 
-fn read(stdin: impl Read) -> io::Result<Task> {
-    let mut text = Vec::new();
-    stdin.take(TASK_BYTES).read_to_end(&mut text)?;
-    Ok(serde_json::from_slice(&text)?)
+/// The task, and the agent's end of the line if it is still open.
+fn read<R: BufRead>(mut stdin: R) -> io::Result<(Task, Option<R>)> {
+    let mut line = Vec::new();
+    (&mut stdin).take(TASK_BYTES).read_until(b'\n', &mut line)?;
+    let open = line.ends_with(b"\n");
+    Ok((serde_json::from_slice(&line)?, open.then_some(stdin)))
 }
 
 fn tools(task: &Task) -> Tools {

@@ -9,9 +9,9 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::word;
 
-/// Dies with the thread that started it. The first thing a worker does, before it waits for anything.
-pub fn end_with_parent() -> String {
-    word("ends with its parent", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))
+/// Dies with the thread that started it, or not any more.
+pub fn end_with_parent(yes: bool) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(yes.then_some(Signal::KILL))
 }
 
 /// Closes every descriptor but standard input, output and error: what the agent was started with, and whoever started it

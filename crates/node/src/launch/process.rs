@@ -1,7 +1,7 @@
 //! A process group that cannot be left behind.
 //!
-//! A thread of its own starts the process and waits for it. The kernel ends a worker together with the *thread* that
-//! started it (`PR_SET_PDEATHSIG`), and threads of a runtime come and go.
+//! A thread of its own starts the process and waits for it: until a worker has heard its task the kernel ends it together
+//! with the *thread* that started it (`PR_SET_PDEATHSIG`), and threads of a runtime come and go.
 //!
 //! The leader stays unreaped until the group was killed, so that its id cannot be another's by then.
 

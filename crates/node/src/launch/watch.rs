@@ -67,10 +67,11 @@ impl<P: FnMut(u64, u64)> Course<P> {
         cancel: &CancellationToken,
         confined: impl FnMut(Vec<String>),
     ) -> Seen {
-        let Pipes { stdin, mut stdout, stderr } = pipes;
+        // Open to the end: by its closing a worker knows that its agent is gone.
+        let Pipes { mut stdin, mut stdout, stderr } = pipes;
         let mut said = std::mem::replace(&mut self.said, Tail::new(0));
         let seen = {
-            let others = async { tokio::join!(hand_over(stdin, task), overhear(stderr, &mut said)) };
+            let others = async { tokio::join!(hand_over(&mut stdin, task), overhear(stderr, &mut said)) };
             let mut listening = Listening { course: self, confined, lines: Lines::default() };
             let listened = listening.listen(process, &mut stdout, cancel);
             tokio::pin!(others, listened);
@@ -164,10 +165,11 @@ impl<P: FnMut(u64, u64), C: FnMut(Vec<String>)> Listening<'_, P, C> {
     }
 }
 
-/// Writes the task and closes the pipe. A worker that does not read it will end or stall, and that is seen elsewhere.
-async fn hand_over(mut stdin: ChildStdin, task: &[u8]) {
+/// Writes the task. A worker that does not read it will end or stall, and that is seen elsewhere.
+async fn hand_over(stdin: &mut ChildStdin, task: &[u8]) {
     _ = stdin.write_all(task).await;
-    _ = stdin.shutdown().await;
+    _ = stdin.write_all(b"\n").await;
+    _ = stdin.flush().await;
 }
 
 /// Keeps the end of what is said until the pipe is closed.

@@ -36,7 +36,8 @@ async fn a_job_is_pulled_scored_and_reported_to_the_last_bit() {
     assert_eq!((result.model.as_str(), result.backend.as_str()), ("vmaf_v0.6.1", "cpu"));
     assert!(result.model_digest.starts_with("sha256:"), "{}", result.model_digest);
     assert!(result.frames > 0 && result.scores.is_some() && !done.features.is_empty());
-    assert_eq!(node.stop(), Some(0));
+    node.terminate();
+    assert_eq!(node.end(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,7 +63,7 @@ async fn a_job_that_does_not_fit_into_the_grace_is_released_and_done_by_another_
     stage.until(&job, |job| job.status() == JobStatus::Running).await;
     first.terminate();
     let second = stage.node("second", &[]);
-    assert_eq!(first.stop(), Some(0));
+    assert_eq!(first.end(), Some(0));
     let again = stage.until(&job, |job| job.assigned_node == "second").await;
     assert_eq!((again.attempt, again.lost_attempts), (2, 0));
     stage.cancel(&job).await;

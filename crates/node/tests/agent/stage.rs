@@ -136,9 +136,8 @@ impl Node {
         kill_process(id, Signal::TERM).unwrap();
     }
 
-    /// Tells it to leave, waits, and gives the exit code.
-    pub(crate) fn stop(mut self) -> Option<i32> {
-        self.terminate();
+    /// Waits for its end, and gives the exit code.
+    pub(crate) fn end(mut self) -> Option<i32> {
         self.0.wait().unwrap().code()
     }
 }

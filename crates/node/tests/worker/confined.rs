@@ -124,7 +124,7 @@ async fn everything_this_kernel_has_is_active() {
     run_with(&launcher, &stage.golden_task()).await.unwrap();
     let said = launcher.confinement().unwrap();
     for word in [
-        "ends with its parent",
+        "ends with its agent",
         "first to go when memory ends",
         "no new privileges",
         "no capabilities",

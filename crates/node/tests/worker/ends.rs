@@ -13,7 +13,7 @@ const PROGRESS: &str = r#"{"progress":{"done":1,"total":9}}"#;
 
 #[rstest]
 #[case::crash(
-    "cat >/dev/null; echo 'about to fall' >&2; kill -SEGV $$",
+    "read -r task; echo 'about to fall' >&2; kill -SEGV $$",
     Reason::WorkerCrashed,
     "the worker was ended by SIGSEGV; its last words: about to fall"
 )]
@@ -78,7 +78,7 @@ async fn a_worker_without_progress_is_ended(#[case] script: String) {
     let stage = Stage::new();
     let launcher = Launcher::new(stage.script("worker", &script));
     let (cancel, stall) = (CancellationToken::new(), Duration::from_millis(400));
-    let result = launcher.run(&stage.golden_task(), |_, _| {}, &cancel, stall, None).await;
+    let result = launcher.run(&stage.golden_task(), |_, _| {}, &cancel, stall, Some(LONG)).await;
     let failure = failure_of(&stage, result);
     assert_eq!(failure.reason, Reason::WorkerStalled);
     assert_eq!(failure.message, "the worker made no progress for 0.4 s and was ended");
@@ -126,7 +126,9 @@ async fn a_program_that_does_not_start_is_named() {
 #[tokio::test]
 async fn a_worker_gets_no_secret_of_the_agent() {
     let stage = Stage::new();
-    let launcher = Launcher::new(stage.script("worker", "env | cut -d= -f1 | sort > names; cat > task"));
+    let launcher = Launcher::new(
+        stage.script("worker", "env | cut -d= -f1 | sort > names; read -r task; echo $task > task"),
+    );
     _ = run_with(&launcher, &stage.golden_task()).await;
     let read = |name: &str| std::fs::read_to_string(stage.scratch().join(name)).unwrap();
     let known = ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "PWD", "SHLVL", "TMPDIR", "_"];
