@@ -1,6 +1,7 @@
 //! The books: what everybody was told, held against what is there.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 
@@ -33,10 +34,11 @@ pub(crate) async fn audit(http: &Http, ledger: &Ledger, jobs: usize) {
     for id in stored.keys() {
         lost += attempts(http, id).await;
     }
-    let forgotten = jobs - reported.len();
+    let (unheard, unanswered) = (jobs - reported.len(), ledger.unanswered.load(Ordering::SeqCst));
     eprintln!(
-        "{jobs} jobs, {lost} attempts lost, {forgotten} reports kept whose acknowledgement was not heard"
+        "{jobs} jobs; {unanswered} calls answered by nobody; {lost} attempts lost; {unheard} ends nobody heard of"
     );
+    assert!(unanswered > 0, "the strikes met no call");
 }
 
 /// All jobs, by id.

@@ -28,6 +28,8 @@ pub(crate) struct Ledger {
     pub(crate) reported: Mutex<HashMap<String, (u32, f64)>>,
     /// Every score that was sent, acknowledged or not.
     pub(crate) sent: Mutex<HashMap<String, Vec<f64>>>,
+    /// Calls that were answered by nobody, and made again.
+    pub(crate) unanswered: AtomicUsize,
     /// Acknowledgements so far.
     progress: AtomicUsize,
     over: AtomicBool,
@@ -65,7 +67,7 @@ impl Ledger {
 }
 
 /// Tries until there is an answer: an error of the connection, of a dead store, of a shutdown says nothing.
-async fn answer<T, F>(what: &'static str, call: impl Fn() -> F) -> Result<T, Status>
+async fn answer<T, F>(what: &'static str, ledger: &Ledger, call: impl Fn() -> F) -> Result<T, Status>
 where
     F: Future<Output = Result<T, Status>>,
 {
@@ -73,7 +75,10 @@ where
         let asked = call();
         async move {
             match asked.await {
-                Err(error) if !is_final(error.code()) => Err(error.to_string()),
+                Err(error) if !is_final(error.code()) => {
+                    ledger.unanswered.fetch_add(1, Ordering::SeqCst);
+                    Err(error.to_string())
+                }
                 answer => Ok(answer),
             }
         }
@@ -101,7 +106,7 @@ pub(crate) async fn submit(addr: SocketAddr, ledger: Arc<Ledger>, keys: Vec<Stri
             idempotency_key: key.clone(),
             ..Default::default()
         };
-        let stored = answer("submit", || {
+        let stored = answer("submit", &ledger, || {
             let (mut client, request) = (client.clone(), request.clone());
             async move { client.submit_job(request).await }
         });
@@ -113,7 +118,7 @@ pub(crate) async fn submit(addr: SocketAddr, ledger: Arc<Ledger>, keys: Vec<Stri
 /// A node: takes a job, reports it until it is told that this is known or not wanted, and takes the next.
 pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mut seed: Seed) {
     let client = client(addr, ALL);
-    let mut session = register(&client, &name).await;
+    let mut session = register(&client, &ledger, &name).await;
     while !ledger.is_over() {
         let pull = wire::PullWorkRequest {
             node_id: session.node_id.clone(),
@@ -121,7 +126,7 @@ pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mu
             capability: Some(capability()),
             wait_ms: PULL_MS,
         };
-        let pulled = answer("pull", || {
+        let pulled = answer("pull", &ledger, || {
             let (mut client, pull) = (client.clone(), pull.clone());
             async move { client.pull_work(pull).await.map(|answer| answer.into_inner().job) }
         });
@@ -131,12 +136,12 @@ pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mu
             // The session ran out while the controller was away.
             Err(refused) => {
                 assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}");
-                session = register(&client, &name).await;
+                session = register(&client, &ledger, &name).await;
                 continue;
             }
         };
         if seed.below(FORGET) == 0 {
-            session = register(&client, &name).await;
+            session = register(&client, &ledger, &name).await;
             continue;
         }
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
@@ -151,7 +156,7 @@ pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mu
             attempt: job.attempt,
             ..Default::default()
         };
-        let reported = answer("report", || {
+        let reported = answer("report", &ledger, || {
             let (mut client, report) = (client.clone(), report.clone());
             async move { client.report_result(report).await }
         });
@@ -163,13 +168,13 @@ pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mu
     }
 }
 
-async fn register(client: &Client, name: &str) -> wire::RegisterNodeResponse {
+async fn register(client: &Client, ledger: &Ledger, name: &str) -> wire::RegisterNodeResponse {
     let request = wire::RegisterNodeRequest {
         name: name.to_owned(),
         capability: Some(capability()),
         ..Default::default()
     };
-    let registered = answer("register", || {
+    let registered = answer("register", ledger, || {
         let (mut client, request) = (client.clone(), request.clone());
         async move { client.register_node(request).await }
     });
