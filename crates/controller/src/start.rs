@@ -6,6 +6,7 @@
 mod listeners;
 mod readiness;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use vmafx_kit::health::Readiness;
@@ -21,10 +22,19 @@ use crate::node_status::NodeStatusWriter;
 use crate::service::{Parts, Patience, Service};
 use crate::settings::{Command, Settings};
 
+/// Where a controller listens; `None`: it does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// gRPC.
+    pub grpc: Option<SocketAddr>,
+    /// HTTP.
+    pub http: Option<SocketAddr>,
+}
+
 /// Does what was asked for: adds the tasks that serve, or migrates and adds none.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
     match settings.command.unwrap_or_default() {
-        Command::Serve => serve(settings, tasks).await,
+        Command::Serve => serve(settings, tasks).await.map(drop),
         Command::Migrate => {
             let store = settings.store.open(Arc::new(SteadyClock::start())).await?;
             store.ready().await?;
@@ -35,7 +45,8 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     }
 }
 
-async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
+/// Adds the tasks that serve; says where.
+pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses, BoxError> {
     let policy = settings.store.policy()?;
     let keep = settings.retention.keep()?;
     let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));

@@ -23,7 +23,7 @@ pub use addr::ListenAddr;
 pub use duration::{DurationError, GoDuration};
 pub use environment::Environment;
 pub use host_port::{AddrError, HostPort};
-pub use parse::{Stop, parse};
+pub use parse::{Stop, parse, styled};
 pub use refusal::Refusal;
 pub use renamed::Renamed;
 pub use secret::Secret;

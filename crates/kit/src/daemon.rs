@@ -44,12 +44,12 @@ use futures::StreamExt;
 use futures::stream::Stream;
 use tokio::runtime::Runtime;
 
-use crate::config::{Environment, GoDuration, Renamed, Stop, parse};
+use crate::config::{Environment, GoDuration, Renamed, Stop, parse, styled};
 use crate::logs::{self, LogArgs};
 use crate::tasks::{BoxError, Signal, TaskSet, signals};
 
 /// What the life of a daemon needs to know of its settings.
-pub trait Settings: clap::Parser {
+pub trait Settings {
     /// Variables of older releases, refused with a word on what to set instead.
     const RENAMED: &'static [Renamed] = &[];
 
@@ -64,14 +64,14 @@ pub trait Settings: clap::Parser {
 /// until the end. Errors go to standard error, cause by cause.
 pub fn main<S, E>(start: impl AsyncFnOnce(S, &mut TaskSet) -> Result<(), E>) -> ExitCode
 where
-    S: Settings,
+    S: Settings + clap::Parser,
     E: Into<BoxError>,
 {
     let settings = match parse::<S>(std::env::args_os(), &Environment::of_process(), S::RENAMED) {
         Ok(settings) => settings,
         Err(Stop::Answer(text)) => {
             // Whoever pipes the help into `head` closes the pipe early, and that is no failure.
-            let _ = std::io::stdout().write_all(text.as_bytes());
+            let _ = std::io::stdout().write_all(styled(&text).as_bytes());
             return ExitCode::SUCCESS;
         }
         Err(Stop::Refused(refusal)) => return report::failure(&refusal),
@@ -82,7 +82,11 @@ where
     }
 }
 
-fn run<S, E>(settings: S, start: impl AsyncFnOnce(S, &mut TaskSet) -> Result<(), E>) -> Result<(), BoxError>
+/// The same with settings that somebody else has read, for a command that is a daemon only sometimes.
+pub fn run<S, E>(
+    settings: S,
+    start: impl AsyncFnOnce(S, &mut TaskSet) -> Result<(), E>,
+) -> Result<(), BoxError>
 where
     S: Settings,
     E: Into<BoxError>,

@@ -1,10 +1,13 @@
 //! From settings to a node that works.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
+use tokio::net::TcpListener;
 use vmafx_kit::channel::GrpcChannel;
+use vmafx_kit::config::ListenAddr;
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Label as _, Metrics};
 use vmafx_kit::serve::{listen, serve};
@@ -20,37 +23,51 @@ use crate::models::{Credentials, Models};
 use crate::scratch::Scratch;
 use crate::settings::{NodeSettings, Settings};
 
-/// Adds the agent and its health pages.
-pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
-    tracing::debug!(how = confine::keep_to_itself(), "credentials are kept from workers");
-    let channel = settings.channel.open(&settings.controller_addr)?;
-    let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let readiness = Readiness::new(tasks.shutdown());
-    let patience = Patience {
-        heartbeat: settings.heartbeat_interval.0,
-        pull: settings.pull_wait.0,
-        call: settings.channel.controller_rpc_timeout.0,
-        grace: settings.node.graceful_shutdown.0,
-    };
-    let launcher = Launcher::new(std::env::current_exe()?);
-    add(tasks, &settings.node, &channel, patience, launcher, &mut registry, &readiness).await?;
-    if let Some(listener) = listen("VMAFX_HTTP_ADDR", &settings.http_addr).await? {
-        let router = pages(readiness).merge(metrics::router(Arc::new(registry)));
-        tasks.support("http", |last| serve(listener, router, last));
-    }
-    Ok(())
+/// How a node reaches its controller, and how it starts workers.
+#[derive(Debug)]
+pub struct Link {
+    /// The connection.
+    pub channel: GrpcChannel,
+    /// How patient it is.
+    pub patience: Patience,
+    /// Starts workers.
+    pub launcher: Launcher,
 }
 
-/// Adds the agent alone, for a process that has other parts too.
-pub async fn add(
-    tasks: &mut TaskSet,
+/// A node that works.
+#[derive(Debug)]
+pub struct Running {
+    /// Ready once it is registered.
+    pub readiness: Readiness,
+    /// Where its health and metrics are.
+    pub http: Option<SocketAddr>,
+    /// Its device.
+    pub device: String,
+}
+
+/// Adds the agent and its health pages.
+pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
+    let link = Link {
+        channel: settings.channel.open(&settings.controller_addr)?,
+        patience: Patience {
+            heartbeat: settings.heartbeat_interval.0,
+            pull: settings.pull_wait.0,
+            call: settings.channel.controller_rpc_timeout.0,
+            grace: settings.node.graceful_shutdown.0,
+        },
+        launcher: Launcher::new(std::env::current_exe()?),
+    };
+    run(&settings.node, link, &settings.http_addr, tasks).await.map(drop)
+}
+
+/// The same with a link of its own, for a process that is more than a node.
+pub async fn run(
     settings: &NodeSettings,
-    channel: &GrpcChannel,
-    patience: Patience,
-    launcher: Launcher,
-    registry: &mut Metrics,
-    readiness: &Readiness,
-) -> Result<(), BoxError> {
+    link: Link,
+    http: &ListenAddr,
+    tasks: &mut TaskSet,
+) -> Result<Running, BoxError> {
+    tracing::debug!(how = confine::keep_to_itself(), "credentials are kept from workers");
     if settings.backend != agent::Backend::Cpu && settings.vmaf_binary.is_none() {
         return Err(format!(
             "VMAFX_BACKEND={} needs an engine that can: set VMAFX_VMAF_BINARY to a vmaf program built for it",
@@ -88,7 +105,8 @@ pub async fn add(
     };
     let fetcher = Fetcher::new(&settings.fetch, &StoreVariables::of_process(), scratch.clone())?;
     let models = Models::new(&settings.models, Credentials::of_process(), &fetcher)?;
-    let metrics = NodeMetrics::new(registry, settings.backend, i64::from(settings.slots));
+    let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
+    let metrics = NodeMetrics::new(&mut registry, settings.backend, i64::from(settings.slots));
     let scorer = Scorer {
         scoring: Scoring {
             share,
@@ -102,11 +120,20 @@ pub async fn add(
         fetcher,
         models,
         scratch,
-        launcher,
+        launcher: link.launcher,
     };
+    let readiness = Readiness::new(tasks.shutdown());
     let registered = readiness.gate("controller", "has not registered this node");
-    agent::run(tasks, channel, who, patience, scorer, &metrics, registered);
-    Ok(())
+    let device = who.capability.device.clone();
+    // Before the first job is pulled: a node that cannot be asked how it is does not begin.
+    let listener = listen("VMAFX_HTTP_ADDR", http).await?;
+    let http = listener.as_ref().map(TcpListener::local_addr).transpose()?;
+    agent::run(tasks, &link.channel, who, link.patience, scorer, &metrics, registered);
+    if let Some(listener) = listener {
+        let router = pages(readiness.clone()).merge(metrics::router(Arc::new(registry)));
+        tasks.support("http", |last| serve(listener, router, last));
+    }
+    Ok(Running { readiness, http, device })
 }
 
 /// `/healthz` and `/readyz`, and the names under which nodes are known to have them.

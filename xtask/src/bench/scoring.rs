@@ -15,9 +15,11 @@ use crate::{tools, workspace};
 
 const REPEATS: usize = 3;
 
-/// Where the bar is close to the figure: one sample moves by a tenth on a machine that is shared with others.
-const MANY_REPEATS: usize = 9;
+/// Where the bar is close to the figure.
 const SOME_REPEATS: usize = 5;
+/// A run moves by a tenth on a machine that is shared with others, and only upwards: where that is more than the figure
+/// has to tell, a sample is made of the cheapest of so many runs on either side.
+const BEST_OF: usize = 4;
 const MODEL: &str = "vmaf_v0.6.1";
 
 /// Megabytes that the engine may take besides its threads, and per thread, at 1080p.
@@ -95,12 +97,19 @@ impl Bench {
 
     fn against_the_bare_loop(&self) -> Result<Figure> {
         let (reference, distorted) = self.clips.raw(Content::Mandelbrot);
-        let samples = repeat(MANY_REPEATS, || {
+        let bare = || -> Result<f64> {
             let mut command = Command::new(release("examples/bare_loop"));
             command.arg(&reference).arg(&distorted).args([WIDTH.to_string(), HEIGHT.to_string()]);
             let output = run(&mut command)?.output;
-            let bare: f64 = output.split_whitespace().next().context("bare_loop printed nothing")?.parse()?;
-            Ok(self.vmafx(&reference, &[&distorted], 1)?.cpu / bare)
+            Ok(output.split_whitespace().next().context("bare_loop printed nothing")?.parse()?)
+        };
+        let samples = repeat(SOME_REPEATS, || {
+            let (mut theirs, mut ours) = (f64::INFINITY, f64::INFINITY);
+            for _ in 0..BEST_OF {
+                theirs = theirs.min(bare()?);
+                ours = ours.min(self.vmafx(&reference, &[&distorted], 1)?.cpu);
+            }
+            Ok(ours / theirs)
         })?;
         Ok(Figure {
             name: "scoring.cpu-over-bare-libvmaf",

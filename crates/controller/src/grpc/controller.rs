@@ -124,6 +124,19 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         let told = self.0.explain(&who, &request.get_ref().job_id).await?;
         Ok(Response::new(convert::explanation(told)))
     }
+
+    async fn list_jobs(&self, request: Request<wire::ListJobsRequest>) -> Answer<wire::ListJobsResponse> {
+        let who = caller(&request)?;
+        let page = self.0.jobs(&who, convert::list_jobs(request.into_inner())?).await?;
+        let jobs = page.jobs.into_iter().map(convert::job).collect();
+        Ok(Response::new(wire::ListJobsResponse { jobs, next_page_token: page.next }))
+    }
+
+    async fn list_nodes(&self, request: Request<wire::ListNodesRequest>) -> Answer<wire::ListNodesResponse> {
+        let who = caller(&request)?;
+        let nodes = self.0.nodes(&who).await?.into_iter().map(convert::node).collect();
+        Ok(Response::new(wire::ListNodesResponse { nodes }))
+    }
 }
 
 /// A length of time as a field of milliseconds: one that does not fit is as good as the longest.

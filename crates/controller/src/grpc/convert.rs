@@ -9,9 +9,9 @@ mod node;
 mod score;
 mod told;
 
-pub(super) use self::asked::{StreamJobs, label_job, stream_jobs, submit};
+pub(super) use self::asked::{StreamJobs, label_job, list_jobs, stream_jobs, submit};
 pub(super) use self::job::{change, job, work};
-pub(super) use self::node::{heartbeat, pull, register, registered, release, report};
+pub(super) use self::node::{heartbeat, node, pull, register, registered, release, report};
 pub(super) use self::score::{not_scored, rename, score, scored};
 pub(super) use self::told::{explanation, sample};
 

@@ -15,11 +15,13 @@ use uuid::Uuid;
 
 pub use self::job::{
     Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, Origin, Progress, Result, Scores, Status,
+    reason_word,
 };
 pub use self::label::{LabelJob, LabelScale};
 pub use self::node::{Node, NodeList};
 pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
 pub use self::scoring::{LengthMismatch, RawVideo, ScaleRule, ScaleTo, Scoring, Size};
+pub use self::time::rfc3339;
 
 /// Texts that machines read have no control characters.
 const PRINTABLE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";

@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use futures::StreamExt;
+use tokio::net::TcpListener;
 use tower::ServiceBuilder;
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::Metrics;
@@ -15,6 +16,7 @@ use vmafx_kit::serve::{incoming, listen, serve_with};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_queue::clock::Clock;
 
+use super::Addresses;
 use crate::auth::Access;
 use crate::auth::gate::{self, Gate, GrpcGate};
 use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes};
@@ -35,12 +37,18 @@ pub(super) struct Parts {
 
 /// Opens both and adds their tasks. Both ports are had before either is served: a process that has half of them is
 /// none.
-pub(super) async fn open(settings: &Settings, parts: Parts, tasks: &mut TaskSet) -> Result<(), BoxError> {
+pub(super) async fn open(
+    settings: &Settings,
+    parts: Parts,
+    tasks: &mut TaskSet,
+) -> Result<Addresses, BoxError> {
     let http_options = settings.http.options().await?;
     let grpc_tls = settings.grpc.tls().await?;
     let http = listen("VMAFX_HTTP_ADDR", &settings.http_addr).await?;
     let grpc = listen("VMAFX_GRPC_LISTEN", &settings.grpc_listen).await?;
     let drain = settings.http_timeouts_shutdown.0.mul_f64(0.8);
+    let address = |listener: &Option<TcpListener>| listener.as_ref().map(TcpListener::local_addr).transpose();
+    let addresses = Addresses { grpc: address(&grpc)?, http: address(&http)? };
 
     if let Some(listener) = grpc {
         let connections = incoming(listener, grpc_tls, settings.grpc.grpc_max_connections);
@@ -52,7 +60,7 @@ pub(super) async fn open(settings: &Settings, parts: Parts, tasks: &mut TaskSet)
         let served = serve_with(listener, router, http_options, shutdown.clone());
         tasks.service("http", bounded(served, "http", drain, shutdown));
     }
-    Ok(())
+    Ok(addresses)
 }
 
 async fn add_grpc(

@@ -153,6 +153,50 @@ async fn a_waiting_job_is_explained() {
 }
 
 #[tokio::test]
+async fn jobs_are_listed_page_by_page() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(submit(&mut client, clips()).await);
+    }
+    let node = TestNode::register(server.client().await).await;
+    node.complete(&node.pull().await.unwrap(), 80.0).await;
+    ids.reverse();
+
+    let mut found = Vec::new();
+    let mut request = wire::ListJobsRequest { page_size: 2, newest_first: true, ..Default::default() };
+    for length in [2, 1] {
+        let page = client.list_jobs(request.clone()).await.unwrap().into_inner();
+        assert_eq!(page.jobs.len(), length);
+        found.extend(page.jobs.into_iter().map(|job| job.id));
+        request.page_token = page.next_page_token;
+    }
+    assert_eq!((found, request.page_token.as_str()), (ids.clone(), ""));
+
+    let done = wire::ListJobsRequest {
+        status_filter: vec![wire::JobStatus::Completed.into()],
+        ..Default::default()
+    };
+    let page = client.list_jobs(done).await.unwrap().into_inner();
+    assert_eq!(page.jobs.iter().map(|job| &job.id).collect::<Vec<_>>(), [&ids[2]]);
+}
+
+#[tokio::test]
+async fn nodes_are_listed_without_their_sessions() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    submit(&mut client, clips()).await;
+    let node = TestNode::register(server.client().await).await;
+    node.pull().await.unwrap();
+    let nodes = client.list_nodes(wire::ListNodesRequest {}).await.unwrap().into_inner().nodes;
+    let [told] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((told.name.as_str(), told.jobs_running), ("node-0", 1));
+    assert_eq!(told.capability.as_ref().unwrap().backends, ["cpu"]);
+    assert!(told.registered_at_ms > 0 && told.last_seen_at_ms >= told.registered_at_ms);
+}
+
+#[tokio::test]
 async fn a_label_makes_a_sample() {
     let server = TestServer::start().await;
     let mut client = server.client().await;

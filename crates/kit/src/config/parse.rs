@@ -6,8 +6,9 @@
 
 use std::any::TypeId;
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 
-use clap::builder::{ArgAction, OsStr, Resettable};
+use clap::builder::{ArgAction, OsStr, Resettable, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser};
 
@@ -19,7 +20,7 @@ use super::renamed::Renamed;
 #[derive(Debug)]
 pub enum Stop {
     /// `--help` or `--version` was asked for: this text is the answer, and all went well.
-    Answer(String),
+    Answer(StyledStr),
     /// The settings cannot be used.
     Refused(Refusal),
 }
@@ -67,7 +68,7 @@ fn each_arg(command: Command, change: &dyn Fn(Arg) -> Arg) -> Command {
 
 /// Lets a boolean flag stand alone or take a value, so that `--tls=false` overrules a variable.
 fn switch(arg: Arg) -> Arg {
-    if !matches!(arg.get_action(), ArgAction::SetTrue) {
+    if !matches!(arg.get_action(), ArgAction::SetTrue) || arg.get_env().is_none() {
         return arg;
     }
     let arg = arg.action(ArgAction::Set).num_args(0..=1).require_equals(true);
@@ -106,11 +107,18 @@ fn is_answer(error: &clap::Error) -> bool {
     matches!(error.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-fn answer(declared: Command, argv: &[OsString], error: &clap::Error) -> String {
+fn answer(declared: Command, argv: &[OsString], error: &clap::Error) -> StyledStr {
     match declared.try_get_matches_from(argv) {
-        Err(help) if is_answer(&help) => help.render().to_string(),
-        _ => error.render().to_string(),
+        Err(help) if is_answer(&help) => help.render(),
+        _ => error.render(),
     }
+}
+
+/// An answer as standard output shows it: with bold and colour on a terminal.
+pub fn styled(answer: &StyledStr) -> String {
+    let plain =
+        !io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+    if plain { answer.to_string() } else { answer.ansi().to_string() }
 }
 
 fn refusal(

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::tasks::Shutdown;
 
 /// Why a gate is closed; `None` when it is open.
@@ -12,6 +14,7 @@ type Gates = BTreeMap<&'static str, Option<String>>;
 #[derive(Clone, Debug)]
 pub struct Readiness {
     gates: Arc<Mutex<Gates>>,
+    moved: Arc<Notify>,
     shutdown: Shutdown,
 }
 
@@ -19,7 +22,7 @@ impl Readiness {
     /// Ready until a gate is added. Once `shutdown` begins it is not ready any more, so that no new work is sent
     /// to a process that is finishing its last.
     pub fn new(shutdown: Shutdown) -> Self {
-        Self { gates: Arc::default(), shutdown }
+        Self { gates: Arc::default(), moved: Arc::default(), shutdown }
     }
 
     /// Adds a gate that is closed for `reason`, such as "the store is not open yet".
@@ -35,6 +38,18 @@ impl Readiness {
         let closed =
             |(name, reason): (&&'static str, &Option<String>)| reason.clone().map(|reason| (*name, reason));
         leaving.into_iter().chain(self.lock().iter().filter_map(closed)).collect()
+    }
+
+    /// Waits until nothing is missing.
+    pub async fn ready(&self) {
+        loop {
+            // Listening before looking: a gate that opens in between is heard.
+            let moved = self.moved.notified();
+            if self.missing().is_empty() {
+                return;
+            }
+            moved.await;
+        }
     }
 
     /// The map is whole whatever its last holder was doing, so a panic elsewhere does not close the probe.
@@ -63,6 +78,7 @@ impl Gate {
 
     fn set(&self, reason: Option<String>) {
         let before = self.readiness.lock().insert(self.name, reason.clone()).flatten();
+        self.readiness.moved.notify_waiters();
         match (before, reason) {
             (Some(_), None) => tracing::info!(gate = self.name, "ready"),
             (None, Some(reason)) => tracing::warn!(gate = self.name, reason, "not ready any more"),
@@ -87,6 +103,19 @@ mod tests {
         assert_eq!(readiness.missing(), []);
         store.close("disk full");
         assert_eq!(readiness.missing(), [("store", "disk full".to_owned())]);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_hears_the_last_gate_open() {
+        let readiness = Readiness::new(Shutdown::new());
+        let (store, cache) = (readiness.gate("store", "closed"), readiness.gate("cache", "closed"));
+        let waiting = readiness.ready();
+        tokio::pin!(waiting);
+        for gate in [store, cache] {
+            assert!(futures::poll!(&mut waiting).is_pending());
+            gate.open();
+        }
+        assert!(futures::poll!(&mut waiting).is_ready());
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn every_method_beyond_the_contract_is_one_we_meant_to_add() {
         .map(|method| method.full_name().to_owned())
         .filter(|name| !known.contains(name))
         .collect();
-    let meant = ["ReleaseJob", "LabelJob", "StreamSamples", "Explain"]
+    let meant = ["ReleaseJob", "LabelJob", "StreamSamples", "Explain", "ListJobs", "ListNodes"]
         .map(|name| format!("vmafx.controller.v1.VmafxController.{name}"));
     assert_eq!(added, meant);
 }

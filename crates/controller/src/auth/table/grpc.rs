@@ -16,6 +16,8 @@ const METHODS: &[(&str, Entry)] = &[
     ("/vmafx.controller.v1.VmafxController/LabelJob", CHANGE),
     ("/vmafx.controller.v1.VmafxController/StreamSamples", LOOK),
     ("/vmafx.controller.v1.VmafxController/Explain", LOOK),
+    ("/vmafx.controller.v1.VmafxController/ListJobs", LOOK),
+    ("/vmafx.controller.v1.VmafxController/ListNodes", LOOK),
     ("/vmafx.v1.VmafxScoring/Score", CHANGE),
     ("/vmafx.v1.VmafxScoring/ScoreStream", CHANGE),
     ("/vmafx.v1.VmafxScoring/Health", LOOK),

@@ -49,6 +49,8 @@ fn every_route_that_is_served_has_a_row_and_no_other_has() {
 #[case("LabelJob", "writer admin")]
 #[case("StreamSamples", "reader writer admin")]
 #[case("Explain", "reader writer admin")]
+#[case("ListJobs", "reader writer admin")]
+#[case("ListNodes", "reader writer admin")]
 fn methods_of_the_controller_have_the_roles_of_the_contract(#[case] method: &str, #[case] roles: &str) {
     assert_eq!(grpc(&format!("/vmafx.controller.v1.VmafxController/{method}")), Some(of(roles)));
 }

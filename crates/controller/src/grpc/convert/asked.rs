@@ -6,7 +6,7 @@ use vmafx_queue::transition::State;
 
 use super::origin;
 use crate::refusal::Refusal;
-use crate::service::request::{GroundTruth, LabelJob, LabelScale, Submit, Target, Watch, Which};
+use crate::service::request::{GroundTruth, LabelJob, LabelScale, List, Submit, Target, Watch, Which};
 
 /// A submission.
 pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<Submit, Refusal> {
@@ -108,14 +108,7 @@ pub(in crate::grpc) enum StreamJobs {
 pub(in crate::grpc) fn stream_jobs(request: wire::StreamJobsRequest) -> Result<StreamJobs, Refusal> {
     let wire::StreamJobsRequest { status_filter, watch, cursor, origin_filter, job_ids, include_progress } =
         request;
-    let states = status_filter
-        .into_iter()
-        .enumerate()
-        .map(|(index, number)| {
-            state(number).ok_or_else(|| unknown(&format!("status_filter[{index}]"), number))
-        })
-        .collect::<Result<_, _>>()?;
-    let which = Which { states, origin: origin_filter.map(origin), job_ids };
+    let which = Which { states: states(status_filter)?, origin: origin_filter.map(origin), job_ids };
     if watch {
         return Ok(StreamJobs::Watch(Watch { which, cursor, include_progress }));
     }
@@ -126,6 +119,20 @@ pub(in crate::grpc) fn stream_jobs(request: wire::StreamJobsRequest) -> Result<S
         return Err(Refusal::invalid("include_progress", "needs watch"));
     }
     Ok(StreamJobs::Snapshot(which))
+}
+
+/// A page of jobs.
+pub(in crate::grpc) fn list_jobs(request: wire::ListJobsRequest) -> Result<List, Refusal> {
+    let wire::ListJobsRequest { status_filter, origin_filter, page_size, page_token, newest_first } = request;
+    let origin = origin_filter.map(origin);
+    let which = Which { states: states(status_filter)?, origin, job_ids: Vec::new() };
+    Ok(List { which, page_size, page_token, newest_first })
+}
+
+fn states(filter: Vec<i32>) -> Result<Vec<State>, Refusal> {
+    let state =
+        |(index, number)| state(number).ok_or_else(|| unknown(&format!("status_filter[{index}]"), number));
+    filter.into_iter().enumerate().map(state).collect()
 }
 
 fn state(number: i32) -> Option<State> {

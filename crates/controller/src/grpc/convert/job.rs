@@ -65,6 +65,7 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
         revision: job.revision,
         // Only where a stream can be resumed, by `change`.
         cursor: String::new(),
+        deadline_at_ms: milliseconds(job.deadline_at),
     }
 }
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use vmafx_proto::controller::v1 as wire;
 use vmafx_queue::job::Progress;
+use vmafx_queue::node::{self as queue, Node};
 use vmafx_queue::outcome::{Details, PooledScores, Success};
 
-use super::origin;
+use super::{origin, resource_ref};
 use crate::grpc::controller::milliseconds;
 use crate::service::answer::Registered;
 use crate::service::request::{
@@ -37,6 +38,26 @@ pub(in crate::grpc) fn registered(registered: Registered) -> wire::RegisterNodeR
         session_token: registered.credentials.token.0,
         lease_ttl_ms: milliseconds(registered.lease_ttl),
         session_ttl_ms: milliseconds(registered.session_ttl),
+    }
+}
+
+/// A connected node, as others see it: without its session.
+pub(in crate::grpc) fn node(node: Node) -> wire::Node {
+    let queue::Capability { vendor, backends, slots, labels, device } = node.capability;
+    let capability = wire::NodeCapability {
+        gpu_vendor: vendor,
+        backends,
+        concurrency: i32::try_from(slots).unwrap_or(i32::MAX),
+        labels,
+        device,
+    };
+    wire::Node {
+        name: node.name,
+        capability: Some(capability),
+        jobs_running: node.jobs,
+        resource: node.resource.map(resource_ref),
+        registered_at_ms: node.registered_at.0,
+        last_seen_at_ms: node.last_seen_at.0,
     }
 }
 

@@ -234,7 +234,7 @@ impl From<&queue::Job> for Job {
 }
 
 /// The reason's own word: `FAILURE_REASON_INPUT_NOT_FOUND` is `InputNotFound`.
-fn reason_word(number: i32) -> String {
+pub fn reason_word(number: i32) -> String {
     let known = FailureReason::try_from(number).unwrap_or(FailureReason::Unspecified);
     let name = known.as_str_name().trim_start_matches("FAILURE_REASON_");
     let word = |part: &str| part[..1].to_owned() + &part[1..].to_ascii_lowercase();

@@ -4,7 +4,7 @@ use k8s_openapi::jiff;
 use vmafx_queue::clock::Timestamp;
 
 /// RFC 3339 with milliseconds, in UTC. An instant that no calendar holds is the epoch.
-pub(super) fn rfc3339(at: Timestamp) -> String {
+pub fn rfc3339(at: Timestamp) -> String {
     let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
     format!("{at:.3}")
 }

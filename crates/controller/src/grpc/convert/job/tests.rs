@@ -148,6 +148,7 @@ fn golden() -> wire::Job {
         ground_truth: Some(wire::GroundTruth { value: 50.0, scale: 1 }),
         revision: 4,
         cursor: String::new(),
+        deadline_at_ms: 1_700_000_099_000,
     }
 }
 
