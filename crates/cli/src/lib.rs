@@ -1,18 +1,41 @@
 //! The `vmafx` command: one module per subcommand, and what they share.
 //!
-//! Exit codes, the same for every subcommand: 0 done, 1 done but a bar was missed, 2 error or wrong usage,
-//! 130 stopped by Ctrl-C.
+//! | module                                                                   | holds                                      |
+//! |--------------------------------------------------------------------------|--------------------------------------------|
+//! | [`score`]                                                                | `vmafx score`: on this machine, at once    |
+//! | [`up`]                                                                   | `vmafx up`: a controller and a node        |
+//! | [`submit`], [`get`], [`mod@watch`], [`explain`], [`cancel`], [`label`]   | what is asked of a controller              |
+//! | [`remote`]                                                               | how a controller is found and asked        |
+//! | `view`, [`output`], `terminal`                                           | how answers are shown                      |
+//!
+//! Exit codes, the same for every subcommand: 0 done, 1 done but a bar was missed, 2 error, wrong usage or a job without
+//! a score, 130 stopped by Ctrl-C.
 
+mod address;
+pub mod cancel;
+pub mod completion;
+pub mod explain;
 pub mod failure;
+pub mod get;
 mod interrupt;
+pub mod label;
+pub mod output;
+pub mod remote;
 pub mod score;
+pub mod submit;
 mod terminal;
+pub mod up;
+mod view;
+pub mod watch;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime;
+use vmafx_kit::tasks::BoxError;
 
-/// Measures video quality.
+/// Measures video quality: on this machine, or with the nodes of a controller.
 #[derive(Debug, Parser)]
 #[command(name = "vmafx", version, propagate_version = true, max_term_width = 110)]
 pub struct Cli {
@@ -23,6 +46,17 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Score(Box<score::ScoreArgs>),
+    Up(Box<up::UpArgs>),
+    Submit(Box<submit::SubmitArgs>),
+    Get(Box<get::GetArgs>),
+    Watch(Box<watch::WatchArgs>),
+    Explain(Box<explain::ExplainArgs>),
+    Cancel(Box<cancel::CancelArgs>),
+    Label(Box<label::LabelArgs>),
+    Completion(completion::CompletionArgs),
+    /// Does one job that comes on standard input; started by `vmafx up`.
+    #[command(hide = true)]
+    Worker,
 }
 
 /// How a command ended that did what it was asked.
@@ -32,6 +66,8 @@ pub enum Exit {
     Done,
     /// A clip is below the score asked for.
     BelowMinimum,
+    /// A job has no score, or there is no such job.
+    Failed,
     /// Stopped by the user.
     Interrupted,
 }
@@ -41,17 +77,63 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Done => 0,
             Exit::BelowMinimum => 1,
+            Exit::Failed => 2,
             // What a shell reports for a program that Ctrl-C ended.
             Exit::Interrupted => 130,
         })
     }
 }
 
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No score.
+    #[error(transparent)]
+    Score(#[from] score::Error),
+    /// No pairs.
+    #[error(transparent)]
+    Pairs(#[from] submit::PairsError),
+    /// No answer from the controller.
+    #[error(transparent)]
+    Remote(#[from] remote::RemoteError),
+    /// No place to write the answer to.
+    #[error(transparent)]
+    Output(#[from] output::OutputError),
+    /// Not up, or not any more.
+    #[error(transparent)]
+    Up(BoxError),
+    /// Ctrl-C cannot be watched.
+    #[error("signals cannot be handled")]
+    Signals(#[source] io::Error),
+    /// Nothing can be waited for.
+    #[error("the runtime cannot be started")]
+    Runtime(#[source] io::Error),
+}
+
 /// Runs the command.
-pub fn run(cli: &Cli) -> Result<Exit, score::Error> {
-    match &cli.command {
-        Command::Score(args) => score::run(args),
-    }
+pub fn run(cli: &Cli) -> Result<ExitCode, Error> {
+    let exit = match &cli.command {
+        // Before anything that starts a thread: a thread would not be confined.
+        Command::Worker => {
+            return Ok(vmafx_node::worker::run(io::BufReader::new(io::stdin()), io::stdout()));
+        }
+        Command::Score(args) => score::run(args)?,
+        Command::Up(args) => up::run(args).map_err(Error::Up)?,
+        Command::Submit(args) => remotely(submit::run(args))?,
+        Command::Get(args) => remotely(get::run(args))?,
+        Command::Watch(args) => remotely(watch::run(args))?,
+        Command::Explain(args) => remotely(explain::run(args))?,
+        Command::Cancel(args) => remotely(cancel::run(args))?,
+        Command::Label(args) => remotely(label::run(args))?,
+        Command::Completion(args) => completion::run(args)?,
+    };
+    Ok(exit.into())
+}
+
+/// Does something that talks to a controller.
+fn remotely(work: impl Future<Output = Result<Exit, Error>>) -> Result<Exit, Error> {
+    vmafx_kit::tls::choose_provider();
+    runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
 }
 
 #[cfg(test)]

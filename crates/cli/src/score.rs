@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 pub use args::{Output, ScoreArgs};
 pub use clips::ClipError;
 pub use values::{PixelFormat, Size, ValueError};
+pub(crate) use values::{scale_to, score};
 use vmafx_scoring::input::Tools;
 use vmafx_scoring::outcome::Outcome;
 use vmafx_scoring::report::{Kind, Report, ReportError, Summary, SummaryError, file, wording};

@@ -105,8 +105,8 @@ pub enum Command {
 }
 
 impl daemon::Settings for Settings {
-    fn logs(&self) -> &LogArgs {
-        &self.logs
+    fn logs(&self) -> LogArgs {
+        self.logs.clone()
     }
 
     fn shutdown_budget(&self) -> GoDuration {

@@ -38,8 +38,8 @@ struct Args {
 impl Settings for Args {
     const RENAMED: &'static [Renamed] = &[Renamed::new("VMAFX_EXAMPLE_PORT", "VMAFX_EXAMPLE_ADDR")];
 
-    fn logs(&self) -> &LogArgs {
-        &self.logs
+    fn logs(&self) -> LogArgs {
+        self.logs.clone()
     }
 
     fn shutdown_budget(&self) -> GoDuration {

@@ -15,8 +15,8 @@ struct Args {
 }
 
 impl Settings for Args {
-    fn logs(&self) -> &LogArgs {
-        &self.logs
+    fn logs(&self) -> LogArgs {
+        self.logs.clone()
     }
 
     fn shutdown_budget(&self) -> GoDuration {

@@ -13,7 +13,7 @@
 //! }
 //!
 //! impl Settings for Args {
-//!     fn logs(&self) -> &LogArgs { &self.logs }
+//!     fn logs(&self) -> LogArgs { self.logs.clone() }
 //!     fn shutdown_budget(&self) -> GoDuration { self.graceful_shutdown }
 //! }
 //!
@@ -47,6 +47,7 @@ use tokio::runtime::Runtime;
 use crate::config::{Environment, GoDuration, Renamed, Stop, parse, styled};
 use crate::logs::{self, LogArgs};
 use crate::tasks::{BoxError, Signal, TaskSet, signals};
+use crate::tls;
 
 /// What the life of a daemon needs to know of its settings.
 pub trait Settings {
@@ -54,7 +55,7 @@ pub trait Settings {
     const RENAMED: &'static [Renamed] = &[];
 
     /// How to log.
-    fn logs(&self) -> &LogArgs;
+    fn logs(&self) -> LogArgs;
 
     /// How long tasks may take to stop.
     fn shutdown_budget(&self) -> GoDuration;
@@ -91,9 +92,8 @@ where
     S: Settings,
     E: Into<BoxError>,
 {
-    logs::init(settings.logs())?;
-    // Said aloud, because rustls refuses to choose once a dependency links a second provider.
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    logs::init(&settings.logs())?;
+    tls::choose_provider();
     let runtime = Runtime::new()?;
     let ended = runtime.block_on(async {
         let budget = settings.shutdown_budget();

@@ -12,3 +12,8 @@ mod server;
 pub use files::{TlsFiles, TlsVariables};
 pub use pair::PairError;
 pub use server::{ServerTls, TlsError};
+
+/// Says which cryptography this process uses, because rustls refuses to choose once a dependency links a second one.
+pub fn choose_provider() {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+}

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 
 pub use process::{close_inherited, end_with_parent, keep_to_itself};
 
+use crate::paths::local::FileId;
 use crate::task::Limits;
 
 /// What the process needs, and nothing else.
@@ -30,8 +31,8 @@ use crate::task::Limits;
 pub struct Needs {
     /// Amounts, and the private directory.
     pub limits: Limits,
-    /// Files to read: clips and models.
-    pub read: Vec<PathBuf>,
+    /// Files to read: clips and models. One that must be a certain file is passed over if it is another.
+    pub read: Vec<(PathBuf, Option<FileId>)>,
     /// Programs to start.
     pub programs: Vec<PathBuf>,
     /// Directories of libraries besides the system's.

@@ -162,8 +162,8 @@ fn backend(name: &str) -> Result<Backend, String> {
 }
 
 impl daemon::Settings for Settings {
-    fn logs(&self) -> &LogArgs {
-        &self.logs
+    fn logs(&self) -> LogArgs {
+        self.logs.clone()
     }
 
     /// The jobs' grace, then one more call for each that is given back.

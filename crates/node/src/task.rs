@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::paths::local::FileId;
 
 /// One comparison, of local files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,6 +61,9 @@ pub struct ExternalEngine {
 pub struct Input {
     /// The file.
     pub path: PathBuf,
+    /// Which file that must be, where others could put another there.
+    #[serde(default)]
+    pub file: Option<FileId>,
     /// How messages call it: its address as the job has it.
     pub name: String,
     /// Its shape when it has no header.
@@ -128,8 +132,6 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Its private directory: the only place it may write to.
     pub scratch: PathBuf,
-    /// What it may read besides the system's libraries: the inputs and the model.
-    pub readable: Vec<PathBuf>,
 }
 
 /// What a worker says.

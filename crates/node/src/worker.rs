@@ -29,6 +29,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use rustix::fs::{Mode, OFlags};
 use vmafx_scoring::input::Tools;
 
 pub(crate) use self::names::Names;
@@ -38,7 +39,8 @@ pub(crate) use self::result::pooled;
 use self::speak::Speaker;
 use crate::confine::{self, Needs};
 use crate::failure::Failure;
-use crate::task::{Message, Model, Score, Task};
+use crate::paths::local::FileId;
+use crate::task::{Input, Message, Model, Score, Task};
 use crate::{engine, failure};
 
 /// Most bytes of a task.
@@ -75,10 +77,27 @@ pub fn run(stdin: impl BufRead + Send + 'static, stdout: impl Write + Send) -> E
 }
 
 fn work<W: Write + Send>(task: &Task, tools: &Tools, speaker: &Speaker<W>) -> Result<Score, Failure> {
+    for input in [&task.reference, &task.distorted] {
+        same_file(input)?;
+    }
     match &task.engine {
         None => comparison::score(task, tools, speaker),
         Some(external) => engine::score(task, external, tools),
     }
+}
+
+/// Whether a clip is still the file that was checked.
+fn same_file(input: &Input) -> Result<(), Failure> {
+    let Some(wanted) = input.file else { return Ok(()) };
+    // Named, and not opened for reading: by now it may be anything.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let found =
+        rustix::fs::open(&input.path, flags, Mode::empty()).map_err(io::Error::from).and_then(FileId::of);
+    if found.is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    let message = format!("{} was replaced by another file after it was checked", input.name);
+    Err(Failure::new(failure::Reason::InputDenied, message))
 }
 
 /// The task, and the agent's end of the line if it is still open.
@@ -96,9 +115,10 @@ fn tools(task: &Task) -> Tools {
 
 /// What this task needs of the machine.
 fn needs(task: &Task, tools: &Tools) -> Needs {
-    let mut read = vec![task.reference.path.clone(), task.distorted.path.clone()];
+    let mut read: Vec<_> =
+        [&task.reference, &task.distorted].map(|input| (input.path.clone(), input.file)).into();
     if let Model::File { path, .. } = &task.model {
-        read.push(path.clone());
+        read.push((path.clone(), None));
     }
     let engine = task.engine.as_ref().map(|engine| engine.program.clone());
     Needs {

@@ -48,12 +48,14 @@ use std::sync::{Arc, Mutex};
 pub use open::OpenError;
 pub use path::{NoStateDirectory, default_path};
 
-use self::live::{Live, LiveNode};
+use self::live::{Live, LiveNode, Seal};
 use self::readers::Readers;
 use self::rows::Row;
 use self::unit::Book;
 use self::writer::{Handle, Pace, Writer};
 use crate::clock::Clock;
+use crate::ids::TenantId;
+use crate::node::Beat;
 use crate::notice::Notices;
 use crate::policy::Policy;
 use crate::{Job, StoreError};
@@ -75,6 +77,7 @@ pub struct SqliteStore {
     id: Arc<str>,
     clock: Arc<dyn Clock>,
     notices: Notices,
+    policy: Policy,
     live: Arc<Mutex<Live>>,
     readers: Arc<Readers>,
     writer: Handle,
@@ -104,7 +107,15 @@ impl SqliteStore {
             lock: opened.lock,
         })
         .map_err(OpenError::Thread)?;
-        Ok(Self { id: id.into(), clock, notices, live, readers, writer })
+        Ok(Self { id: id.into(), clock, notices, policy, live, readers, writer })
+    }
+
+    /// Answers a heartbeat that has nothing to hear, without a way to the thread and back: there are many of them, and
+    /// most are like this. `false`: the thread must be asked.
+    fn beat_at_once(&self, tenant: &TenantId, seal: &Seal, beat: &Beat) -> bool {
+        // The thread may be in the middle of something: it is not waited for here.
+        let Ok(mut live) = self.live.try_lock() else { return false };
+        live.beat(tenant, seal, beat, self.clock.now(), &self.policy)
     }
 
     /// Live sessions that fit.

@@ -73,7 +73,7 @@ impl FromStr for PixelFormat {
 }
 
 /// The size in which clips are compared, by a word or a size.
-pub(super) fn scale_to(text: &str) -> Result<ScaleTo, ValueError> {
+pub(crate) fn scale_to(text: &str) -> Result<ScaleTo, ValueError> {
     match text {
         "reference" => Ok(ScaleTo::Reference),
         "distorted" => Ok(ScaleTo::Distorted),
@@ -98,7 +98,7 @@ pub(super) fn rate(text: &str) -> Result<f64, ValueError> {
 }
 
 /// A score that can be compared with.
-pub(super) fn score(text: &str) -> Result<f64, ValueError> {
+pub(crate) fn score(text: &str) -> Result<f64, ValueError> {
     // A bar that is not a number would let everything pass.
     text.parse().ok().filter(|score: &f64| score.is_finite()).ok_or(ValueError::Number("such as 93"))
 }

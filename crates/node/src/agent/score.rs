@@ -13,10 +13,11 @@ use crate::fetch::{Fetched, Fetcher};
 use crate::launch::{Launcher, Unscored};
 use crate::machine::Share;
 use crate::models::Models;
+use crate::paths::local::LocalFile;
 use crate::paths::{Redacted, Roots};
 use crate::publish::Publisher;
 use crate::scratch::Scratch;
-use crate::task::{ExternalEngine, Input, Limits, Model, RawVideo, Score, Task};
+use crate::task::{ExternalEngine, Input, Limits, RawVideo, Score, Task};
 
 /// A report is a few hundred bytes per frame.
 const LONGEST_REPORT: u64 = 4 << 30;
@@ -98,10 +99,6 @@ impl Scorer {
         let report = (!scoring.report_uri.is_empty())
             .then(|| directory.path().join(format!("report.{}", ending(&scoring.report_uri))));
 
-        let mut readable = vec![reference.to_path_buf(), distorted.to_path_buf()];
-        if let Model::File { path, .. } = &*model {
-            readable.push(path.clone());
-        }
         let task = Task {
             reference: input(&reference, &scoring.reference, asked.raw.clone()),
             distorted: input(&distorted, &scoring.distorted, asked.raw),
@@ -123,7 +120,6 @@ impl Scorer {
                 cpu_seconds: self.scoring.cpu.as_secs(),
                 file_bytes: LONGEST_REPORT,
                 scratch: directory.path().to_owned(),
-                readable,
             },
         };
         let score =
@@ -158,6 +154,7 @@ fn input(fetched: &Fetched, uri: &str, raw: Option<RawVideo>) -> Input {
     let is_y4m = uri.to_ascii_lowercase().ends_with(".y4m");
     Input {
         path: fetched.to_path_buf(),
+        file: fetched.in_place().map(LocalFile::id),
         name: Redacted(uri).to_string(),
         // The shape is for files without a header; one of the two clips may have one.
         raw: raw.filter(|_| !is_y4m),

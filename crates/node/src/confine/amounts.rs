@@ -69,13 +69,7 @@ mod tests {
     use super::*;
 
     fn limits(cpu_seconds: u64, file_bytes: u64) -> Limits {
-        Limits {
-            memory_bytes: 1 << 30,
-            cpu_seconds,
-            file_bytes,
-            scratch: "/scratch".into(),
-            readable: Vec::new(),
-        }
+        Limits { memory_bytes: 1 << 30, cpu_seconds, file_bytes, scratch: "/scratch".into() }
     }
 
     fn find(amounts: &[Amount], resource: Resource) -> Option<(u64, u64)> {

@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
 use super::Needs;
+use crate::paths::local::FileId;
 
 /// The newest that this was written for; a kernel gives what it has of it.
 const KNOWN: ABI = ABI::V6;
@@ -34,6 +35,7 @@ const GPU_DEVICES: [&str; 2] = ["/dev/dri", "/dev/kfd"];
 struct Room {
     run: Vec<PathBuf>,
     read: Vec<PathBuf>,
+    inputs: Vec<(PathBuf, Option<FileId>)>,
     use_devices: Vec<PathBuf>,
     write: PathBuf,
 }
@@ -58,7 +60,6 @@ fn room(needs: &Needs) -> Room {
         run.push(program);
     }
     let mut read = owned(&FACTS);
-    read.extend(needs.read.iter().chain(&needs.limits.readable).cloned());
     let mut use_devices = owned(&["/dev/null"]);
     if needs.gpu {
         read.extend(owned(&GPU_FACTS));
@@ -66,7 +67,7 @@ fn room(needs: &Needs) -> Room {
         use_devices.extend(owned(&GPU_DEVICES));
         use_devices.extend(named_like("/dev", "nvidia"));
     }
-    Room { run, read, use_devices, write: needs.limits.scratch.clone() }
+    Room { run, read, inputs: needs.read.clone(), use_devices, write: needs.limits.scratch.clone() }
 }
 
 /// Libraries that come with a program: next to it, or in `lib` next to its `bin`.
@@ -91,6 +92,21 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
     directory.read_dir().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
 }
 
+/// A rule holds for the very file that is open here, whatever its path leads to later.
+fn inputs(
+    files: &[(PathBuf, Option<FileId>)],
+    access: BitFlags<AccessFs>,
+) -> Vec<Result<PathBeneath<PathFd>, RulesetError>> {
+    let open = |(path, wanted): &(PathBuf, Option<FileId>)| {
+        let file = PathFd::new(path).ok()?;
+        let found = FileId::of(&file).ok()?;
+        // A directory has other rights than a file.
+        let access = if path.is_dir() { access } else { access & AccessFs::from_file(KNOWN) };
+        wanted.is_none_or(|wanted| wanted == found).then(|| Ok(PathBeneath::new(file, access)))
+    };
+    files.iter().filter_map(open).collect()
+}
+
 /// Files that do not exist are passed over, and so are rights that a kernel does not know.
 fn restrict(room: &Room) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
@@ -113,6 +129,7 @@ fn restrict(room: &Room) -> Result<RulesetStatus, RulesetError> {
         .create()?
         .add_rules(rules(&room.run, read | AccessFs::Execute))?
         .add_rules(rules(&room.read, read))?
+        .add_rules(inputs(&room.inputs, read))?
         .add_rules(rules(&room.use_devices, device))?
         .add_rules(rules(std::slice::from_ref(&room.write), own))?
         .restrict_self()?;

@@ -6,19 +6,20 @@
 //! directory before and none of them through a link. Whoever swaps a name for a link between the two steps makes the
 //! walk fail; whoever moves a directory away makes it find what was in there, which was inside the roots.
 //!
-//! The open file is kept as long as the clip is in use. A worker that opens the path again may compare it with
-//! [`LocalFile::id`], or be given [`LocalFile::file`].
+//! The open file is kept as long as the clip is in use. A worker opens the path again, and holds what it finds against
+//! [`LocalFile::id`].
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{self as sys, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::roots::Roots;
 
@@ -75,7 +76,7 @@ impl From<Errno> for LocalError {
 }
 
 /// What tells a file from every other of this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
     /// Its file system.
     pub device: u64,
@@ -142,6 +143,14 @@ pub fn parent_of_new(path: &Path, roots: &Roots) -> Result<(OwnedFd, OsString), 
     }
     let resolved = resolve(parent, roots)?;
     Ok((resolved.walk(&resolved.below)?, name.to_owned()))
+}
+
+impl FileId {
+    /// Which file is open here.
+    pub fn of(file: impl AsFd) -> io::Result<Self> {
+        let stat = sys::fstat(file)?;
+        Ok(Self { device: stat.st_dev, inode: stat.st_ino })
+    }
 }
 
 fn regular(file: &OwnedFd) -> Result<FileId, LocalError> {

@@ -12,6 +12,7 @@ use crate::fetch::{Fetched, Fetcher, StoreVariables};
 use crate::launch::{Launcher, Unscored};
 use crate::machine::Machine;
 use crate::models::{Credentials, Models};
+use crate::paths::local::LocalFile;
 use crate::paths::{Redacted, Roots};
 use crate::publish::Publisher;
 use crate::scratch::Scratch;
@@ -59,7 +60,6 @@ pub(super) async fn score(args: &RunOnceArgs, cancel: &CancellationToken) -> Res
             cpu_seconds: 0,
             file_bytes: REPORT_BYTES,
             scratch: directory.path().to_owned(),
-            readable: Vec::new(),
         },
     };
     let program = std::env::current_exe()
@@ -79,7 +79,8 @@ pub(super) async fn score(args: &RunOnceArgs, cancel: &CancellationToken) -> Res
 }
 
 fn input(fetched: &Fetched, uri: &str, args: &RunOnceArgs) -> Input {
-    Input { path: fetched.to_path_buf(), name: Redacted(uri).to_string(), raw: args.raw() }
+    let file = fetched.in_place().map(LocalFile::id);
+    Input { path: fetched.to_path_buf(), file, name: Redacted(uri).to_string(), raw: args.raw() }
 }
 
 /// The kind of a report is that of its address.

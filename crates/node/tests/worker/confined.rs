@@ -5,7 +5,9 @@ use std::net::TcpListener;
 use std::process::Command;
 
 use crate::stage::{Stage, ffmpeg, node, run_with};
-use vmafx_node::launch::Launcher;
+use vmafx_node::failure::Reason;
+use vmafx_node::launch::{Launcher, Unscored};
+use vmafx_node::paths::local::FileId;
 
 /// Tries one thing after the other; `OUT` is where to write, `PORT` where somebody listens.
 const ATTEMPTS: &str = r#"
@@ -115,6 +117,25 @@ async fn a_decoder_can_read_its_clip_and_write_to_scratch_and_nothing_else() {
         ["0", "256", "1048576", "1048576", "0077"],
         "core, files, data, file size, umask"
     );
+}
+
+/// Between the agent's look at a clip and the worker's, somebody puts another file in its place.
+#[tokio::test]
+async fn a_clip_that_was_replaced_after_the_check_is_not_read() {
+    let stage = Stage::new();
+    let mut task = stage.golden_task();
+    let clip = stage.path("clip.yuv");
+    fs::copy(&task.distorted.path, &clip).unwrap();
+    task.distorted.path.clone_from(&clip);
+    task.distorted.file = Some(FileId::of(fs::File::open(&clip).unwrap()).unwrap());
+    let launcher = Launcher::new(node());
+    run_with(&launcher, &task).await.unwrap();
+
+    fs::rename(&clip, stage.path("moved.yuv")).unwrap();
+    fs::copy(stage.path("moved.yuv"), &clip).unwrap();
+    let Err(Unscored::Failed(failure)) = run_with(&launcher, &task).await else { panic!("it was scored") };
+    assert_eq!(failure.reason, Reason::InputDenied);
+    assert_eq!(failure.message, "s3://bucket/distorted was replaced by another file after it was checked");
 }
 
 #[tokio::test]

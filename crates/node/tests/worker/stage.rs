@@ -81,7 +81,12 @@ impl Stage {
 
     /// A comparison of two files that say themselves what they are.
     pub(crate) fn task(&self, reference: &Path, distorted: &Path) -> Task {
-        let input = |path: &Path, name: &str| Input { path: path.into(), name: name.to_owned(), raw: None };
+        let input = |path: &Path, name: &str| Input {
+            path: path.into(),
+            file: None,
+            name: name.to_owned(),
+            raw: None,
+        };
         Task {
             reference: input(reference, "s3://bucket/reference"),
             distorted: input(distorted, "s3://bucket/distorted"),
@@ -99,7 +104,6 @@ impl Stage {
                 cpu_seconds: 600,
                 file_bytes: 1 << 30,
                 scratch: self.scratch(),
-                readable: Vec::new(),
             },
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::job::{Origin, Progress};
-use crate::node::{Capability, Node};
+use crate::node::{Beat, Capability, Node};
 use crate::policy::Policy;
 
 /// What a node said when it registered.
@@ -97,6 +97,31 @@ impl Live {
     pub(super) fn end_lease(&mut self, job: JobId) {
         let former = self.leases.remove(&job);
         self.former.push(Former::Lease(job, former));
+    }
+
+    /// Answers a heartbeat by what is known here alone: its session, and leases that it has. `false`: it takes a look
+    /// into the tables, or a transaction is under way whose end nobody knows.
+    pub(super) fn beat(
+        &mut self,
+        tenant: &TenantId,
+        seal: &Seal,
+        beat: &Beat,
+        now: Timestamp,
+        policy: &Policy,
+    ) -> bool {
+        let holds = |job: &JobId| self.leases.get(job).is_some_and(|lease| lease.session == seal.session);
+        let known =
+            self.former.is_empty() && self.session(tenant, seal).is_some() && beat.running.iter().all(holds);
+        if known {
+            self.touch(seal.session, now, policy);
+            for job in &beat.running {
+                self.extend(*job, seal.session, now + policy.lease_ttl);
+            }
+            for (job, attempt, progress) in &beat.progress {
+                self.progress(*job, seal.session, *attempt, *progress);
+            }
+        }
+        known
     }
 
     /// Keeps a session alive.

@@ -7,6 +7,7 @@ use crate::task::{Input, Model, ScaleTo, Task};
 fn task() -> Task {
     let input = |name: &str| Input {
         path: format!("/scratch/7/{name}").into(),
+        file: None,
         name: format!("s3://bucket/{name}"),
         raw: None,
     };
@@ -27,7 +28,6 @@ fn task() -> Task {
             cpu_seconds: 60,
             file_bytes: 100_000_000,
             scratch: "/scratch/7".into(),
-            readable: Vec::new(),
         },
     }
 }

@@ -72,6 +72,12 @@ impl Handle {
         if self.closed.load(Ordering::SeqCst) { Err(StoreError::Closed) } else { Ok(()) }
     }
 
+    /// Refuses after the end; otherwise whether the thread still lives.
+    pub(in super::super) fn is_there(&self) -> Result<bool, StoreError> {
+        self.check()?;
+        Ok(self.commands.as_ref().is_some_and(|commands| !commands.is_closed()))
+    }
+
     async fn ask<T, W>(&self, writes: bool, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -1,0 +1,50 @@
+//! A refusal in words that say what to do.
+
+use tonic::{Code, Status};
+
+/// The controller said no, or nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}", status.message(), hint(status.code()))]
+pub struct Refused {
+    status: Box<Status>,
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self { status: Box::new(status) }
+    }
+}
+
+impl From<Status> for super::RemoteError {
+    fn from(status: Status) -> Self {
+        Self::Refused(status.into())
+    }
+}
+
+fn hint(code: Code) -> &'static str {
+    match code {
+        Code::Unauthenticated => ": set VMAFX_CONTROLLER_TOKEN_FILE or VMAFX_CONTROLLER_TOKEN",
+        Code::Unavailable => {
+            ": is it running, and is the address right? (VMAFX_CONTROLLER_ADDR, or `vmafx up`)"
+        }
+        Code::Unimplemented => ": the controller is older than this command",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(Status::not_found("job \"x\" not found"), "job \"x\" not found")]
+    #[case(
+        Status::unauthenticated("no token"),
+        "no token: set VMAFX_CONTROLLER_TOKEN_FILE or VMAFX_CONTROLLER_TOKEN"
+    )]
+    fn the_message_comes_first_and_then_what_to_do(#[case] status: Status, #[case] expected: &str) {
+        assert_eq!(Refused::from(status).to_string(), expected);
+    }
+}

@@ -1,0 +1,265 @@
+//! Jobs: the document for programs, the table for people.
+
+use comfy_table::Cell;
+use jiff::Timestamp;
+use uuid::Uuid;
+use vmafx_api::job::PixelFormat;
+use vmafx_controller::http::shape;
+use vmafx_proto::controller::v1 as wire;
+use vmafx_queue::clock as queue;
+
+use super::age;
+use crate::terminal::Look;
+
+/// What a program reads.
+pub(crate) fn document(job: &wire::Job) -> shape::Job {
+    let over = job.status() == wire::JobStatus::Completed;
+    let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+    shape::Job {
+        id: Uuid::try_parse(&job.id).unwrap_or_default(),
+        status: status(job.status()),
+        scoring: job.scoring.as_ref().map(scoring).unwrap_or_default(),
+        priority: job.priority,
+        idempotency_key: text(&job.idempotency_key),
+        origin: job.origin.as_ref().map(origin),
+        node: text(&job.assigned_node),
+        attempt: job.attempt,
+        lost_attempts: job.lost_attempts,
+        max_lost_attempts: job.max_lost_attempts,
+        progress: job
+            .progress
+            .map(|at| shape::Progress { frames_done: at.frames_done, frames_total: at.frames_total }),
+        score: over.then_some(job.final_score),
+        features: job.features.clone(),
+        result: job.result.as_ref().map(result),
+        error: text(&job.error),
+        failure_reason: (job.status() == wire::JobStatus::Failed)
+            .then(|| shape::reason_word(job.failure_reason)),
+        ground_truth: job.ground_truth.map(|label| label.value),
+        created_at: instant(job.created_at.saturating_mul(1000)).unwrap_or_default(),
+        updated_at: instant(job.updated_at.saturating_mul(1000)).unwrap_or_default(),
+        started_at: instant(job.started_at_ms),
+        finished_at: instant(job.finished_at_ms),
+        available_at: instant(job.available_at_ms),
+        lease_expires_at: instant(job.lease_expires_at_ms),
+        deadline_at: instant(job.deadline_at_ms),
+        revision: job.revision,
+    }
+}
+
+/// RFC 3339; `None` when it has not happened.
+pub(crate) fn instant(milliseconds: i64) -> Option<String> {
+    (milliseconds != 0).then(|| shape::rfc3339(queue::Timestamp(milliseconds)))
+}
+
+pub(super) fn origin(origin: &wire::ResourceRef) -> shape::Origin {
+    let wire::ResourceRef { cluster, namespace, name, uid } = origin.clone();
+    shape::Origin { cluster, namespace, name, uid }
+}
+
+fn status(status: wire::JobStatus) -> shape::Status {
+    match status {
+        wire::JobStatus::Pending => shape::Status::Pending,
+        wire::JobStatus::Running => shape::Status::Running,
+        wire::JobStatus::Completed => shape::Status::Completed,
+        wire::JobStatus::Failed => shape::Status::Failed,
+        wire::JobStatus::Cancelled => shape::Status::Cancelled,
+    }
+}
+
+fn scoring(asked: &wire::ScoringParams) -> shape::Scoring {
+    shape::Scoring {
+        reference: asked.reference.clone(),
+        distorted: asked.distorted.clone(),
+        model: asked.model.clone(),
+        backend: asked.backend.clone(),
+        input: asked.input.as_ref().map(|raw| shape::RawVideo {
+            width: raw.width,
+            height: raw.height,
+            pixel_format: match raw.pixel_format() {
+                wire::PlaneLayout::Yuv422p => PixelFormat::Yuv422p,
+                wire::PlaneLayout::Yuv444p => PixelFormat::Yuv444p,
+                wire::PlaneLayout::Yuv420p | wire::PlaneLayout::Unspecified => PixelFormat::Yuv420p,
+            },
+            bit_depth: raw.bit_depth,
+        }),
+        features: asked.features.clone(),
+        frame_step: asked.frame_step,
+        scale_to: asked.scale_to.as_ref().and_then(scale_to),
+        length_mismatch: match asked.length_mismatch() {
+            wire::LengthMismatch::Unspecified => None,
+            wire::LengthMismatch::Fail => Some(shape::LengthMismatch::Fail),
+            wire::LengthMismatch::Shortest => Some(shape::LengthMismatch::Shortest),
+        },
+        report_uri: asked.report_uri.clone(),
+    }
+}
+
+fn scale_to(scale: &wire::ScaleTo) -> Option<shape::ScaleTo> {
+    Some(match scale.target? {
+        wire::scale_to::Target::Size(wire::PictureSize { width, height }) => {
+            shape::ScaleTo::Size(shape::Size { width, height })
+        }
+        wire::scale_to::Target::Mode(mode) => {
+            shape::ScaleTo::Rule(match wire::ScaleMode::try_from(mode).ok()? {
+                wire::ScaleMode::Unspecified => return None,
+                wire::ScaleMode::Reference => shape::ScaleRule::Reference,
+                wire::ScaleMode::Distorted => shape::ScaleRule::Distorted,
+                wire::ScaleMode::Never => shape::ScaleRule::Never,
+            })
+        }
+    })
+}
+
+fn result(result: &wire::ResultDetails) -> shape::Result {
+    shape::Result {
+        model: result.model.clone(),
+        model_digest: result.model_digest.clone(),
+        backend: result.backend.clone(),
+        frames: result.frames,
+        size: result.size.map(|size| shape::Size { width: size.width, height: size.height }),
+        scores: result.scores.map(|all| shape::Scores {
+            mean: all.mean,
+            harmonic_mean: all.harmonic_mean,
+            min: all.min,
+            max: all.max,
+            stddev: all.stddev,
+            p1: all.p1,
+            p5: all.p5,
+            p10: all.p10,
+            p50: all.p50,
+        }),
+        warnings: result.warnings.clone(),
+        report_uri: result.report_uri.clone(),
+    }
+}
+
+/// One word for where it stands.
+pub(crate) fn word(job: &wire::Job) -> &'static str {
+    match job.status() {
+        wire::JobStatus::Pending => "pending",
+        wire::JobStatus::Running => "running",
+        wire::JobStatus::Completed => "completed",
+        wire::JobStatus::Failed => "failed",
+        wire::JobStatus::Cancelled => "cancelled",
+    }
+}
+
+/// The score, how far it is, or why there is none.
+pub(crate) fn standing(job: &wire::Job) -> String {
+    match job.status() {
+        wire::JobStatus::Completed => format!("{:.3}", job.final_score),
+        wire::JobStatus::Running => match job.progress {
+            Some(wire::Progress { frames_done, frames_total: total @ 1.. }) => {
+                format!("{} %", frames_done.min(total) * 100 / total)
+            }
+            Some(wire::Progress { frames_done: done @ 1.., .. }) => format!("{done} frames"),
+            _ => "-".to_owned(),
+        },
+        _ => "-".to_owned(),
+    }
+}
+
+/// The jobs, a line each.
+pub(crate) fn table(jobs: &[wire::Job], look: Look, wide: bool, now: Timestamp) -> String {
+    if jobs.is_empty() {
+        return "no jobs\n".to_owned();
+    }
+    let mut header = vec!["Job", "Status", "Score", "Distorted", "Age"];
+    if wide {
+        header.extend(["Reference", "Model", "Node", "Attempt", "Priority", "Took"]);
+    }
+    let mut table = look.table(&header, header.len());
+    for job in jobs {
+        let scoring = job.scoring.clone().unwrap_or_default();
+        let mut cells = vec![
+            Cell::new(&job.id),
+            Cell::new(word(job)),
+            look.bold(Cell::new(standing(job))),
+            Cell::new(if wide { scoring.distorted.as_str() } else { short(&scoring.distorted) }),
+            Cell::new(age::since(job.created_at.saturating_mul(1000), now)),
+        ];
+        if wide {
+            let model = job.result.as_ref().map_or(scoring.model.as_str(), |result| result.model.as_str());
+            let dash = |text: &str| Cell::new(if text.is_empty() { "-" } else { text });
+            let took = age::since(
+                job.started_at_ms,
+                Timestamp::from_millisecond(job.finished_at_ms)
+                    .ok()
+                    .filter(|at| *at > Timestamp::UNIX_EPOCH)
+                    .unwrap_or(now),
+            );
+            cells.extend([
+                Cell::new(&scoring.reference),
+                dash(model),
+                dash(&job.assigned_node),
+                Cell::new(job.attempt),
+                Cell::new(job.priority),
+                Cell::new(took),
+            ]);
+        }
+        table.add_row(cells);
+    }
+    let mut text = format!("{}\n", table.trim_fmt());
+    for job in jobs.iter().filter(|job| !job.error.is_empty()) {
+        text.push_str(&format!("{} {}: {}\n", job.id, word(job), job.error));
+    }
+    text
+}
+
+/// The last part of an address.
+pub(crate) fn short(address: &str) -> &str {
+    address.trim_end_matches('/').rsplit('/').next().unwrap_or(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(status: wire::JobStatus) -> wire::Job {
+        wire::Job {
+            id: "01890a5d-ac96-774b-bcce-b302099a8057".into(),
+            status: status.into(),
+            scoring: Some(wire::ScoringParams {
+                reference: "/clips/ref.mp4".into(),
+                distorted: "s3://bucket/a/dis.mp4".into(),
+                ..Default::default()
+            }),
+            created_at: 1_700_000_000,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_line_tells_where_a_job_stands() {
+        let now = Timestamp::from_second(1_700_000_065).unwrap();
+        let running = wire::Job {
+            progress: Some(wire::Progress { frames_done: 30, frames_total: 120 }),
+            ..job(wire::JobStatus::Running)
+        };
+        let done = wire::Job { final_score: 93.123_456, ..job(wire::JobStatus::Completed) };
+        let failed = wire::Job { error: "dis.mp4 is no video".into(), ..job(wire::JobStatus::Failed) };
+        let text = table(&[running, done, failed], Look::PLAIN, false, now);
+        let words: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(words[0], "Job Status Score Distorted Age");
+        assert_eq!(words[2], "01890a5d-ac96-774b-bcce-b302099a8057 running 25 % dis.mp4 1m5s");
+        assert_eq!(words[3], "01890a5d-ac96-774b-bcce-b302099a8057 completed 93.123 dis.mp4 1m5s");
+        assert_eq!(words[5], "01890a5d-ac96-774b-bcce-b302099a8057 failed: dis.mp4 is no video");
+    }
+
+    #[test]
+    fn programs_get_the_score_to_the_last_bit_and_only_of_a_completed_job() {
+        let done = wire::Job { final_score: 93.123_456_789_012_34, ..job(wire::JobStatus::Completed) };
+        assert_eq!(document(&done).score.map(f64::to_bits), Some(done.final_score.to_bits()));
+        assert_eq!(document(&job(wire::JobStatus::Running)).score, None);
+        let json = serde_json::to_value(document(&done)).unwrap();
+        assert_eq!(json["createdAt"], "2023-11-14T22:13:20.000Z");
+        assert_eq!(json["scoring"]["reference"], "/clips/ref.mp4");
+    }
+
+    #[test]
+    fn no_jobs_is_an_answer() {
+        assert_eq!(table(&[], Look::PLAIN, false, Timestamp::UNIX_EPOCH), "no jobs\n");
+    }
+}

@@ -1,0 +1,86 @@
+//! Nodes: the document for programs, the table for people.
+
+use comfy_table::Cell;
+use jiff::Timestamp;
+use vmafx_controller::http::shape;
+use vmafx_proto::controller::v1 as wire;
+
+use super::age;
+use super::job::{instant, origin};
+use crate::terminal::Look;
+
+/// What a program reads.
+pub(crate) fn document(node: &wire::Node) -> shape::Node {
+    let capability = node.capability.clone().unwrap_or_default();
+    shape::Node {
+        name: node.name.clone(),
+        gpu_vendor: capability.gpu_vendor,
+        device: capability.device,
+        backends: capability.backends,
+        slots: u32::try_from(capability.concurrency).unwrap_or_default(),
+        jobs: node.jobs_running,
+        labels: capability.labels,
+        resource: node.resource.as_ref().map(origin),
+        registered_at: instant(node.registered_at_ms).unwrap_or_default(),
+        last_seen_at: instant(node.last_seen_at_ms).unwrap_or_default(),
+    }
+}
+
+/// The nodes, a line each.
+pub(crate) fn table(nodes: &[wire::Node], look: Look, wide: bool, now: Timestamp) -> String {
+    if nodes.is_empty() {
+        return "no nodes\n".to_owned();
+    }
+    let mut header = vec!["Node", "Backends", "Jobs", "Device", "Seen", "Age"];
+    if wide {
+        header.extend(["Resource", "Labels"]);
+    }
+    let mut table = look.table(&header, header.len());
+    for node in nodes {
+        let capability = node.capability.clone().unwrap_or_default();
+        let mut cells = vec![
+            look.bold(Cell::new(&node.name)),
+            Cell::new(capability.backends.join(",")),
+            Cell::new(format!("{} of {}", node.jobs_running, capability.concurrency)),
+            Cell::new(capability.device),
+            Cell::new(age::since(node.last_seen_at_ms, now)),
+            Cell::new(age::since(node.registered_at_ms, now)),
+        ];
+        if wide {
+            let resource = node.resource.as_ref();
+            let resource = resource.map(|resource| format!("{}/{}", resource.namespace, resource.name));
+            let labels: Vec<_> =
+                capability.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            cells
+                .extend([Cell::new(resource.unwrap_or_else(|| "-".to_owned())), Cell::new(labels.join(","))]);
+        }
+        table.add_row(cells);
+    }
+    format!("{}\n", table.trim_fmt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_how_busy_a_node_is() {
+        let capability = wire::NodeCapability {
+            backends: vec!["cpu".into()],
+            concurrency: 2,
+            device: "EPYC".into(),
+            ..Default::default()
+        };
+        let node = wire::Node {
+            name: "laptop".into(),
+            capability: Some(capability),
+            jobs_running: 1,
+            registered_at_ms: 1_000,
+            last_seen_at_ms: 58_000,
+            ..Default::default()
+        };
+        let text = table(&[node], Look::PLAIN, false, Timestamp::from_second(61).unwrap());
+        let line: Vec<_> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!(line.join(" "), "laptop cpu 1 of 2 EPYC 3s 1m");
+    }
+}
