@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vmafx_proto::controller::v1::{Job, ScoringParams};
 
@@ -21,6 +22,10 @@ use crate::task::{ExternalEngine, Input, Limits, RawVideo, Score, Task};
 
 /// A report is a few hundred bytes per frame.
 const LONGEST_REPORT: u64 = 4 << 30;
+
+/// Workers that a job may use up. Whatever killed the first may have had nothing to do with the job, and what a node
+/// reports is final; a clip that kills two would kill the third as well.
+const WORKERS: u32 = 2;
 
 /// How jobs are scored here.
 #[derive(Clone, Debug)]
@@ -122,12 +127,35 @@ impl Scorer {
                 scratch: directory.path().to_owned(),
             },
         };
-        let score =
-            self.launcher.run(&task, progress, cancel, self.scoring.stall, self.scoring.deadline).await?;
+        let score = self.work(&task, progress, cancel).await?;
         if let Some(report) = &report {
             publisher.publish(report, &scoring.report_uri, &roots, cancel).await?;
         }
         Ok(Scored { score, backend, report_uri: scoring.report_uri.clone() })
+    }
+
+    /// Has a worker do it, and another one if that dies.
+    async fn work(
+        &self,
+        task: &Task,
+        mut progress: impl FnMut(u64, u64),
+        cancel: &CancellationToken,
+    ) -> Result<Score, Unscored> {
+        let begun = Instant::now();
+        let mut workers = 1;
+        loop {
+            let left = self.scoring.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()));
+            let ended = self.launcher.run(task, &mut progress, cancel, self.scoring.stall, left).await;
+            match ended {
+                Err(Unscored::Failed(failure))
+                    if failure.reason == Reason::WorkerCrashed && workers < WORKERS =>
+                {
+                    workers += 1;
+                    tracing::warn!(cause = failure.message, "the worker died; the job gets another one");
+                }
+                ended => return ended,
+            }
+        }
     }
 
     async fn fetch(

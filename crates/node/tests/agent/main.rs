@@ -1,27 +1,16 @@
 //! The agent: the real binary, working for a real controller.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+mod crashes;
+mod expected;
+mod leaving;
+mod pages;
+mod processes;
 mod stage;
 
+use expected::expected;
 use stage::Stage;
-use tokio_util::sync::CancellationToken;
 use vmafx_proto::controller::v1::JobStatus;
-use vmafx_scoring::input::{Clip, RawFormat, Tools};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
-use vmafx_scoring::score::{Request, run};
-
-/// What the engine says of the pair, without anything around it.
-fn expected(stage: &Stage) -> f64 {
-    let format = Format { width: 160, height: 90, chroma: Chroma::C420, depth: Depth::Eight };
-    let clip = |name: &str| Clip::raw(stage.clip(name), RawFormat { format, frame_rate: None });
-    let request = Request::new(clip("ref.yuv"), vec![clip("dis.yuv")]);
-    let request = Request {
-        models: vec![vmafx_scoring::engine::models::ModelChoice::Named("vmaf_v0.6.1".into())],
-        ..request
-    };
-    let outcomes = run(&request, &Tools::from_process_env(), &(), &CancellationToken::new()).unwrap();
-    vmafx_scoring::report::Summary::of(&outcomes[0]).unwrap().models[0].pooled.mean
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_pulled_scored_and_reported_to_the_last_bit() {
@@ -30,7 +19,10 @@ async fn a_job_is_pulled_scored_and_reported_to_the_last_bit() {
     let job = stage.submit("ref.yuv", "dis.yuv").await;
     let done = stage.ended(&job).await;
     assert_eq!((done.status(), done.error.as_str()), (JobStatus::Completed, ""));
-    assert_eq!(done.final_score.to_bits(), expected(&stage).to_bits());
+    assert_eq!(
+        done.final_score.to_bits(),
+        expected(&stage.clip("ref.yuv"), &stage.clip("dis.yuv")).to_bits()
+    );
     assert_eq!((done.assigned_node.as_str(), done.attempt), ("node-0", 1));
     let result = done.result.unwrap();
     assert_eq!((result.model.as_str(), result.backend.as_str()), ("vmaf_v0.6.1", "cpu"));

@@ -27,7 +27,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    const PATIENCE: Duration = Duration::from_mins(1);
+    pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
     pub(crate) async fn set() -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -38,6 +38,10 @@ impl Stage {
         std::fs::copy(data.join("dis_160x90.yuv"), clips.join("dis.yuv")).unwrap();
         let whole = std::fs::read(clips.join("dis.yuv")).unwrap();
         std::fs::write(clips.join("cut.yuv"), &whole[..whole.len() - 100]).unwrap();
+        // Long enough to be met at work, and short enough to be done twice.
+        let reference = std::fs::read(clips.join("ref.yuv")).unwrap();
+        std::fs::write(clips.join("longer_ref.yuv"), reference.repeat(30)).unwrap();
+        std::fs::write(clips.join("longer_dis.yuv"), whole.repeat(30)).unwrap();
         // Long enough to be interrupted on any machine.
         std::fs::write(clips.join("long.yuv"), whole.repeat(400)).unwrap();
 
@@ -65,13 +69,19 @@ impl Stage {
         self.directory.path().join("clips").join(name)
     }
 
+    /// Where nodes put what they fetch and what their jobs write.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.directory.path().join("scratch")
+    }
+
     /// Starts a node.
     pub(crate) fn node(&self, name: &str, arguments: &[&str]) -> Node {
         let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
-            .args(["--controller-addr", &self.address, "--node-id", name, "--http-addr", "0"])
+            .args(["--controller-addr", &self.address, "--node-id", name])
             .arg("--scratch-dir")
-            .arg(self.directory.path().join("scratch"))
+            .arg(self.scratch())
             .args(arguments)
+            .env("VMAFX_HTTP_ADDR", "0")
             .env("VMAFX_LOG_LEVEL", "warn")
             .stdin(Stdio::null())
             .spawn()
@@ -111,12 +121,40 @@ impl Stage {
     }
 
     pub(crate) async fn until(&self, job: &str, is: impl Fn(&Job) -> bool) -> Job {
-        let asked = GetJobRequest { job_id: job.to_owned() };
+        self.until_within(Self::PATIENCE, job, is).await.unwrap()
+    }
+
+    /// A job as it is wanted, unless that takes too long.
+    pub(crate) async fn until_within(
+        &self,
+        patience: Duration,
+        job: &str,
+        is: impl Fn(&Job) -> bool,
+    ) -> Option<Job> {
         let look = || async {
-            let job = self.client.clone().get_job(asked.clone()).await.unwrap().into_inner();
+            let job = self.get(job).await;
             is(&job).then_some(job)
         };
-        wait::until(Self::PATIENCE, "the job", look).await.unwrap()
+        wait::until(patience, "the job", look).await.ok()
+    }
+
+    /// The first of some jobs to be as it is wanted.
+    pub(crate) async fn until_one(&self, jobs: &[String], is: impl Fn(&Job) -> bool) -> Job {
+        let look = || async {
+            for job in jobs {
+                let job = self.get(job).await;
+                if is(&job) {
+                    return Some(job);
+                }
+            }
+            None
+        };
+        wait::until(Self::PATIENCE, "one of the jobs", look).await.unwrap()
+    }
+
+    async fn get(&self, job: &str) -> Job {
+        let asked = GetJobRequest { job_id: job.to_owned() };
+        self.client.clone().get_job(asked).await.unwrap().into_inner()
     }
 }
 
@@ -149,6 +187,6 @@ impl Drop for Node {
     }
 }
 
-fn free_address() -> String {
+pub(crate) fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }

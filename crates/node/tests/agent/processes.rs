@@ -1,0 +1,33 @@
+//! The processes of jobs: workers, and whatever they have started.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Pid;
+
+/// A process, by what stands in its environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JobProcess {
+    pub(crate) id: Pid,
+    /// The private directory of its job.
+    pub(crate) directory: PathBuf,
+}
+
+/// Those whose job has its directory below `scratch`.
+pub(crate) fn processes_below(scratch: &Path) -> Vec<JobProcess> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?))
+        .filter_map(|id| Some(JobProcess { id, directory: directory_of(id)? }))
+        .filter(|process| process.directory.starts_with(scratch))
+        .collect()
+}
+
+/// Where a process may write, if it is one of a job.
+pub(crate) fn directory_of(id: Pid) -> Option<PathBuf> {
+    let environment = fs::read(format!("/proc/{}/environ", id.as_raw_nonzero())).ok()?;
+    let variable = environment.split(|byte| *byte == 0).find_map(|pair| pair.strip_prefix(b"TMPDIR="))?;
+    Some(PathBuf::from(OsStr::from_bytes(variable)))
+}
