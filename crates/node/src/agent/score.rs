@@ -142,15 +142,15 @@ impl Scorer {
         cancel: &CancellationToken,
     ) -> Result<Score, Unscored> {
         let begun = Instant::now();
-        let mut workers = 1;
+        let (mut workers, mut left) = (1, self.scoring.deadline);
         loop {
-            let left = self.scoring.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()));
             let ended = self.launcher.run(task, &mut progress, cancel, self.scoring.stall, left).await;
             match ended {
                 Err(Unscored::Failed(failure))
                     if failure.reason == Reason::WorkerCrashed && workers < WORKERS =>
                 {
                     workers += 1;
+                    left = self.scoring.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()));
                     tracing::warn!(cause = failure.message, "the worker died; the job gets another one");
                 }
                 ended => return ended,

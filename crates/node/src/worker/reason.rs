@@ -27,6 +27,11 @@ pub(super) fn failure(error: &ScoreError, names: &Names) -> Failure {
         );
         return Failure::new(reason, names.in_words(&text));
     }
+    if reason == Reason::OutOfMemory && matches!(error, ScoreError::Engine(_)) {
+        // libvmaf's own word for it is a number.
+        let text = format!("{}: the memory that a job has here is used up", names.message(error));
+        return Failure::new(reason, text);
+    }
     if reason == Reason::Internal && is_libvmaf(error) && memory_is_used_up() {
         let text = format!("{}; probably because its memory was used up", names.message(error));
         return Failure::new(Reason::OutOfMemory, text);

@@ -30,6 +30,11 @@ impl Stage {
     pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
     pub(crate) async fn set() -> Self {
+        Self::with_roots(&[]).await
+    }
+
+    /// One whose jobs may read from elsewhere, too.
+    pub(crate) async fn with_roots(more: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let clips = directory.path().join("clips");
         std::fs::create_dir(&clips).unwrap();
@@ -47,13 +52,15 @@ impl Stage {
 
         let address = free_address();
         let database = directory.path().join("queue.db");
+        let clips = clips.display().to_string();
+        let roots: Vec<&str> = more.iter().copied().chain([clips.as_str()]).collect();
         let arguments = [
             "vmafx-controller",
             "--auth-disabled",
             "--http-addr=0",
             &format!("--grpc-listen={address}"),
             &format!("--db-path={}", database.display()),
-            &format!("--scoring-roots={}", clips.display()),
+            &format!("--scoring-roots={}", roots.join(",")),
         ];
         let settings: Settings = parse(arguments, &Environment::default(), &[]).ok().unwrap();
         let shutdown = Shutdown::new();
@@ -91,16 +98,22 @@ impl Stage {
 
     pub(crate) async fn submit(&self, reference: &str, distorted: &str) -> String {
         let address = |name: &str| self.clip(name).display().to_string();
+        self.submit_of(Some((160, 90)), &address(reference), &address(distorted)).await
+    }
+
+    /// Submits a comparison of any two addresses; a size is that of clips without a header.
+    pub(crate) async fn submit_of(
+        &self,
+        size: Option<(u32, u32)>,
+        reference: &str,
+        distorted: &str,
+    ) -> String {
+        let pixel_format = PlaneLayout::Yuv420p.into();
         let scoring = ScoringParams {
-            reference: address(reference),
-            distorted: address(distorted),
+            reference: reference.to_owned(),
+            distorted: distorted.to_owned(),
             model: "vmaf_v0.6.1".into(),
-            input: Some(RawVideo {
-                width: 160,
-                height: 90,
-                pixel_format: PlaneLayout::Yuv420p.into(),
-                bit_depth: 8,
-            }),
+            input: size.map(|(width, height)| RawVideo { width, height, pixel_format, bit_depth: 8 }),
             ..ScoringParams::default()
         };
         let asked = SubmitJobRequest { scoring: Some(scoring), ..SubmitJobRequest::default() };
@@ -168,10 +181,14 @@ impl Drop for Stage {
 pub(crate) struct Node(Child);
 
 impl Node {
+    /// Its process.
+    pub(crate) fn id(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap()
+    }
+
     /// Tells it to leave.
     pub(crate) fn terminate(&self) {
-        let id = Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap();
-        kill_process(id, Signal::TERM).unwrap();
+        kill_process(self.id(), Signal::TERM).unwrap();
     }
 
     /// Waits for its end, and gives the exit code.
