@@ -1,0 +1,76 @@
+//! What must be true in the end.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use vmafx_proto::controller::v1::{Job, JobStatus, ListNodesRequest};
+use vmafx_testkit::http_server::HttpServer;
+use vmafx_testkit::wait;
+
+use crate::controller::{Client, Controller};
+use crate::fleet::Fleet;
+use crate::pages::page;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Every job ended once, with the right score, and nobody holds it.
+pub(crate) async fn jobs(jobs: &[Job], controller: &Controller, score: f64) {
+    for job in jobs {
+        assert_eq!((job.status(), job.error.as_str()), (JobStatus::Completed, ""), "{job:?}");
+        assert_eq!(job.final_score.to_bits(), score.to_bits(), "{job:?}");
+        assert_eq!(job.lease_expires_at_ms, 0, "{job:?}");
+        attempts(controller, job).await;
+    }
+}
+
+/// The attempts of a job: numbered without a gap, all over, only the last one completed it.
+async fn attempts(controller: &Controller, job: &Job) {
+    let answer = page(controller.http(), &format!("/v1/jobs/{}/attempts", job.id)).await.unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let list: Value = serde_json::from_str(body).unwrap();
+    let all = list["attempts"].as_array().unwrap();
+    assert_eq!(all.len(), usize::try_from(job.attempt).unwrap(), "{list}");
+    for (number, attempt) in (1..).zip(all) {
+        let outcome = attempt["outcome"].as_str().unwrap_or_else(|| panic!("an open attempt: {list}"));
+        let expected: &[&str] = if number == all.len() { &["completed"] } else { &["expired", "released"] };
+        assert!(attempt["number"] == number && expected.contains(&outcome), "{list}");
+    }
+}
+
+/// No process, no file and no lease is left.
+pub(crate) async fn left(client: &Client, fleet: &mut Fleet) {
+    wait::until(PATIENCE, "idle nodes", || async {
+        let nodes = client.clone().list_nodes(ListNodesRequest {}).await;
+        let nodes = nodes.map_err(|error| error.to_string())?.into_inner().nodes;
+        let idle = nodes.len() == fleet.agents() && nodes.iter().all(|node| node.jobs_running == 0);
+        if idle { Ok(()) } else { Err(format!("{nodes:?}")) }
+    })
+    .await
+    .unwrap();
+    wait::until(PATIENCE, "nothing to be left of the jobs", || {
+        let (processes, files) = (fleet.processes(), fleet.files());
+        let none = processes.is_empty() && files.is_empty();
+        std::future::ready(if none { Ok(()) } else { Err(format!("{processes:?} {files:?}")) })
+    })
+    .await
+    .unwrap();
+    assert_eq!(fleet.homes().len(), fleet.agents(), "{:?}", fleet.homes());
+    fleet.leave();
+    assert!(fleet.homes().is_empty(), "{:?}", fleet.homes());
+}
+
+/// Whoever was struck was at work.
+pub(crate) fn strikes(jobs: &[Job], fleet: &Fleet, server: &HttpServer) {
+    let replaced = fleet.replaced();
+    let repeated: u32 = jobs.iter().map(|job| job.attempt - 1).sum();
+    let (unheard, fetched) = (fleet.unheard(), server.requests().len());
+    eprintln!(
+        "{} jobs; {replaced} workers replaced, {repeated} attempts repeated, {unheard} calls answered by nobody, \
+         {fetched} downloads",
+        jobs.len()
+    );
+    assert!(replaced > 0, "no worker was killed at work");
+    assert!(repeated > 0, "no agent was killed at work");
+    assert!(unheard > 0, "the controller was not missed");
+    assert!(fetched > 0, "nothing was fetched");
+}

@@ -1,0 +1,125 @@
+//! The real controller as a process of its own, on a file.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use tonic::transport::{Channel, Endpoint};
+use vmafx_controller::settings::Settings;
+use vmafx_kit::config::{Environment, parse};
+use vmafx_kit::daemon;
+use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
+use vmafx_testkit::kube::process::{Launch, Process};
+
+use crate::pages::page;
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Set in the process that is to be the controller.
+const ROLE: &str = "VMAFX_TEST_IS_CONTROLLER";
+
+/// Leases end within the test; no job fails for having been lost too often.
+const HASTY: [(&str, &str); 6] = [
+    ("VMAFX_STORE_LEASE_TTL", "1s"),
+    ("VMAFX_STORE_SESSION_TTL", "2s"),
+    ("VMAFX_STORE_SWEEP_INTERVAL", "200ms"),
+    ("VMAFX_STORE_BACKOFF_BASE", "50ms"),
+    ("VMAFX_STORE_BACKOFF_MAX", "200ms"),
+    ("VMAFX_STORE_MAX_LOST_ATTEMPTS", "101"),
+];
+
+pub(crate) type Client = VmafxControllerClient<Channel>;
+
+pub(crate) struct Controller {
+    process: Process,
+    launch: Launch,
+    http: String,
+    grpc: String,
+}
+
+impl Controller {
+    /// Starts one whose jobs may read from `roots`.
+    pub(crate) async fn start(directory: &Path, roots: &[String]) -> Self {
+        let (http, grpc) = (free_address(), free_address());
+        let program = std::env::current_exe().unwrap();
+        let mut launch = Launch::new("the controller", program, directory.join("controller.log"))
+            .args([
+                "--exact",
+                "controller::this_program_is_the_controller_where_it_is_told_so",
+                "--nocapture",
+            ])
+            .env(ROLE, "yes")
+            .env("VMAFX_AUTH_DISABLED", "true")
+            .env("VMAFX_HTTP_ADDR", http.as_str())
+            .env("VMAFX_GRPC_LISTEN", grpc.as_str())
+            .env("VMAFX_DB_PATH", directory.join("queue.db"))
+            .env("VMAFX_SCORING_ROOTS", roots.join(","));
+        for (variable, value) in HASTY {
+            launch = launch.env(variable, value);
+        }
+        let process = Process::start(&launch).unwrap();
+        let mut controller = Self { process, launch, http, grpc };
+        controller.ready().await;
+        controller
+    }
+
+    /// Ends without a word.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+    }
+
+    /// Begins again, at the same addresses and with the same file.
+    pub(crate) async fn begin_again(&mut self) {
+        self.process = Process::start(&self.launch).unwrap();
+        self.ready().await;
+    }
+
+    async fn ready(&mut self) {
+        let address = self.http.clone();
+        let ready = || {
+            let address = address.clone();
+            async move { page(&address, "/readyz").await.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) }
+        };
+        self.process.ready(PATIENCE, ready).await.unwrap();
+    }
+
+    /// Where nodes find it.
+    pub(crate) fn address(&self) -> &str {
+        &self.grpc
+    }
+
+    /// Where people find it.
+    pub(crate) fn http(&self) -> &str {
+        &self.http
+    }
+
+    /// Somebody who speaks to it. The connection is made when it is needed, and made again.
+    pub(crate) fn client(&self) -> Client {
+        let endpoint = Endpoint::from_shared(format!("http://{}", self.grpc)).unwrap();
+        VmafxControllerClient::new(endpoint.timeout(Duration::from_secs(10)).connect_lazy())
+    }
+}
+
+/// Nothing but the tests themselves and `vmafx-node` is built for this test, so the controller is this program, started
+/// again. Without being told to be it, it has nothing to do.
+#[test]
+fn this_program_is_the_controller_where_it_is_told_so() {
+    if std::env::var_os(ROLE).is_some() {
+        let settings: Settings = parse(["vmafx-controller"], &Environment::of_process(), &[]).ok().unwrap();
+        daemon::run(settings, vmafx_controller::start::start).unwrap();
+    }
+}
+
+/// A port that nobody has. Below those that the system hands out to clients, so that it is still free after a kill.
+fn free_address() -> String {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = u16::try_from(std::process::id() % 10_000).unwrap();
+    loop {
+        let port = 20_000 + (first + NEXT.fetch_add(1, Ordering::Relaxed)) % 12_000;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        if TcpListener::bind(address).is_ok() {
+            return address.to_string();
+        }
+    }
+}
