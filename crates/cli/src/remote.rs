@@ -56,18 +56,15 @@ pub enum RemoteError {
 impl RemoteArgs {
     /// The calls. Nothing is connected before the first one.
     pub(crate) fn client(&self) -> Result<Client, RemoteError> {
-        let channel = match &self.controller_addr {
-            Some(address) => self.channel.open(address)?,
-            None => {
-                let standing = Standing::find()?.ok_or(RemoteError::Nobody)?;
-                let token = self.channel.controller_token.is_none().then_some(standing.token_file);
-                let own = ChannelArgs {
-                    controller_token_file: self.channel.controller_token_file.clone().or(token),
-                    ..self.channel.clone()
-                };
-                own.open(&standing.grpc.parse()?)?
-            }
+        if let Some(address) = &self.controller_addr {
+            return Ok(VmafxControllerClient::new(self.channel.open(address)?));
+        }
+        let standing = Standing::find()?.ok_or(RemoteError::Nobody)?;
+        let token = self.channel.controller_token.is_none().then_some(standing.token_file);
+        let own = ChannelArgs {
+            controller_token_file: self.channel.controller_token_file.clone().or(token),
+            ..self.channel.clone()
         };
-        Ok(VmafxControllerClient::new(channel))
+        Ok(VmafxControllerClient::new(own.open(&standing.grpc.parse()?)?))
     }
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod banner;
+mod place;
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,8 +22,9 @@ use vmafx_node::start::Link;
 
 pub use self::args::UpArgs;
 use self::banner::Banner;
+use self::place::Place;
 use crate::Exit;
-use crate::remote::standing::{Standing, directory, make_private, write_private};
+use crate::remote::standing::{Left, Standing, directory, write_private};
 
 /// For calls that are under way when the last job is done.
 const DRAIN: GoDuration = GoDuration(Duration::from_secs(10));
@@ -35,20 +37,24 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, BoxError> {
     Ok(Exit::Done)
 }
 
-async fn start(args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
-    let place = args.data_dir.clone().map_or_else(directory, Ok)?;
-    make_private(&place)?;
+async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
+    let room = Place::take(args.data_dir.clone().map_or_else(directory, Ok)?)?;
+    let place = room.path();
+    // Not in a directory that all users of the machine share.
+    args.node.scratch_in(&place.join("scratch"));
     let roots = args.roots()?;
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-    let token_file = write_private(&place, "token", token.as_bytes())?;
+    let token_file = write_private(place, "token", token.as_bytes())?;
+    let mut left = vec![Left(token_file.clone())];
     let known = format!(
         "tokens: [{{token: {token}, tenant: local, subject: vmafx-up, roles: ['vmafx:writer', 'vmafx:node']}}]\n"
     );
-    let known = write_private(&place, "tokens.yaml", known.as_bytes())?;
+    let known = write_private(place, "tokens.yaml", known.as_bytes())?;
+    left.push(Left(known.clone()));
 
     let controller = Shutdown::new();
     let mut serving = TaskSet::new(controller.clone());
-    let settings = controller_settings(&args, &place, &known, &roots)?;
+    let settings = controller_settings(&args, place, &known, &roots)?;
     let Addresses { grpc, http } = vmafx_controller::start::serve(settings, &mut serving).await?;
     let grpc = grpc.ok_or("--grpc-listen cannot be 0: the node would have no controller")?;
     tasks.support("controller", |last| async move {
@@ -86,7 +92,7 @@ async fn start(args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
         http: http.map(|http| http.to_string()).unwrap_or_default(),
         token_file,
     };
-    let left = standing.leave(&place)?;
+    left.push(standing.leave(place)?);
     let banner = Banner {
         standing,
         roots,
@@ -103,7 +109,7 @@ async fn start(args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
         shutdown.begun().await;
         eprintln!("\nstopping: no new jobs; running ones get their time (Ctrl-C again: at once)");
         last.begun().await;
-        drop(left);
+        drop((left, room));
         Ok::<_, BoxError>(())
     });
     Ok(())
@@ -124,7 +130,7 @@ fn controller_settings(
         format!("--auth-token-file={}", known.display()),
         format!("--scoring-roots={}", roots.join(",")),
         format!("--http-timeouts-shutdown={DRAIN}"),
-        "--node-status=never".into(),
+        "--node-status=false".into(),
     ];
     parse(arguments, &Environment::default(), &[]).map_err(|stop| match stop {
         Stop::Answer(text) => text.to_string().into(),

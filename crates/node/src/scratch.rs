@@ -38,6 +38,9 @@ use room::Room;
 pub use room::{Full, Reservation};
 pub use size::{Size, SizeError};
 
+/// The directory of a node that was told no other.
+const DEFAULT: &str = "/tmp/vmafx";
+
 /// Why the directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be used (VMAFX_SCRATCH_DIR)", path.display())]
@@ -52,9 +55,9 @@ pub struct ScratchError {
 /// Where inputs are kept while they are in use, and how much of them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ScratchSettings {
-    /// Directory for downloads and for the private directories of jobs
-    #[arg(long, env = "VMAFX_SCRATCH_DIR", default_value = "/tmp/vmafx")]
-    pub scratch_dir: PathBuf,
+    /// Directory for downloads and for the private directories of jobs [default: /tmp/vmafx]
+    #[arg(long, env = "VMAFX_SCRATCH_DIR", value_name = "DIR")]
+    pub scratch_dir: Option<PathBuf>,
     /// Most bytes of downloads at a time, such as 50Gi
     #[arg(long, env = "VMAFX_SCRATCH_BYTES", default_value = "50Gi")]
     pub scratch_bytes: Size,
@@ -87,7 +90,7 @@ struct Inner {
 impl Scratch {
     /// Removes what dead processes left, and moves in. Blocks; called once, at the start.
     pub fn open(settings: &ScratchSettings) -> Result<Self, ScratchError> {
-        let home = Home::open(&settings.scratch_dir)?;
+        let home = Home::open(settings.scratch_dir.as_deref().unwrap_or(Path::new(DEFAULT)))?;
         let room = Room::new(settings.scratch_bytes.0, home.path().to_owned());
         Ok(Self(Arc::new(Inner { home, room, wait: settings.scratch_wait.0, next: AtomicU64::new(0) })))
     }

@@ -1,7 +1,7 @@
 //! What the environment says.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use vmafx_kit::channel::ChannelArgs;
@@ -105,6 +105,13 @@ pub struct NodeSettings {
 
     #[command(flatten)]
     pub(crate) models: ModelSettings,
+}
+
+impl NodeSettings {
+    /// Downloads, and what jobs write, go into this directory unless another was named.
+    pub fn scratch_in(&mut self, directory: &Path) {
+        self.scratch.scratch_dir.get_or_insert_with(|| directory.to_owned());
+    }
 }
 
 /// The VmafxNode a process belongs to.

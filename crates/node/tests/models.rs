@@ -46,7 +46,7 @@ impl Setup {
 
     fn node(self) -> Node {
         let scratch = Scratch::open(&ScratchSettings {
-            scratch_dir: self.directory.path().join("scratch"),
+            scratch_dir: Some(self.directory.path().join("scratch")),
             scratch_bytes: Size(1 << 30),
             scratch_wait: GoDuration(Duration::from_secs(1)),
         })

@@ -15,7 +15,7 @@ const ROLE: &str = "SCRATCH_TEST_DIRECTORY";
 
 fn open(directory: &Path) -> Scratch {
     Scratch::open(&ScratchSettings {
-        scratch_dir: directory.to_owned(),
+        scratch_dir: Some(directory.to_owned()),
         scratch_bytes: Size(1 << 30),
         scratch_wait: GoDuration(Duration::from_secs(1)),
     })

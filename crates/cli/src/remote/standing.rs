@@ -65,7 +65,7 @@ impl Standing {
 
 /// The file is removed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Left(PathBuf);
+pub(crate) struct Left(pub(crate) PathBuf);
 
 impl Drop for Left {
     fn drop(&mut self) {

@@ -54,7 +54,7 @@ pub(crate) async fn watch(
         match ended {
             // The place is forgotten: everything is told again, from now on.
             Some(status) if status.code() == Code::OutOfRange && !asked.cursor.is_empty() => {
-                asked.cursor.clear()
+                asked.cursor.clear();
             }
             Some(status) if !may_pass(status.code()) => return Err(status.into()),
             Some(status) => {

@@ -17,15 +17,15 @@ use crate::address;
 /// `watch` and the others find it by themselves. Ctrl-C lets running jobs finish, and keeps the others for the next time.
 #[derive(Args, Clone, Debug)]
 pub struct UpArgs {
-    /// Where clips may lie: a directory, or an address such as s3://bucket/ or https://host/clips/; may be given
+    /// Where clips may lie: a directory, or an address such as `s3://bucket/` or `https://host/clips/`; may be given
     /// several times [default: your home and the current directory]
     #[arg(long = "root", env = "VMAFX_SCORING_ROOTS", value_name = "ROOT", value_delimiter = ',')]
     roots: Vec<String>,
 
     /// Where jobs and the token are kept [default: vmafx/up in your directory for state]
     ///
-    /// The other commands look in the default place. For another one, tell them VMAFX_CONTROLLER_ADDR and
-    /// VMAFX_CONTROLLER_TOKEN_FILE.
+    /// The other commands look in the default place. For another one, tell them `VMAFX_CONTROLLER_ADDR` and
+    /// `VMAFX_CONTROLLER_TOKEN_FILE`.
     #[arg(long, env = "VMAFX_DATA_DIR", value_name = "DIR")]
     pub(super) data_dir: Option<PathBuf>,
 

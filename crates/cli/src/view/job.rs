@@ -1,5 +1,7 @@
 //! Jobs: the document for programs, the table for people.
 
+use std::fmt::Write as _;
+
 use comfy_table::Cell;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -202,7 +204,7 @@ pub(crate) fn table(jobs: &[wire::Job], look: Look, wide: bool, now: Timestamp) 
     }
     let mut text = format!("{}\n", table.trim_fmt());
     for job in jobs.iter().filter(|job| !job.error.is_empty()) {
-        text.push_str(&format!("{} {}: {}\n", job.id, word(job), job.error));
+        let _ = writeln!(text, "{} {}: {}", job.id, word(job), job.error);
     }
     text
 }

@@ -33,8 +33,9 @@ pub(crate) async fn sweep(service: &Service) {
 }
 
 fn told(service: &Service, swept: &Swept) {
+    // The first round after a start always does; later it means that this process or its store was stuck.
     if swept.forgiven {
-        tracing::warn!("the sweep was away: every lease and session has its full time again");
+        tracing::info!("the sweep was away: every lease and session has its full time again");
     }
     for job in &swept.requeued {
         service.metrics().requeued(Requeued::NodeLost);

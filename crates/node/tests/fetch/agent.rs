@@ -36,7 +36,7 @@ impl Setup {
     pub(crate) fn agent(self) -> Agent {
         let directory = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(&ScratchSettings {
-            scratch_dir: directory.path().join("scratch"),
+            scratch_dir: Some(directory.path().join("scratch")),
             scratch_bytes: Size(self.scratch_bytes),
             scratch_wait: GoDuration(Duration::from_secs(20)),
         })

@@ -1,0 +1,63 @@
+//! A score is the same to the last bit, wherever the clips are and whoever computes it.
+
+use std::fs;
+
+use serde_json::Value;
+use vmafx_testkit::rclone::RcloneServer;
+use vmafx_testkit::s3::S3Server;
+
+use crate::stage::{Stage, data};
+
+/// The golden pairs: both clips, and what is in them.
+const PAIRS: [([&str; 2], [&str; 4]); 2] = [
+    (["ref_160x90.yuv", "dis_160x90.yuv"], ["--size", "160x90", "--pixel-format", "yuv420p"]),
+    (
+        ["src01_hrc00_576x324.yuv420p10le.yuv", "src01_hrc01_576x324.yuv420p10le.yuv"],
+        ["--size", "576x324", "--pixel-format", "yuv420p10le"],
+    ),
+];
+
+/// What `vmafx score` says of a pair: the score, and the mean of a feature.
+fn scored_here(stage: &Stage, pair: [&str; 2], raw: [&str; 4]) -> (u64, u64) {
+    let arguments: Vec<&str> =
+        ["score", pair[0], pair[1], "--model", "vmaf_v0.6.1", "-o", "json"].into_iter().chain(raw).collect();
+    let report: Value = serde_json::from_str(&stage.run(&arguments).ok()).unwrap();
+    let mean = |name: &str| report["pooled_metrics"][name]["mean"].as_f64().unwrap().to_bits();
+    (mean("vmaf"), mean("integer_adm2"))
+}
+
+/// The same of a job.
+fn scored_there(stage: &Stage, pair: &[String; 2], raw: [&str; 4]) -> (u64, u64) {
+    let arguments: Vec<&str> =
+        ["submit", &pair[0], &pair[1], "--model", "vmaf_v0.6.1", "--wait", "-o", "json"]
+            .into_iter()
+            .chain(raw)
+            .collect();
+    let answer: Value = serde_json::from_str(&stage.run(&arguments).ok()).unwrap();
+    let job = &answer["jobs"][0];
+    let adm2 = job["features"]["integer_adm2"].as_f64().unwrap();
+    (job["score"].as_f64().unwrap().to_bits(), adm2.to_bits())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_golden_pairs_have_the_same_score_by_path_by_http_and_from_s3() {
+    let stage = Stage::set();
+    let (s3, http) = (S3Server::start().await.unwrap(), RcloneServer::start("http", &[]).await.unwrap());
+    for name in PAIRS.iter().flat_map(|(pair, _)| pair) {
+        let clip = fs::read(data(name)).unwrap();
+        fs::write(stage.path(name), &clip).unwrap();
+        fs::write(http.files().join(name), &clip).unwrap();
+        s3.put("clips", name, &clip).unwrap();
+    }
+    let roots = [stage.path("").display().to_string(), "s3://clips/".to_owned(), format!("{}/", http.url())];
+    let roots: Vec<String> = roots.iter().map(|root| format!("--root={root}")).collect();
+    let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
+    let _up = stage.up(&roots, &s3.variables()).await;
+    for (pair, raw) in PAIRS {
+        let expected = scored_here(&stage, pair, raw);
+        for place in ["", "s3://clips/", &format!("{}/", http.url())] {
+            let pair = pair.map(|name| format!("{place}{name}"));
+            assert_eq!(scored_there(&stage, &pair, raw), expected, "{pair:?}");
+        }
+    }
+}
