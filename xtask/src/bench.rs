@@ -4,10 +4,13 @@
 //! such numbers mean the same on every machine. One line is printed per figure, and all samples are written to a JSON
 //! file together with what the machine is.
 
+mod controller;
 mod figure;
 mod kubernetes;
 mod machine;
 mod measure;
+mod node;
+mod process;
 mod queue;
 mod scoring;
 
@@ -29,6 +32,8 @@ pub(crate) enum Part {
     Scoring,
     /// The queue behind every job.
     Queue,
+    /// The node around every score.
+    Node,
 }
 
 impl Part {
@@ -38,6 +43,7 @@ impl Part {
             Self::Kubernetes => kubernetes::measure(tell),
             Self::Scoring => scoring::measure(tell),
             Self::Queue => queue::measure(tell),
+            Self::Node => node::measure(tell),
         }
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod e2e;
 mod kube;
 mod manifests;
+mod one_machine;
 mod run;
 mod test;
 mod tools;

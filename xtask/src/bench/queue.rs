@@ -2,10 +2,8 @@
 //!
 //! The load (`queue_load`, one thread) shares the cores with the controller, so the figures are those of half a machine.
 
-mod controller;
 mod load;
 mod postgres;
-mod process;
 mod raw;
 mod sqlite;
 

@@ -1,6 +1,6 @@
 //! How much a score costs, against ffmpeg's libvmaf filter and against libvmaf alone, in one run on one machine.
 
-mod clips;
+pub(super) mod clips;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,7 +49,7 @@ struct Bench {
 impl Bench {
     /// `vmafx score` with one model on so many threads.
     fn vmafx(&self, reference: &Path, distorted: &[&Path], threads: u32) -> Result<Cost> {
-        let mut command = Command::new(release("vmafx"));
+        let mut command = Command::new(workspace::release("vmafx"));
         command.arg("score").env(tools::FFMPEG_VARIABLE, &self.ffmpeg);
         command.args(["--model", MODEL, "-o", "json", "--threads", &threads.to_string()]);
         if reference.extension().is_some_and(|ending| ending == "yuv") {
@@ -98,7 +98,7 @@ impl Bench {
     fn against_the_bare_loop(&self) -> Result<Figure> {
         let (reference, distorted) = self.clips.raw(Content::Mandelbrot);
         let bare = || -> Result<f64> {
-            let mut command = Command::new(release("examples/bare_loop"));
+            let mut command = Command::new(workspace::release("examples/bare_loop"));
             command.arg(&reference).arg(&distorted).args([WIDTH.to_string(), HEIGHT.to_string()]);
             let output = run(&mut command)?.output;
             Ok(output.split_whitespace().next().context("bare_loop printed nothing")?.parse()?)
@@ -181,8 +181,4 @@ impl Bench {
 
 fn repeat(times: usize, mut sample: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
     (0..times).map(|_| sample()).collect()
-}
-
-fn release(program: &str) -> PathBuf {
-    workspace::root().join("target/release").join(program)
 }

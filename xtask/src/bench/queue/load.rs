@@ -6,11 +6,12 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::controller::{Controller, TOKEN, release};
+use crate::bench::controller::{Controller, TOKEN};
+use crate::workspace;
 
 fn command(controllers: &[Controller], load: &[&str]) -> Command {
     let addresses: Vec<String> = controllers.iter().map(|controller| controller.grpc.to_string()).collect();
-    let mut command = Command::new(release("examples/queue_load"));
+    let mut command = Command::new(workspace::release("examples/queue_load"));
     command.arg(addresses.join(",")).args(load).env("VMAFX_CONTROLLER_TOKEN", TOKEN);
     command
 }

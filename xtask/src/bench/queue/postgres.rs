@@ -7,8 +7,8 @@ use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
 use vmafx_testkit::postgres::Server;
 
-use super::controller::Controller;
 use super::load;
+use crate::bench::controller::Controller;
 use crate::bench::figure::{Bar, Figure};
 
 const JOBS: &str = "10000";

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::runtime::Runtime;
 
-use super::controller::Controller;
 use super::load::{self, Running};
-use super::{process, raw};
+use super::raw;
+use crate::bench::controller::Controller;
 use crate::bench::figure::{Bar, Figure};
+use crate::bench::process;
 
 const BACKLOG: usize = 100_000;
 /// Parts in which the backlog is made, each a sample.

@@ -51,13 +51,13 @@ impl Content {
 }
 
 /// Where the clips are.
-pub(super) struct Clips {
+pub(in crate::bench) struct Clips {
     directory: PathBuf,
 }
 
 impl Clips {
     /// Makes what is missing.
-    pub(super) fn make(ffmpeg: &Path) -> Result<Self> {
+    pub(in crate::bench) fn make(ffmpeg: &Path) -> Result<Self> {
         let clips = Self { directory: workspace::root().join("target/bench/clips") };
         fs::create_dir_all(&clips.directory)?;
         for content in Content::ALL {
@@ -80,7 +80,7 @@ impl Clips {
         let (long_reference, long_distorted) = clips.long_raw();
         repeat_file(&reference, &long_reference)?;
         repeat_file(&distorted, &long_distorted)?;
-        for frames in [60, 600] {
+        for frames in [60, 300, 600] {
             let (reference, distorted) = clips.encoded(frames);
             for (target, rate) in [(reference, "5000k"), (distorted, "1000k")] {
                 let (source, frames) = (Content::TestSource.source(), frames.to_string());
@@ -106,7 +106,7 @@ impl Clips {
     }
 
     /// H.264 of so many frames.
-    pub(super) fn encoded(&self, frames: u32) -> (PathBuf, PathBuf) {
+    pub(in crate::bench) fn encoded(&self, frames: u32) -> (PathBuf, PathBuf) {
         (self.path(&frames.to_string(), "ref.mp4"), self.path(&frames.to_string(), "dis.mp4"))
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -35,7 +35,7 @@ impl Controller {
         fs::write(&tokens, TOKENS)?;
         fs::set_permissions(&tokens, fs::Permissions::from_mode(0o600))?;
         let log = directory.join(format!("controller-{}.log", grpc.port()));
-        let mut launch = Launch::new("vmafx-controller", release("vmafx-controller"), log)
+        let mut launch = Launch::new("vmafx-controller", workspace::release("vmafx-controller"), log)
             .env("VMAFX_HTTP_ADDR", http.to_string())
             .env("VMAFX_GRPC_LISTEN", grpc.to_string())
             .env("VMAFX_DB_PATH", directory.join("queue.db"))
@@ -56,16 +56,13 @@ impl Controller {
     }
 }
 
-/// A program of the release build.
-pub(super) fn release(program: &str) -> PathBuf {
-    workspace::root().join("target/release").join(program)
-}
-
-fn free_port() -> Result<SocketAddr> {
+/// A port that nobody has.
+pub(super) fn free_port() -> Result<SocketAddr> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }
 
-fn is_ready(addr: SocketAddr) -> std::io::Result<bool> {
+/// Whether whoever serves health there is ready.
+pub(super) fn is_ready(addr: SocketAddr) -> std::io::Result<bool> {
     let mut stream = TcpStream::connect_timeout(&addr, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
