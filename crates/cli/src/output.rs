@@ -58,9 +58,9 @@ impl OutputArgs {
     }
 }
 
-/// For standard output as it is.
-pub(crate) fn look() -> Look {
-    Look::of_stdout(std::env::var_os("NO_COLOR").as_deref())
+/// For standard output as it is, but never narrower than the content: an id that is broken in two cannot be copied.
+fn look() -> Look {
+    Look { width: None, ..Look::of_stdout(std::env::var_os("NO_COLOR").as_deref()) }
 }
 
 /// Writes text. Whoever pipes it into `head` closes the pipe early, and that is no failure.

@@ -20,11 +20,9 @@ use axum::routing::{get, post};
 use crate::refusal::Refusal;
 use crate::service::Service;
 
-/// Most bytes of a body.
-pub const LARGEST_BODY: usize = 1 << 20;
-
-/// Everything below `/v1`, and the document about it. Behind the gate: handlers expect an identity.
-pub fn router(service: Service) -> Router {
+/// Everything below `/v1`, and the document about it. Behind the gate: handlers expect an identity. A body has at most so
+/// many bytes; `None`: any number.
+pub fn router(service: Service, largest_body: Option<usize>) -> Router {
     Router::new()
         .route(routes::JOBS, get(jobs::list).post(jobs::submit))
         .route(routes::JOB, get(jobs::get))
@@ -38,6 +36,6 @@ pub fn router(service: Service) -> Router {
         .route(routes::OPENAPI, get(openapi::serve))
         .method_not_allowed_fallback(async || problem::method_not_allowed())
         .fallback(async || Refusal::NotFound("there is no such path: see /openapi.json".to_owned()))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(largest_body.map_or_else(DefaultBodyLimit::disable, DefaultBodyLimit::max))
         .with_state(service)
 }

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 
-use super::{LARGEST_BODY, problem};
+use super::problem;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
@@ -53,8 +53,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for MaybeBody
 async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Response> {
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
         BytesRejection::FailedToBufferBody(ref error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let text = format!("the body has more than {LARGEST_BODY} bytes");
-            problem::answer(StatusCode::PAYLOAD_TOO_LARGE, text)
+            problem::answer(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large (VMAFX_HTTP_LIMITS_BODY)")
         }
         _ => problem::answer(StatusCode::BAD_REQUEST, "the body ended early"),
     })

@@ -55,7 +55,7 @@ pub(super) async fn open(
         add_grpc(settings, &parts, connections, drain, tasks).await?;
     }
     if let Some(listener) = http {
-        let router = router(parts);
+        let router = router(parts, settings.http.body_limit());
         let shutdown = tasks.shutdown();
         let served = serve_with(listener, router, http_options, shutdown.clone());
         tasks.service("http", bounded(served, "http", drain, shutdown));
@@ -72,11 +72,11 @@ async fn add_grpc(
 ) -> Result<(), BoxError> {
     let sizes =
         MessageSizes { receive: settings.grpc.grpc_max_recv_size, send: settings.grpc.grpc_max_send_size };
-    let (routes, health) = grpc::routes(&parts.service, sizes).await?;
+    let (services, health) = grpc::services(&parts.service, sizes).await?;
     let layers = ServiceBuilder::new()
         .layer(CountCalls(parts.calls.clone()))
         .layer(GrpcGate::new(Gate::new(parts.access.authenticator.clone())));
-    let server = settings.grpc.server().layer(layers).add_routes(routes);
+    let server = settings.grpc.server().layer(layers);
     let shutdown = tasks.shutdown();
     let ending = {
         let begun = shutdown.begun();
@@ -86,7 +86,7 @@ async fn add_grpc(
         }
     };
     let connections = connections.map(Ok::<_, std::io::Error>);
-    let serving = async move { server.serve_with_incoming_shutdown(connections, ending).await };
+    let serving = async move { server.serve_with_incoming_shutdown(services, connections, ending).await };
     tasks.service("grpc", bounded(serving, "grpc", drain, shutdown));
     Ok(())
 }
@@ -112,14 +112,14 @@ async fn bounded<E: Into<BoxError>>(
 }
 
 /// Probes and metrics for everybody, the rest behind the gate.
-fn router(parts: Parts) -> Router {
+fn router(parts: Parts, largest_body: Option<usize>) -> Router {
     let Parts { service, access, readiness, metrics, numbers, clock, .. } = parts;
     let counted = service.metrics().clone();
     let store = service.store().clone();
     let probes = health::router(readiness).layer(from_fn_with_state(counted.clone(), count_probe));
     probes
         .merge(metrics::router(metrics, numbers, counted, store, clock))
-        .merge(crate::http::router(service))
+        .merge(crate::http::router(service, largest_body))
         .layer(from_fn_with_state(Gate::new(access.authenticator), gate::http))
 }
 

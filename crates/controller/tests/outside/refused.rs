@@ -127,9 +127,9 @@ async fn a_clip_outside_the_roots_is_refused(#[case] address: &str) {
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_not_read_to_its_end() {
-    let controller = Controller::start(&[]).await;
+    let controller = Controller::start(&[("VMAFX_HTTP_LIMITS_BODY", "70000")]).await;
     let http = controller.http_with(WRITER);
-    let body = " ".repeat(vmafx_controller::http::LARGEST_BODY + 1);
+    let body = " ".repeat(70_001);
     let refused = http.send(http.request("POST", "/v1/jobs").body(body)).await.unwrap().refused(413);
-    assert_eq!(refused, "the body has more than 1048576 bytes");
+    assert_eq!(refused, "the body is too large (VMAFX_HTTP_LIMITS_BODY)");
 }

@@ -19,8 +19,9 @@ const GRPC_TLS: TlsVariables =
 /// Smaller heads than this refuse ordinary browsers.
 const SMALLEST_HEADER: usize = 4096;
 
-/// A connection that says nothing for this long is asked whether it still lives.
-const PING_AFTER: Duration = Duration::from_secs(30);
+/// A connection that says nothing for this long is asked whether it still lives. Each connection is looked at that often,
+/// also one that does speak, so this is what a thousand quiet nodes cost.
+const PING_AFTER: Duration = Duration::from_mins(2);
 const PONG_WITHIN: Duration = Duration::from_secs(10);
 
 /// Calls that one connection may have open. A node has a handful, a proxy many.
