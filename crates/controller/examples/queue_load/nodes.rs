@@ -12,7 +12,8 @@ use crate::caller::{Node, connect};
 /// How often each is heard of.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Heartbeats of so many nodes, each on a connection of its own, spread evenly. Says `steady` when all are there.
+/// Heartbeats of so many nodes, each on a connection of its own. They come on the whole second, as those of agents do, and
+/// evenly over the seconds. Says `steady` when all are there.
 pub(crate) async fn beat(addresses: &str, token: &str, count: usize, seconds: u64) -> anyhow::Result<Value> {
     let addresses: Vec<&str> = addresses.split(',').collect();
     let mut nodes = Vec::with_capacity(count);
@@ -21,11 +22,11 @@ pub(crate) async fn beat(addresses: &str, token: &str, count: usize, seconds: u6
     }
     let begin = Instant::now();
     let end = begin + Duration::from_secs(seconds);
-    let step = EVERY / u32::try_from(count)?;
+    let second = Duration::from_secs(1);
     let mut beating = JoinSet::new();
     for (number, mut node) in (0..).zip(nodes) {
         beating.spawn(async move {
-            let mut beats = interval_at(begin + step * number, EVERY);
+            let mut beats = interval_at(begin + second * (number % 10), EVERY);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let mut sent = 0_u64;
             loop {

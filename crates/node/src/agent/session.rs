@@ -1,6 +1,6 @@
 //! Registers, sends heartbeats, registers again when the controller has forgotten us.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tokio::sync::watch;
@@ -98,19 +98,18 @@ impl Keeper {
     /// Sends heartbeats until the controller says that the session is over.
     async fn beat(&self, session: &Registered) {
         let mut moved = self.board.moved();
-        let mut last = Instant::now();
         let mut failing = false;
         loop {
+            let (last, time) = (Instant::now(), since_epoch());
             tokio::select! {
-                () = tokio::time::sleep_until(last + session.interval) => {}
+                () = tokio::time::sleep_until(last + pause(time, session.interval)) => {}
                 // Somebody may be watching: progress goes out sooner, but not with every frame.
                 () = async {
                     let _ = moved.changed().await;
-                    tokio::time::sleep_until(last + PROGRESS.min(session.interval)).await;
+                    tokio::time::sleep_until(last + pause(time, PROGRESS.min(session.interval))).await;
                 } => {}
             }
             moved.mark_unchanged();
-            last = Instant::now();
             let (running, progress) = self.board.beat(&session.node_id);
             let asked = HeartbeatRequest {
                 node_id: session.node_id.clone(),
@@ -148,6 +147,44 @@ impl Keeper {
     }
 }
 
+/// What is waited from `time` for the next heartbeat: not longer than the interval, and to a whole second of the clock that
+/// all machines share more or less. The beats of many nodes then come together, and all but the first of them find the
+/// controller awake, which costs it a small part of what it costs to be woken for each.
+fn pause(time: Duration, interval: Duration) -> Duration {
+    let second = Duration::from_secs(1);
+    if interval < 2 * second {
+        return interval;
+    }
+    let beyond = Duration::from_nanos(u64::from((time + interval).subsec_nanos()));
+    interval - beyond
+}
+
+fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
 fn said(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::down_to_the_second(1_700_000_000_300, 10_000, 9_700)]
+    #[case::on_the_second(1_700_000_000_000, 10_000, 10_000)]
+    #[case::just_before_it(1_700_000_000_999, 2_000, 1_001)]
+    #[case::odd_intervals_too(1_700_000_000_300, 6_666, 5_700)]
+    #[case::short_ones_are_taken_as_they_are(1_700_000_000_300, 1_000, 1_000)]
+    fn beats_come_on_the_whole_second_and_never_late(
+        #[case] time: u64,
+        #[case] interval: u64,
+        #[case] expected: u64,
+    ) {
+        let milliseconds = Duration::from_millis;
+        assert_eq!(pause(milliseconds(time), milliseconds(interval)), milliseconds(expected));
+    }
 }
