@@ -61,3 +61,24 @@ async fn the_golden_pairs_have_the_same_score_by_path_by_http_and_from_s3() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_are_written_where_they_are_wanted_with_every_frame() {
+    let stage = Stage::set();
+    let s3 = S3Server::start().await.unwrap();
+    fs::create_dir_all(s3.files().join("out")).unwrap();
+    fs::create_dir(stage.path("reports")).unwrap();
+    let home = format!("--root={}", stage.path("").display());
+    let _up = stage.up(&[&home, "--root=s3://out/"], &s3.variables()).await;
+    let submit = |report: &str| {
+        let pair = ["submit", "ref.yuv", "dis.yuv", "--wait", "--report", report];
+        stage.run(&[&pair, &crate::stage::RAW[..]].concat()).ok();
+    };
+    submit("reports/");
+    submit("s3://out/frames.csv");
+    let report: Value =
+        serde_json::from_slice(&fs::read(stage.path("reports/dis.yuv.json")).unwrap()).unwrap();
+    assert_eq!(report["frames"].as_array().unwrap().len(), 48);
+    let table = fs::read_to_string(s3.files().join("out/frames.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 48, "{table}");
+}

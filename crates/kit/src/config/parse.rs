@@ -128,7 +128,10 @@ fn refusal(
     without_env: Option<&clap::Error>,
 ) -> Refusal {
     if error.kind() == ErrorKind::MissingRequiredArgument {
-        return Refusal::Missing { settings: missing(declared, error) };
+        let settings = missing(declared, error);
+        if !settings.is_empty() {
+            return Refusal::Missing { settings };
+        }
     }
     let same = without_env.is_some_and(|other| {
         other.kind() == error.kind()
@@ -175,11 +178,11 @@ fn invalid_value(error: &clap::Error) -> Option<String> {
     }
 }
 
+/// The settings that are missing, by their variables; none when one of them can only be typed: clap explains that better.
 fn missing(declared: &Command, error: &clap::Error) -> Vec<String> {
     let Some(ContextValue::Strings(args)) = error.get(ContextKind::InvalidArg) else { return Vec::new() };
-    let named =
-        |arg: &String| variable_of(declared, arg).map_or(arg.clone(), |name| format!("{name} ({arg})"));
-    args.iter().map(named).collect()
+    let named = |arg: &String| Some(format!("{} ({arg})", variable_of(declared, arg)?));
+    args.iter().map(named).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The variable of the argument that clap prints as `shown`.
