@@ -18,9 +18,8 @@ pub(crate) struct Attack {
     pub(crate) address: String,
     /// The size that the job tells, for clips without a header.
     pub(crate) size: Option<(u32, u32)>,
-    pub(crate) reason: Reason,
-    /// Part of the message.
-    pub(crate) cause: &'static str,
+    /// The reason, and part of the message; decoders differ in how they end.
+    pub(crate) ends: Vec<(Reason, &'static str)>,
     /// Whether it takes long enough for honest jobs to be done beside it.
     pub(crate) lasts: bool,
 }
@@ -58,7 +57,10 @@ impl Scene {
     /// The program that nodes shall decode with.
     pub(crate) fn decoder(&self) -> PathBuf {
         let path = self.decoder.path().join("ffmpeg");
-        fs::write(&path, DECODER.replace("FFMPEG", &ffmpeg().display().to_string())).unwrap();
+        // A worker may run its decoder, and what lies beside that as a library does: nothing else of this directory.
+        let real = self.decoder.path().join("ffmpeg.so");
+        fs::copy(ffmpeg(), &real).unwrap();
+        fs::write(&path, DECODER.replace("FFMPEG", &real.display().to_string())).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
@@ -89,8 +91,13 @@ impl Scene {
     /// The one that lasts comes first, so that everything else happens beside it.
     pub(crate) fn attacks(&self) -> Vec<Attack> {
         let clip = |name: &str| self.stage.clip(name).display().to_string();
-        let attack =
-            |name, address, reason, cause| Attack { name, address, size: None, reason, cause, lasts: false };
+        let attack = |name, address, reason, cause| Attack {
+            name,
+            address,
+            size: None,
+            ends: vec![(reason, cause)],
+            lasts: false,
+        };
         vec![
             Attack {
                 lasts: true,
@@ -107,7 +114,13 @@ impl Scene {
                 Reason::InputTooLarge,
                 "it goes on beyond the limit of 96Mi",
             ),
-            attack("enormous pictures", clip("bomb.mkv"), Reason::OutOfMemory, "pictures of 12000x12000"),
+            Attack {
+                ends: vec![
+                    (Reason::OutOfMemory, "pictures of 12000x12000"),
+                    (Reason::WorkerStalled, "the job was not done after 12 s and was ended"),
+                ],
+                ..attack("enormous pictures", clip("bomb.mkv"), Reason::OutOfMemory, "")
+            },
             attack("a header", clip("header.y4m"), Reason::InputInvalid, "the width is \"100000\""),
             attack("a pipe", clip("pipe.yuv"), Reason::InputInvalid, "it is a FIFO, not a regular file"),
             attack(

@@ -106,7 +106,13 @@ async fn operations_that_wait_together_are_stored_together() {
     let (_, answers, ()) = tokio::join!(
         desk.writer.write(gate),
         join_all([3; 50].map(|limit| desk.writer.write(submission(limit)))),
-        async { open.send(()).unwrap() },
+        async {
+            // They are asked to send a few at a time.
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
+            open.send(()).unwrap();
+        },
     );
     assert!(answers.iter().all(Result::is_ok));
     // One transaction tells of all its jobs at once.
