@@ -156,7 +156,7 @@ fn pause(time: Duration, interval: Duration) -> Duration {
         return interval;
     }
     let beyond = Duration::from_nanos(u64::from((time + interval).subsec_nanos()));
-    interval - beyond
+    interval.saturating_sub(beyond)
 }
 
 fn since_epoch() -> Duration {
