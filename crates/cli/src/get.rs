@@ -2,7 +2,6 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
-use serde::Serialize;
 use vmafx_controller::http::shape;
 use vmafx_proto::controller::v1 as wire;
 
@@ -92,11 +91,6 @@ pub(crate) fn filter(states: &[Status]) -> Vec<i32> {
     states.iter().map(|status| wire::JobStatus::from(*status).into()).collect()
 }
 
-#[derive(Serialize)]
-struct Jobs {
-    jobs: Vec<shape::Job>,
-}
-
 pub(crate) async fn run(args: &GetArgs) -> Result<Exit, Error> {
     match &args.what {
         What::Jobs(args) => jobs(args).await,
@@ -111,8 +105,9 @@ async fn jobs(args: &JobsArgs) -> Result<Exit, Error> {
     } else {
         (named(&client, &args.ids).await?, false)
     };
-    let document = Jobs { jobs: jobs.iter().map(view::job::document).collect() };
-    args.output.show(&document, |look, wide| view::job::table(&jobs, look, wide, Timestamp::now()))?;
+    args.output.show(&view::job::documents(&jobs), |look, wide| {
+        view::job::table(&jobs, look, wide, Timestamp::now())
+    })?;
     if more {
         eprintln!("there are more: --limit shows them");
     }
@@ -137,7 +132,7 @@ async fn list(client: &Client, args: &JobsArgs) -> Result<(Vec<wire::Job>, bool)
     };
     let mut jobs = Vec::new();
     loop {
-        let left = u32::try_from(args.limit - jobs.len()).unwrap_or(PAGE);
+        let left = u32::try_from(args.limit.saturating_sub(jobs.len())).unwrap_or(PAGE);
         asked.page_size = left.min(PAGE);
         if asked.page_size == 0 {
             return Ok((jobs, true));

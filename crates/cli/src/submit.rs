@@ -25,11 +25,6 @@ struct Submissions {
     jobs: Vec<shape::Submitted>,
 }
 
-#[derive(Serialize)]
-struct Jobs {
-    jobs: Vec<shape::Job>,
-}
-
 /// A job that the controller has.
 struct Taken {
     id: String,
@@ -60,8 +55,9 @@ pub(crate) async fn run(args: &SubmitArgs) -> Result<Exit, Error> {
             return Ok(Exit::Interrupted);
         }
     };
-    let document = Jobs { jobs: jobs.iter().map(view::job::document).collect() };
-    args.output.show(&document, |look, wide| view::job::table(&jobs, look, wide, Timestamp::now()))?;
+    args.output.show(&view::job::documents(&jobs), |look, wide| {
+        view::job::table(&jobs, look, wide, Timestamp::now())
+    })?;
     for job in &jobs {
         for warning in job.result.iter().flat_map(|result| &result.warnings) {
             eprintln!("warning: {}: {warning}", job.id);

@@ -7,10 +7,9 @@ mod controller;
 mod convert;
 mod count;
 mod scoring;
-mod services;
 mod status;
 
-use tonic::service::RoutesBuilder;
+use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::server::HealthReporter;
 use vmafx_proto::controller::v1::vmafx_controller_server::VmafxControllerServer;
 use vmafx_proto::scoring::v1::vmafx_scoring_server::VmafxScoringServer;
@@ -18,7 +17,6 @@ use vmafx_proto::scoring::v1::vmafx_scoring_server::VmafxScoringServer;
 use self::controller::Controller;
 pub use self::count::{CallMetrics, CountCalls};
 use self::scoring::Scoring;
-pub use self::services::Services;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -41,10 +39,10 @@ impl Default for MessageSizes {
 /// Everything that is served over gRPC. Callers must be known before: each call has an
 /// [`Identity`] among its extensions, or is refused. The reporter closes the health service at
 /// shutdown.
-pub async fn services(
+pub async fn routes(
     service: &Service,
     sizes: MessageSizes,
-) -> Result<(Services, HealthReporter), tonic_reflection::server::Error> {
+) -> Result<(Routes, HealthReporter), tonic_reflection::server::Error> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<VmafxControllerServer<Controller>>().await;
     health.set_serving::<VmafxScoringServer<Scoring>>().await;
@@ -53,11 +51,13 @@ pub async fn services(
             .register_encoded_file_descriptor_set(vmafx_proto::FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
-    let queue = VmafxControllerServer::new(Controller(service.clone()))
-        .max_decoding_message_size(sizes.receive)
-        .max_encoding_message_size(sizes.send);
-    let mut others = RoutesBuilder::default();
-    others
+    let mut routes = RoutesBuilder::default();
+    routes
+        .add_service(
+            VmafxControllerServer::new(Controller(service.clone()))
+                .max_decoding_message_size(sizes.receive)
+                .max_encoding_message_size(sizes.send),
+        )
         .add_service(
             VmafxScoringServer::new(Scoring(service.clone()))
                 .max_decoding_message_size(sizes.receive)
@@ -66,7 +66,7 @@ pub async fn services(
         .add_service(health_service)
         .add_service(described().build_v1()?)
         .add_service(described().build_v1alpha()?);
-    Ok((Services { queue, others: others.routes().prepare() }, health))
+    Ok((routes.routes(), health))
 }
 
 /// Says to those who ask for health that it is over.

@@ -1,7 +1,7 @@
 //! What a running `vmafx up` leaves for the other commands of its user: where it is, and the token.
 
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 const FILE: &str = "up.json";
 /// For its user alone.
 const DIRECTORY_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
 
 /// A controller of this user on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,12 +92,11 @@ pub(crate) fn make_private(directory: &Path) -> Result<(), StandingError> {
 /// Writes a file for its user alone, whole or not at all.
 pub(crate) fn write_private(directory: &Path, name: &str, text: &[u8]) -> Result<PathBuf, StandingError> {
     let path = directory.join(name);
-    let partial = directory.join(format!("{name}.new"));
     let write = || {
-        let _ = fs::remove_file(&partial);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&partial)?;
+        // Nobody else can read what this makes.
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(text)?;
-        fs::rename(&partial, &path)
+        file.persist(&path).map_err(|error| error.error)
     };
     write().map_err(|error| StandingError::File(path.clone(), error))?;
     Ok(path)
@@ -128,7 +126,7 @@ mod tests {
         make_private(home.path()).unwrap();
         let file = write_private(home.path(), "token", b"secret").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(home.path()), mode(&file)), (DIRECTORY_MODE, FILE_MODE));
+        assert_eq!((mode(home.path()), mode(&file)), (DIRECTORY_MODE, 0o600));
         assert_eq!(write_private(home.path(), "token", b"other").unwrap(), file);
         assert_eq!(fs::read(file).unwrap(), b"other");
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::Cell;
 use jiff::Timestamp;
+use serde::Serialize;
 use uuid::Uuid;
 use vmafx_api::job::PixelFormat;
 use vmafx_controller::http::shape;
@@ -12,6 +13,17 @@ use vmafx_queue::clock as queue;
 
 use super::age;
 use crate::terminal::Look;
+
+/// What a program reads of several.
+#[derive(Serialize)]
+pub(crate) struct Jobs {
+    jobs: Vec<shape::Job>,
+}
+
+/// The same of several jobs.
+pub(crate) fn documents(jobs: &[wire::Job]) -> Jobs {
+    Jobs { jobs: jobs.iter().map(document).collect() }
+}
 
 /// What a program reads.
 pub(crate) fn document(job: &wire::Job) -> shape::Job {

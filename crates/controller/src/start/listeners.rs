@@ -72,11 +72,11 @@ async fn add_grpc(
 ) -> Result<(), BoxError> {
     let sizes =
         MessageSizes { receive: settings.grpc.grpc_max_recv_size, send: settings.grpc.grpc_max_send_size };
-    let (services, health) = grpc::services(&parts.service, sizes).await?;
+    let (routes, health) = grpc::routes(&parts.service, sizes).await?;
     let layers = ServiceBuilder::new()
         .layer(CountCalls(parts.calls.clone()))
         .layer(GrpcGate::new(Gate::new(parts.access.authenticator.clone())));
-    let server = settings.grpc.server().layer(layers);
+    let server = settings.grpc.server().layer(layers).add_routes(routes);
     let shutdown = tasks.shutdown();
     let ending = {
         let begun = shutdown.begun();
@@ -86,7 +86,7 @@ async fn add_grpc(
         }
     };
     let connections = connections.map(Ok::<_, std::io::Error>);
-    let serving = async move { server.serve_with_incoming_shutdown(services, connections, ending).await };
+    let serving = async move { server.serve_with_incoming_shutdown(connections, ending).await };
     tasks.service("grpc", bounded(serving, "grpc", drain, shutdown));
     Ok(())
 }

@@ -5,7 +5,6 @@ mod gate;
 mod issuer;
 mod keys;
 mod settings;
-mod speed;
 mod subjects;
 mod tenants;
 mod tokens;

@@ -168,17 +168,15 @@ impl TestServer {
 
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
-        let (services, _health) = grpc::services(&service, setup.sizes).await.unwrap();
+        let (routes, _health) = grpc::routes(&service, setup.sizes).await.unwrap();
         let layers = ServiceBuilder::new()
             .layer(CountCalls(calls))
             .layer(tonic::service::InterceptorLayer::new(trusting_gate));
-        let server = Server::builder().layer(layers);
+        let server = Server::builder().layer(layers).add_routes(routes);
         let incoming = vmafx_kit::serve::incoming(listener, None, 4096);
         let incoming = futures::StreamExt::map(incoming, Ok::<_, std::io::Error>);
         let ending = shutdown.begun();
-        tasks.service("grpc", async move {
-            server.serve_with_incoming_shutdown(services, incoming, ending).await
-        });
+        tasks.service("grpc", async move { server.serve_with_incoming_shutdown(incoming, ending).await });
 
         let (finished, closed) = (service.clone(), store.clone());
         let mut running = JoinSet::new();
