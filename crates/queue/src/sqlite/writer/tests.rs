@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::join_all;
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 use super::{Handle, Pace, Writer};
 use crate::StoreError;
@@ -53,16 +54,41 @@ fn submission(limit: u32) -> impl FnMut(&mut Unit<'_>) -> Result<Submitted, Stor
 }
 
 /// An operation that holds the thread until it is told to go on, so that others have to share the next transaction.
-fn gate() -> (Sender<()>, impl FnMut(&mut Unit<'_>) -> Result<(), StoreError> + Send + 'static) {
+fn gate() -> (Gate, impl FnMut(&mut Unit<'_>) -> Result<(), StoreError> + Send + 'static) {
     let (open, wait): (Sender<()>, Receiver<()>) = channel();
-    let mut waited = false;
-    (open, move |_| {
+    let (holds, held) = oneshot::channel();
+    let mut once = Some((holds, wait));
+    (Gate { held, open }, move |_| {
         // It may be run again.
-        if !std::mem::replace(&mut waited, true) {
+        if let Some((holds, wait)) = once.take() {
+            holds.send(()).unwrap();
             wait.recv().unwrap();
         }
         Ok(())
     })
+}
+
+/// The other end of the operation that holds the thread.
+struct Gate {
+    held: oneshot::Receiver<()>,
+    open: Sender<()>,
+}
+
+impl Gate {
+    /// Runs these while the thread is held, and lets it go on when each of them was asked to send.
+    async fn together<F: Future>(self, waiting: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+        self.held.await.unwrap();
+        let waiting: Vec<F> = waiting.into_iter().collect();
+        let count = waiting.len();
+        let (answers, ()) = tokio::join!(join_all(waiting), async {
+            // They are asked a few at a time.
+            for _ in 0..count {
+                tokio::task::yield_now().await;
+            }
+            self.open.send(()).unwrap();
+        });
+        answers
+    }
 }
 
 async fn stored(writer: &Handle) -> (i64, i64) {
@@ -80,12 +106,11 @@ async fn stored(writer: &Handle) -> (i64, i64) {
 async fn one_bad_operation_fails_alone() {
     let desk = desk();
     let mut heard = desk.notices.listen();
-    let (open, gate) = gate();
+    let (gate, operation) = gate();
     let limits = [3, 3, 0, 3, 3];
-    let (first, answers, ()) = tokio::join!(
-        desk.writer.write(gate),
-        join_all(limits.map(|limit| desk.writer.write(submission(limit)))),
-        async { open.send(()).unwrap() },
+    let (first, answers) = tokio::join!(
+        desk.writer.write(operation),
+        gate.together(limits.map(|limit| desk.writer.write(submission(limit)))),
     );
     first.unwrap();
     let good: Vec<bool> = answers.iter().map(Result::is_ok).collect();
@@ -102,17 +127,10 @@ async fn one_bad_operation_fails_alone() {
 async fn operations_that_wait_together_are_stored_together() {
     let desk = desk();
     let mut heard = desk.notices.listen();
-    let (open, gate) = gate();
-    let (_, answers, ()) = tokio::join!(
-        desk.writer.write(gate),
-        join_all([3; 50].map(|limit| desk.writer.write(submission(limit)))),
-        async {
-            // They are asked to send a few at a time.
-            for _ in 0..50 {
-                tokio::task::yield_now().await;
-            }
-            open.send(()).unwrap();
-        },
+    let (gate, operation) = gate();
+    let (_, answers) = tokio::join!(
+        desk.writer.write(operation),
+        gate.together([3; 50].map(|limit| desk.writer.write(submission(limit)))),
     );
     assert!(answers.iter().all(Result::is_ok));
     // One transaction tells of all its jobs at once.
@@ -122,12 +140,15 @@ async fn operations_that_wait_together_are_stored_together() {
 #[tokio::test]
 async fn when_the_thread_dies_everybody_hears_of_it() {
     let desk = desk();
-    let (open, gate) = gate();
+    let (Gate { held, open }, operation) = gate();
     let (first, answers, ()) = tokio::join!(
-        desk.writer.write(gate),
+        desk.writer.write(operation),
         join_all([3, 3].map(|limit| desk.writer.write(submission(limit)))),
-        // Without its other end the gate breaks, and the thread with it.
-        async { drop(open) },
+        async {
+            held.await.unwrap();
+            // Without its other end the gate breaks, and the thread with it.
+            drop(open);
+        },
     );
     assert_eq!(first.unwrap_err().reason(), "Unavailable");
     for answer in answers {
