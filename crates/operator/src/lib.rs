@@ -1,0 +1,31 @@
+//! Turns custom resources into workloads, submissions and status.
+//!
+//! | module         | holds                                                                               |
+//! |----------------|-------------------------------------------------------------------------------------|
+//! | [`settings`]   | what the environment says                                                           |
+//! | [`start`]      | from settings to a running operator                                                 |
+//! | [`runtime`]    | watches, caches, the queue of keys and the workers that take from it                |
+//! | [`client`]     | the way to the API server: deadlines, counts, and the gate that every write passes  |
+//! | [`lease`]      | which of several operators may write                                                |
+//! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
+//! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
+//! | [`webhook`]    | what is refused before it is stored                                                 |
+//! | [`rbac`]       | the permissions, in one table                                                       |
+//! | [`events`], [`conditions`] | what people read                                                        |
+
+pub mod client;
+pub mod conditions;
+pub mod error;
+pub mod events;
+pub mod key;
+pub mod lease;
+pub mod node;
+pub mod rbac;
+pub mod runtime;
+pub mod settings;
+pub mod start;
+pub mod webhook;
+pub mod workload;
+
+/// Under this name our fields are known to the API server.
+pub const FIELD_MANAGER: &str = "vmafx-operator";

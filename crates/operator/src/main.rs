@@ -1,0 +1,3 @@
+//! `vmafx-operator`.
+
+fn main() {}

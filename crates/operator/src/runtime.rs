@@ -1,0 +1,26 @@
+//! What drives the reconcilers: a stream per kind into a cache, keys into a queue, workers that take from it.
+//!
+//! ```text
+//!  API server ──watch──▶ Cache<V> ──keys──▶ Queue ──▶ reconcile(key) ──▶ API server
+//!                          ▲                   ▲            │
+//!                          └── own writes ─────┼────────────┤
+//!                                              └─ timer, back-off
+//! ```
+//!
+//! * Every kind has a stream of its own, with its own pauses after errors: a kind that cannot be watched stops nothing
+//!   else ([`watch`]).
+//! * What is kept of an object is what its readers need, not the object ([`cache`]).
+//! * A key is in work at most once at a time; what happens to it meanwhile makes it come again ([`queue`]).
+//! * A reconcile has a deadline, its failure a pause of its own, and its panic stops nobody else ([`controller`]).
+
+pub mod backoff;
+pub mod cache;
+pub mod controller;
+pub mod metrics;
+pub mod queue;
+pub mod watch;
+
+pub use self::cache::{Cache, Cached};
+pub use self::controller::{Controller, Failure, Next, Reconcile};
+pub use self::metrics::{Kind, RuntimeMetrics};
+pub use self::watch::Watch;

@@ -1,0 +1,75 @@
+//! What is counted about the runtime.
+
+use vmafx_kit::closed_label;
+use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Metrics};
+
+closed_label! {
+    /// A kind that is watched.
+    pub enum Kind: "kind" {
+        /// Workers.
+        Node = "VmafxNode",
+        /// What runs them.
+        StatefulSet = "StatefulSet",
+        /// What names them.
+        Service = "Service",
+        /// What protects them.
+        PodDisruptionBudget = "PodDisruptionBudget",
+    }
+}
+
+closed_label! {
+    /// How a reconcile ended.
+    pub enum Outcome: "outcome" {
+        /// There was nothing to do, or it was done.
+        Done = "done",
+        /// It failed and is tried again.
+        Failed = "failed",
+        /// It took too long.
+        TimedOut = "timed_out",
+        /// It has a bug.
+        Panicked = "panicked",
+    }
+}
+
+/// Buckets for reconciles, in seconds: most make no request at all.
+const RECONCILE_SECONDS: &[f64] = &[0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0];
+
+/// The metrics of all controllers and watches.
+#[derive(Clone, Debug)]
+pub struct RuntimeMetrics {
+    pub(super) seconds: HistogramBy<(Kind, Outcome)>,
+    pub(super) depth: GaugeBy<(Kind,)>,
+    pub(super) working: GaugeBy<(Kind,)>,
+    pub(super) restarts: CounterBy<(Kind,)>,
+    pub(super) watch_errors: CounterBy<(Kind,)>,
+    pub(super) undecodable: CounterBy<(Kind,)>,
+    pub(super) objects: GaugeBy<(Kind,)>,
+}
+
+impl RuntimeMetrics {
+    /// Makes them.
+    pub fn new(metrics: &mut Metrics) -> Self {
+        Self {
+            seconds: metrics.histogram_by(
+                "operator_reconcile_seconds",
+                "Time of one reconcile; a long tail means that the API server is slow",
+                RECONCILE_SECONDS,
+            ),
+            depth: metrics.gauge_by(
+                "operator_queue_depth",
+                "Resources that wait for a worker; it should return to 0 within seconds",
+            ),
+            working: metrics.gauge_by("operator_reconciles_running", "Reconciles under way"),
+            restarts: metrics.counter_by(
+                "operator_watch_restarts",
+                "Lists made anew because a watch could not go on; more than a few per hour mean trouble",
+            ),
+            watch_errors: metrics.counter_by("operator_watch_errors", "Errors of a watch, each followed by a pause"),
+            undecodable: metrics.counter_by(
+                "operator_undecodable_objects",
+                "Objects seen that do not fit their type and are left alone",
+            ),
+            objects: metrics.gauge_by("operator_cached_objects", "Objects that are known"),
+        }
+    }
+}

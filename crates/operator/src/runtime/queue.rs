@@ -1,0 +1,154 @@
+//! Keys that wait to be worked on.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::Hash;
+
+use tokio::time::Instant;
+
+/// Each key is in one place: ready, due later, or in work. Pure: time comes in as an argument.
+#[derive(Debug)]
+pub struct Queue<K> {
+    ready: VecDeque<K>,
+    queued: HashSet<K>,
+    later: BTreeSet<(Instant, K)>,
+    due: HashMap<K, Instant>,
+    busy: HashSet<K>,
+    again: HashSet<K>,
+}
+
+impl<K> Default for Queue<K> {
+    fn default() -> Self {
+        Self {
+            ready: VecDeque::new(),
+            queued: HashSet::new(),
+            later: BTreeSet::new(),
+            due: HashMap::new(),
+            busy: HashSet::new(),
+            again: HashSet::new(),
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash + Ord> Queue<K> {
+    /// Something happened to `key`: it is ready, or will be when it is out of work. Whatever it waited for is moot.
+    pub fn add(&mut self, key: K) {
+        if self.busy.contains(&key) {
+            self.again.insert(key);
+            return;
+        }
+        self.cancel(&key);
+        if self.queued.insert(key.clone()) {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// The next key to work on, if one is ready or due. It stays in work until [`Queue::done`].
+    pub fn take(&mut self, now: Instant) -> Option<K> {
+        while let Some((at, _)) = self.later.first() {
+            if *at > now {
+                break;
+            }
+            let Some((_, key)) = self.later.pop_first() else { break };
+            self.due.remove(&key);
+            if self.queued.insert(key.clone()) {
+                self.ready.push_back(key);
+            }
+        }
+        let key = self.ready.pop_front()?;
+        self.queued.remove(&key);
+        self.busy.insert(key.clone());
+        Some(key)
+    }
+
+    /// Work on `key` has ended; it comes again at `next`, or at once if something happened to it meanwhile.
+    pub fn done(&mut self, key: K, next: Option<Instant>) {
+        self.busy.remove(&key);
+        if self.again.remove(&key) {
+            self.add(key);
+        } else if let Some(at) = next {
+            self.due.insert(key.clone(), at);
+            self.later.insert((at, key));
+        }
+    }
+
+    /// When the next key is due that is not ready yet.
+    pub fn next_due(&self) -> Option<Instant> {
+        self.later.first().map(|(at, _)| *at)
+    }
+
+    /// Keys that are ready and not in work.
+    pub fn depth(&self) -> usize {
+        self.ready.len()
+    }
+
+    fn cancel(&mut self, key: &K) {
+        if let Some(at) = self.due.remove(key) {
+            self.later.remove(&(at, key.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn second(number: u64) -> Duration {
+        Duration::from_secs(number)
+    }
+
+    #[test]
+    fn a_key_is_queued_once_and_worked_on_once_at_a_time() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        for _ in 0..3 {
+            queue.add("a");
+        }
+        assert_eq!(queue.depth(), 1);
+        assert_eq!(queue.take(now), Some("a"));
+        queue.add("a");
+        assert_eq!(queue.take(now), None, "it is in work");
+        queue.done("a", None);
+        assert_eq!(queue.take(now), Some("a"), "something happened meanwhile");
+        queue.done("a", None);
+        assert_eq!(queue.take(now), None);
+    }
+
+    #[test]
+    fn keys_come_in_order_and_when_they_are_due() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        for (key, seconds) in [("late", 9), ("soon", 2)] {
+            queue.add(key);
+            let taken = queue.take(now).unwrap();
+            queue.done(taken, Some(now + second(seconds)));
+        }
+        assert_eq!(queue.next_due(), Some(now + second(2)));
+        assert_eq!(queue.take(now + second(1)), None);
+        queue.add("new");
+        let at = now + second(10);
+        assert_eq!([queue.take(at), queue.take(at), queue.take(at)], [Some("new"), Some("soon"), Some("late")]);
+    }
+
+    #[test]
+    fn what_happens_to_a_waiting_key_takes_the_place_of_its_timer() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        queue.add("a");
+        queue.take(now);
+        queue.done("a", Some(now + second(5)));
+        queue.add("a");
+        assert_eq!(queue.take(now), Some("a"));
+        queue.done("a", None);
+        assert_eq!(queue.next_due(), None);
+        assert_eq!(queue.take(now + second(60)), None);
+    }
+
+    #[test]
+    fn a_change_during_work_wins_over_the_timer() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        queue.add("a");
+        queue.take(now);
+        queue.add("a");
+        queue.done("a", Some(now + second(60)));
+        assert_eq!(queue.take(now), Some("a"));
+    }
+}

@@ -1,0 +1,234 @@
+//! The stream of one kind into its cache.
+//!
+//! An error concerns this kind alone: it is counted, said once, and followed by a pause that grows. An object that does
+//! not fit its type is counted and left alone; it must not hide all others, as it would if the whole list failed.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt::Debug;
+
+use futures::StreamExt;
+use kube::core::DeserializeGuard;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+use vmafx_kit::health::Gate;
+use vmafx_kit::metrics::{By, Label as _};
+use vmafx_kit::tasks::Shutdown;
+
+use super::cache::{Cache, Cached};
+use super::metrics::{Kind, RuntimeMetrics};
+use crate::key::ObjectKey;
+
+/// Names the resources that an object concerns.
+type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send>;
+
+/// One kind to be watched.
+pub struct Watch<K, V> {
+    kind: Kind,
+    api: Api<DeserializeGuard<K>>,
+    config: watcher::Config,
+    project: fn(K) -> V,
+    cache: Cache<V>,
+    concerned: Vec<(mpsc::Sender<ObjectKey>, Concerns<V>)>,
+}
+
+impl<K, V> Watch<K, V>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    K::DynamicType: Default,
+    V: Cached,
+{
+    /// `project` takes from an object what its readers need.
+    pub fn new(kind: Kind, client: kube::Client, project: fn(K) -> V) -> Self
+    where
+        DeserializeGuard<K>: Resource<DynamicType = ()>,
+    {
+        Self {
+            kind,
+            api: Api::all(client),
+            config: watcher::Config::default(),
+            project,
+            cache: Cache::default(),
+            concerned: Vec::new(),
+        }
+    }
+
+    /// What it fills.
+    pub fn cache(&self) -> Cache<V> {
+        self.cache.clone()
+    }
+
+    /// Tells a controller of the resources that a changed object concerns.
+    #[must_use]
+    pub fn tells(
+        mut self,
+        controller: mpsc::Sender<ObjectKey>,
+        concerns: impl Fn(&V) -> Vec<ObjectKey> + Send + 'static,
+    ) -> Self {
+        self.concerned.push((controller, Box::new(concerns)));
+        self
+    }
+
+    /// Watches until shutdown. The gate opens when the first list is complete.
+    pub async fn run(self, gate: Gate, metrics: RuntimeMetrics, shutdown: Shutdown) -> Result<(), Infallible> {
+        let mut events = std::pin::pin!(
+            watcher(self.api.clone(), self.config.clone()).backoff(watcher::DefaultBackoff::default())
+        );
+        let mut told = Told::default();
+        let mut lists = 0_u64;
+        while let Some(Some(event)) = shutdown.cuts(events.next()).await {
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => {
+                    metrics.watch_errors.get_or_create(&By((self.kind,))).inc();
+                    told.error(self.kind, &gate, &error);
+                    continue;
+                }
+            };
+            let done = matches!(event, Event::InitDone);
+            let Some(event) = self.decoded(event, &metrics, &mut told) else { continue };
+            let changed = self.cache.take(event);
+            if done {
+                lists += 1;
+                if lists > 1 {
+                    metrics.restarts.get_or_create(&By((self.kind,))).inc();
+                }
+                told.well();
+                gate.open();
+            }
+            let known = i64::try_from(self.cache.len()).unwrap_or(i64::MAX);
+            metrics.objects.get_or_create(&By((self.kind,))).set(known);
+            for object in &changed {
+                for (controller, concerns) in &self.concerned {
+                    for key in concerns(object) {
+                        // Full: the controller is behind, and so may be we. Closed: it has ended, as we shall.
+                        if shutdown.cuts(controller.send(key)).await.is_none() {
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The event about what is to be kept; nothing for an object that does not fit its type.
+    fn decoded(
+        &self,
+        event: Event<DeserializeGuard<K>>,
+        metrics: &RuntimeMetrics,
+        told: &mut Told,
+    ) -> Option<Event<V>> {
+        let mut take = |guard: DeserializeGuard<K>| match guard.0 {
+            Ok(object) => Some((self.project)(object)),
+            Err(unfit) => {
+                metrics.undecodable.get_or_create(&By((self.kind,))).inc();
+                told.undecodable(self.kind, &unfit.metadata, &unfit.error);
+                None
+            }
+        };
+        Some(match event {
+            Event::Apply(object) => Event::Apply(take(object)?),
+            Event::Delete(object) => Event::Delete(take(object)?),
+            Event::InitApply(object) => Event::InitApply(take(object)?),
+            Event::Init => Event::Init,
+            Event::InitDone => Event::InitDone,
+        })
+    }
+}
+
+/// What was said already, so that it is not said every second.
+#[derive(Debug, Default)]
+struct Told {
+    error: Option<String>,
+    undecodable: HashMap<String, String>,
+}
+
+impl Told {
+    /// How many objects are remembered; with more, some are said again.
+    const MOST: usize = 1000;
+
+    fn error(&mut self, kind: Kind, gate: &Gate, error: &watcher::Error) {
+        let text = chain(error);
+        if missing(error) {
+            gate.close(format!("{} is not installed: apply its CustomResourceDefinition", kind.value()));
+        }
+        if self.error.as_ref() != Some(&text) {
+            tracing::warn!(kind = kind.value(), problem = text, "cannot watch; trying again");
+            self.error = Some(text);
+        }
+    }
+
+    fn well(&mut self) {
+        self.error = None;
+    }
+
+    fn undecodable(
+        &mut self,
+        kind: Kind,
+        metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+        error: &str,
+    ) {
+        let uid = metadata.uid.clone().unwrap_or_default();
+        if self.undecodable.get(&uid).is_none_or(|before| before != error) {
+            tracing::warn!(
+                kind = kind.value(),
+                namespace = metadata.namespace,
+                name = metadata.name,
+                problem = error,
+                "an object does not fit its type and is left alone"
+            );
+            if self.undecodable.len() >= Self::MOST {
+                self.undecodable.clear();
+            }
+            self.undecodable.insert(uid, error.to_owned());
+        }
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// Whether the kind itself is unknown to the server.
+fn missing(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,
+        _ => false,
+    }
+}
+
+/// What every projection needs of an object's metadata, taken once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// The UID.
+    pub uid: String,
+    /// The resource version.
+    pub version: String,
+}
+
+impl Identity {
+    /// Of an object as the API server sent it.
+    pub fn of(object: &impl Resource) -> Self {
+        Self {
+            key: ObjectKey::of(object),
+            uid: object.uid().unwrap_or_default(),
+            version: object.resource_version().unwrap_or_default(),
+        }
+    }
+}
