@@ -11,7 +11,7 @@
 //! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
 //! | [`rbac`]       | the permissions, in one table                                                       |
-//! | [`events`], [`conditions`] | what people read                                                        |
+//! | [`events`], [`conditions`], [`status`] | what people read                                            |
 
 pub mod client;
 pub mod conditions;
@@ -24,6 +24,7 @@ pub mod rbac;
 pub mod runtime;
 pub mod settings;
 pub mod start;
+pub mod status;
 pub mod webhook;
 pub mod workload;
 

@@ -1,3 +1,11 @@
-//! `vmafx-operator`.
+//! `vmafx-operator`: reconciles the custom resources of VMAFX.
 
-fn main() {}
+use std::process::ExitCode;
+
+use vmafx_kit::daemon;
+use vmafx_operator::settings::Settings;
+use vmafx_operator::start::start;
+
+fn main() -> ExitCode {
+    daemon::main::<Settings, _>(start)
+}

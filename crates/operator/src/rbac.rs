@@ -1,1 +1,159 @@
-//! rbac
+//! What the operator may do, in one table.
+//!
+//! `make manifests` writes `config/rbac` from it, integration tests run the operator under exactly that, and one of them
+//! reads the API server's audit log: what is granted and never used fails it, and so does what was refused.
+
+use serde_json::{Value, json};
+
+/// A part of the operator that has a role of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Every part.
+    All,
+    /// VmafxNode.
+    Node,
+    /// The admission webhooks.
+    Webhook,
+}
+
+/// Where a permission holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In every namespace.
+    Cluster,
+    /// In the operator's own.
+    Own,
+}
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    /// Who needs it.
+    pub part: Part,
+    /// Where.
+    pub scope: Scope,
+    /// The API group; empty is the core.
+    pub group: &'static str,
+    /// The resource.
+    pub resource: &'static str,
+    /// What may be done.
+    pub verbs: &'static [&'static str],
+    /// To these only; empty is all. A name cannot restrict `create`.
+    pub names: &'static [&'static str],
+}
+
+/// The name of the roles, of the Lease, and so on.
+const LEASE: &str = "vmafx-operator.vmafx.dev";
+
+const fn grant(
+    part: Part,
+    scope: Scope,
+    group: &'static str,
+    resource: &'static str,
+    verbs: &'static [&'static str],
+) -> Grant {
+    Grant { part, scope, group, resource, verbs, names: &[] }
+}
+
+/// The table. `patch` with `create` is server-side apply, which makes what is not there.
+pub const TABLE: &[Grant] = &[
+    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
+    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
+    // Where owner references that block deletion are guarded, this is what the guard asks for.
+    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),
+    grant(
+        Part::Node,
+        Scope::Cluster,
+        "apps",
+        "statefulsets",
+        &["get", "list", "watch", "create", "patch", "delete"],
+    ),
+    grant(Part::Node, Scope::Cluster, "", "services", &["get", "list", "watch", "create", "patch"]),
+    grant(
+        Part::Node,
+        Scope::Cluster,
+        "policy",
+        "poddisruptionbudgets",
+        &["get", "list", "watch", "create", "patch"],
+    ),
+    grant(Part::All, Scope::Cluster, "events.k8s.io", "events", &["create"]),
+    grant(Part::All, Scope::Own, "coordination.k8s.io", "leases", &["create"]),
+    Grant {
+        part: Part::All,
+        scope: Scope::Own,
+        group: "coordination.k8s.io",
+        resource: "leases",
+        verbs: &["get", "update"],
+        names: &[LEASE],
+    },
+];
+
+/// A role of the operator as a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleFile {
+    /// Its name below `config/rbac`.
+    pub name: &'static str,
+    /// What is in it.
+    pub objects: Vec<Value>,
+}
+
+/// All files.
+pub fn files() -> Vec<RoleFile> {
+    let all = |_: Part| true;
+    let node = |part: Part| matches!(part, Part::All | Part::Node);
+    vec![
+        RoleFile { name: "role.yaml", objects: roles("vmafx-operator", all) },
+        RoleFile { name: "role_vmafxnode.yaml", objects: roles("vmafx-operator-vmafxnode", node) },
+    ]
+}
+
+/// The ClusterRole and the Role of some parts.
+fn roles(name: &str, wanted: impl Fn(Part) -> bool) -> Vec<Value> {
+    let rules = |scope: Scope| -> Vec<Value> {
+        TABLE.iter().filter(|grant| grant.scope == scope && wanted(grant.part)).map(rule).collect()
+    };
+    let role = |kind: &str, scope: Scope| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": kind,
+            "metadata": { "name": name },
+            "rules": rules(scope),
+        })
+    };
+    vec![role("ClusterRole", Scope::Cluster), role("Role", Scope::Own)]
+}
+
+fn rule(grant: &Grant) -> Value {
+    let mut rule = json!({
+        "apiGroups": [grant.group],
+        "resources": [grant.resource],
+        "verbs": grant.verbs,
+    });
+    if !grant.names.is_empty() {
+        rule["resourceNames"] = json!(grant.names);
+    }
+    rule
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_granted_by_a_star() {
+        for grant in TABLE {
+            assert!(!format!("{grant:?}").contains('*'), "{grant:?}");
+        }
+    }
+
+    #[test]
+    fn the_whole_role_is_the_sum_of_the_parts() {
+        let count = |name: &str| {
+            let files = files();
+            let file = files.iter().find(|file| file.name == name).unwrap();
+            file.objects.iter().map(|object| object["rules"].as_array().unwrap().len()).sum::<usize>()
+        };
+        assert_eq!(count("role.yaml"), TABLE.len());
+        assert!(count("role_vmafxnode.yaml") <= TABLE.len());
+    }
+}

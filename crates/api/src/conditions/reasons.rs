@@ -81,6 +81,14 @@ words! {
         NotPaused,
         /// Workers are being replaced.
         RollingOut,
+        /// Every worker was replaced.
+        RolledOut,
+        /// What was paused goes on.
+        Resumed,
+        /// Agents report in time again.
+        AgentsHealthy,
+        /// The StatefulSet's owner reference was taken away; it is left alone.
+        HandedOver,
         /// Workers are starting and not ready yet.
         WorkersStarting,
         /// Somebody else runs the workers.

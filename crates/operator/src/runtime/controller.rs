@@ -22,9 +22,6 @@ use crate::key::ObjectKey;
 /// A reconcile that takes longer has lost its way.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Keys on their way from watches to the queue, where a key takes one place however often it is named.
-const INBOX: usize = 256;
-
 /// Makes one resource as it should be.
 pub trait Reconcile: Send + Sync + 'static {
     /// Of what kind.
@@ -65,31 +62,28 @@ pub struct Controller<R> {
     metrics: RuntimeMetrics,
 }
 
-/// A way to tell a controller of a key.
-pub type Teller = mpsc::Sender<ObjectKey>;
-
-/// What a controller is told by, made before the watches that tell it.
-pub fn inbox() -> (Teller, mpsc::Receiver<ObjectKey>) {
-    mpsc::channel(INBOX)
-}
-
 /// How a reconcile ended, and how long it took.
 type Ended = (Result<Option<Next>, Failure>, Outcome, Duration);
 
 impl<R: Reconcile> Controller<R> {
     /// At most `at_once` reconciles run at a time.
     pub fn new(
-        reconciler: R,
+        reconciler: Arc<R>,
         at_once: usize,
         inbox: mpsc::Receiver<ObjectKey>,
         metrics: RuntimeMetrics,
     ) -> Self {
-        Self { reconciler: Arc::new(reconciler), at_once, inbox, metrics }
+        Self { reconciler, at_once, inbox, metrics }
     }
 
-    /// Works until shutdown, then until the reconciles under way have ended.
-    pub async fn run(mut self, shutdown: Shutdown) -> Result<(), Infallible> {
+    /// Works until shutdown, then until the reconciles under way have ended. Begins with `first`.
+    pub async fn run(
+        mut self,
+        first: impl IntoIterator<Item = ObjectKey>,
+        shutdown: Shutdown,
+    ) -> Result<(), Infallible> {
         let mut queue: Queue<ObjectKey> = Queue::default();
+        first.into_iter().for_each(|key| queue.add(key));
         let mut backoff = Backoff::default();
         let mut running: JoinSet<Ended> = JoinSet::new();
         let mut keys: HashMap<Id, ObjectKey> = HashMap::new();
@@ -192,7 +186,8 @@ async fn reconcile<R: Reconcile>(reconciler: Arc<R>, key: ObjectKey) -> Ended {
 
 /// A number between 0 and 1, to spread what failed together.
 fn chance() -> f64 {
-    f64::from(u16::try_from(uuid::Uuid::new_v4().as_u128() & 0xffff).unwrap_or_default()) / f64::from(u16::MAX)
+    f64::from(u16::try_from(uuid::Uuid::new_v4().as_u128() & 0xffff).unwrap_or_default())
+        / f64::from(u16::MAX)
 }
 
 async fn sleep_until(due: Option<Instant>) {

@@ -64,7 +64,8 @@ impl RuntimeMetrics {
                 "operator_watch_restarts",
                 "Lists made anew because a watch could not go on; more than a few per hour mean trouble",
             ),
-            watch_errors: metrics.counter_by("operator_watch_errors", "Errors of a watch, each followed by a pause"),
+            watch_errors: metrics
+                .counter_by("operator_watch_errors", "Errors of a watch, each followed by a pause"),
             undecodable: metrics.counter_by(
                 "operator_undecodable_objects",
                 "Objects seen that do not fit their type and are left alone",

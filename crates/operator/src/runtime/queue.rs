@@ -126,7 +126,10 @@ mod tests {
         assert_eq!(queue.take(now + second(1)), None);
         queue.add("new");
         let at = now + second(10);
-        assert_eq!([queue.take(at), queue.take(at), queue.take(at)], [Some("new"), Some("soon"), Some("late")]);
+        assert_eq!(
+            [queue.take(at), queue.take(at), queue.take(at)],
+            [Some("new"), Some("soon"), Some("late")]
+        );
     }
 
     #[test]

@@ -13,13 +13,14 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc;
+use tokio::sync::watch;
 use vmafx_kit::health::Gate;
 use vmafx_kit::metrics::{By, Label as _};
 use vmafx_kit::tasks::Shutdown;
 
 use super::cache::{Cache, Cached};
 use super::metrics::{Kind, RuntimeMetrics};
+use super::teller::Teller;
 use crate::key::ObjectKey;
 
 /// Names the resources that an object concerns.
@@ -32,7 +33,8 @@ pub struct Watch<K, V> {
     config: watcher::Config,
     project: fn(K) -> V,
     cache: Cache<V>,
-    concerned: Vec<(mpsc::Sender<ObjectKey>, Concerns<V>)>,
+    concerned: Vec<(Teller, Concerns<V>)>,
+    listed: watch::Sender<bool>,
 }
 
 impl<K, V> Watch<K, V>
@@ -53,6 +55,7 @@ where
             project,
             cache: Cache::default(),
             concerned: Vec::new(),
+            listed: watch::Sender::new(false),
         }
     }
 
@@ -61,11 +64,16 @@ where
         self.cache.clone()
     }
 
+    /// Whether its first list is complete, for whoever must not begin before.
+    pub fn listed(&self) -> watch::Receiver<bool> {
+        self.listed.subscribe()
+    }
+
     /// Tells a controller of the resources that a changed object concerns.
     #[must_use]
     pub fn tells(
         mut self,
-        controller: mpsc::Sender<ObjectKey>,
+        controller: Teller,
         concerns: impl Fn(&V) -> Vec<ObjectKey> + Send + 'static,
     ) -> Self {
         self.concerned.push((controller, Box::new(concerns)));
@@ -73,7 +81,12 @@ where
     }
 
     /// Watches until shutdown. The gate opens when the first list is complete.
-    pub async fn run(self, gate: Gate, metrics: RuntimeMetrics, shutdown: Shutdown) -> Result<(), Infallible> {
+    pub async fn run(
+        self,
+        gate: Gate,
+        metrics: RuntimeMetrics,
+        shutdown: Shutdown,
+    ) -> Result<(), Infallible> {
         let mut events = std::pin::pin!(
             watcher(self.api.clone(), self.config.clone()).backoff(watcher::DefaultBackoff::default())
         );
@@ -98,14 +111,15 @@ where
                 }
                 told.well();
                 gate.open();
+                self.listed.send_replace(true);
             }
             let known = i64::try_from(self.cache.len()).unwrap_or(i64::MAX);
             metrics.objects.get_or_create(&By((self.kind,))).set(known);
             for object in &changed {
                 for (controller, concerns) in &self.concerned {
                     for key in concerns(object) {
-                        // Full: the controller is behind, and so may be we. Closed: it has ended, as we shall.
-                        if shutdown.cuts(controller.send(key)).await.is_none() {
+                        // The controller may be behind, and so may be we.
+                        if shutdown.cuts(controller.tell(key)).await.is_none() {
                             return Ok(());
                         }
                     }

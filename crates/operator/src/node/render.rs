@@ -1,0 +1,114 @@
+//! What is made for a VmafxNode, one file per object. Pure: a node and the operator's settings go in, objects come out.
+//!
+//! Only what is meant is in them. What the API server fills in belongs to it, and must never look like a difference.
+
+pub mod budget;
+pub mod labels;
+pub mod merge;
+pub mod name;
+pub mod pod;
+pub mod service;
+pub mod stateful_set;
+
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::{Resource as _, ResourceExt as _};
+use serde_json::Value;
+use vmafx_api::VmafxNode;
+
+use self::name::workload_name;
+
+/// What the operator's settings say about workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    /// The image of workers that name none.
+    pub image: Option<String>,
+    /// Where workers find the controller.
+    pub controller: String,
+    /// Whether they speak TLS to it, and the name that its certificate carries.
+    pub tls: Option<ControllerTls>,
+    /// What the controller calls this cluster.
+    pub cluster: String,
+    /// Whom the workers' token is for.
+    pub audience: String,
+    /// How long a worker may take to finish its jobs when it must leave, in seconds.
+    pub drain_seconds: i64,
+    /// The extended resource of each vendor's GPUs.
+    pub gpus: GpuResources,
+}
+
+/// How workers make sure of the controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerTls {
+    /// The name on its certificate, if it is not that of its address.
+    pub server_name: Option<String>,
+}
+
+/// Under which names device plugins offer GPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuResources {
+    /// Of NVIDIA's plugin.
+    pub nvidia: String,
+    /// Of AMD's.
+    pub amd: String,
+    /// Of Intel's; those of the newer driver have another name.
+    pub intel: String,
+}
+
+/// Everything that is made for a node.
+#[derive(Clone, Debug)]
+pub struct Rendered {
+    /// The headless Service that names the workers.
+    pub service: Service,
+    /// What keeps a drain of Kubernetes nodes from taking all workers at once.
+    pub budget: PodDisruptionBudget,
+    /// The workers, as they are sent: parts of the template may be newer than the types here.
+    pub stateful_set: Value,
+}
+
+/// Why nothing can be made.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum RenderError {
+    /// No image.
+    #[error("no image: set spec.image, or VMAFX_OPERATOR_NODE_IMAGE on the operator")]
+    NoImage,
+    /// The template makes no Pod.
+    #[error("spec.podTemplate: {0}")]
+    Template(String),
+}
+
+/// Makes everything.
+pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Rendered, RenderError> {
+    Ok(Rendered {
+        service: service::render(node),
+        budget: budget::render(node),
+        stateful_set: stateful_set::render(node, defaults)?,
+    })
+}
+
+/// Name, namespace, labels and owner of everything that belongs to a node.
+fn metadata(node: &VmafxNode) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(workload_name(&node.name_any())),
+        namespace: node.namespace(),
+        labels: Some(labels::of(node)),
+        owner_references: Some(vec![owner(node)]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Whom the objects belong to: they go when it goes.
+fn owner(node: &VmafxNode) -> OwnerReference {
+    OwnerReference {
+        api_version: VmafxNode::api_version(&()).into_owned(),
+        kind: VmafxNode::kind(&()).into_owned(),
+        name: node.name_any(),
+        uid: node.uid().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests;

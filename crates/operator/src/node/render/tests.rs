@@ -1,0 +1,165 @@
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+
+fn defaults() -> Defaults {
+    Defaults {
+        image: Some("vmafx-node:1".to_owned()),
+        controller: "vmafx-controller.vmafx-system.svc.cluster.local:9090".to_owned(),
+        tls: None,
+        cluster: "west".to_owned(),
+        audience: "vmafx-controller".to_owned(),
+        drain_seconds: 300,
+        gpus: GpuResources {
+            nvidia: "nvidia.com/gpu".to_owned(),
+            amd: "amd.com/gpu".to_owned(),
+            intel: "gpu.intel.com/i915".to_owned(),
+        },
+    }
+}
+
+fn node(spec: Value) -> VmafxNode {
+    serde_json::from_value(json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
+        "metadata": {
+            "name": "gpu-node-0", "namespace": "video", "uid": "11111111-2222-3333-4444-555555555555",
+            "labels": { "rack": "7", "app.kubernetes.io/managed-by": "Helm" },
+        },
+        "spec": spec,
+    }))
+    .unwrap()
+}
+
+fn set(spec: Value) -> Value {
+    render(&node(spec), &defaults()).unwrap().stateful_set
+}
+
+fn agent(set: &Value) -> &Value {
+    &set["spec"]["template"]["spec"]["containers"][0]
+}
+
+fn variable<'a>(set: &'a Value, name: &str) -> Option<&'a str> {
+    agent(set)["env"].as_array().unwrap().iter().find(|env| env["name"] == name)?["value"].as_str()
+}
+
+#[test]
+fn the_stateful_set() {
+    insta::assert_json_snapshot!(set(json!({ "gpuVendor": "nvidia", "capacity": 4, "replicas": 3 })));
+}
+
+#[test]
+fn the_service() {
+    insta::assert_json_snapshot!(render(&node(json!({ "gpuVendor": "cpu" })), &defaults()).unwrap().service);
+}
+
+#[test]
+fn the_budget() {
+    insta::assert_json_snapshot!(render(&node(json!({ "gpuVendor": "cpu" })), &defaults()).unwrap().budget);
+}
+
+#[test]
+fn nothing_is_sent_that_the_server_would_fill_in_or_that_is_null() {
+    fn look(path: &str, value: &Value) {
+        match value {
+            Value::Null => panic!("{path} is null"),
+            Value::Object(map) => map.iter().for_each(|(key, value)| look(&format!("{path}.{key}"), value)),
+            Value::Array(items) => items.iter().for_each(|value| look(&format!("{path}[]"), value)),
+            _ => {}
+        }
+    }
+    let set = set(json!({ "gpuVendor": "amd", "podTemplate": { "spec": { "priorityClassName": null } } }));
+    look("", &set);
+    assert!(set.get("status").is_none() && set["metadata"].get("creationTimestamp").is_none(), "{set}");
+}
+
+#[rstest]
+#[case("nvidia", "cuda", Some("nvidia.com/gpu"))]
+#[case("amd", "hip", Some("amd.com/gpu"))]
+#[case("intel", "sycl", Some("gpu.intel.com/i915"))]
+#[case("cpu", "cpu", None)]
+fn a_vendor_is_a_backend_and_a_resource(
+    #[case] vendor: &str,
+    #[case] backend: &str,
+    #[case] resource: Option<&str>,
+) {
+    let set = set(json!({ "gpuVendor": vendor, "resources": { "requests": { "cpu": "2" } } }));
+    assert_eq!(variable(&set, "VMAFX_BACKEND"), Some(backend));
+    let limits = &agent(&set)["resources"]["limits"];
+    assert_eq!(limits.as_object().map(|limits| limits.len()), resource.map(|_| 1));
+    assert!(resource.is_none_or(|resource| limits[resource] == "1"), "{limits}");
+    assert_eq!(agent(&set)["resources"]["requests"]["cpu"], "2");
+}
+
+#[test]
+fn several_gpus_can_be_asked_for() {
+    let set = set(json!({ "gpuVendor": "nvidia", "resources": { "limits": { "nvidia.com/gpu": "2" } } }));
+    assert_eq!(agent(&set)["resources"]["limits"]["nvidia.com/gpu"], "2");
+}
+
+#[rstest]
+#[case(false, 3, 3)]
+#[case(true, 3, 0)]
+fn a_paused_node_has_no_workers(#[case] paused: bool, #[case] replicas: i32, #[case] wanted: i32) {
+    let set = set(json!({ "gpuVendor": "cpu", "replicas": replicas, "paused": paused }));
+    assert_eq!(set["spec"]["replicas"], wanted);
+}
+
+#[test]
+fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
+    let set = set(json!({ "gpuVendor": "cpu", "podTemplate": {
+        "metadata": { "labels": { "team": "codec", "vmafx.dev/workload": "mine" }, "annotations": { "a": "b" } },
+        "spec": {
+            "restartPolicy": "Never",
+            "serviceAccountName": "scorer",
+            "volumes": [{ "name": "media", "persistentVolumeClaim": { "claimName": "clips" } }],
+            "containers": [
+                { "name": "agent", "volumeMounts": [{ "name": "media", "mountPath": "/media" }],
+                  "env": [{ "name": "VMAFX_SCRATCH_BYTES", "value": "5Gi" }, { "name": "VMAFX_NODE_SLOTS", "value": "7" }] },
+                { "name": "exporter", "image": "exporter:3" },
+            ],
+        },
+    }}));
+    let (template, pod) = (&set["spec"]["template"], &set["spec"]["template"]["spec"]);
+    assert_eq!(template["metadata"]["labels"]["vmafx.dev/workload"], "vmafx-node-gpu-node-0");
+    assert_eq!(template["metadata"]["labels"]["team"], "codec");
+    assert_eq!((&pod["restartPolicy"], &pod["serviceAccountName"]), (&json!("Always"), &json!("scorer")));
+    assert_eq!(pod["volumes"].as_array().unwrap().len(), 3);
+    assert_eq!(agent(&set)["volumeMounts"].as_array().unwrap().len(), 3);
+    assert_eq!(variable(&set, "VMAFX_SCRATCH_BYTES"), Some("5Gi"));
+    assert_eq!(variable(&set, "VMAFX_NODE_SLOTS"), Some("7"), "whoever writes it means it");
+    assert_eq!(pod["containers"][1]["name"], "exporter");
+}
+
+#[test]
+fn a_field_that_is_newer_than_these_types_is_passed_on() {
+    let set = set(json!({ "gpuVendor": "cpu", "podTemplate": { "spec": { "inventedNextYear": true } } }));
+    assert_eq!(set["spec"]["template"]["spec"]["inventedNextYear"], true);
+}
+
+#[test]
+fn the_agent_knows_how_long_it_has() {
+    let usual = set(json!({ "gpuVendor": "cpu" }));
+    assert_eq!(variable(&usual, "VMAFX_NODE_GRACEFUL_SHUTDOWN"), Some("300s"));
+    assert_eq!(usual["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 315);
+    let patient = json!({ "spec": { "terminationGracePeriodSeconds": 7200 } });
+    let patient = set(json!({ "gpuVendor": "cpu", "podTemplate": patient }));
+    assert_eq!(variable(&patient, "VMAFX_NODE_GRACEFUL_SHUTDOWN"), Some("7185s"));
+    assert_eq!(patient["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 7200);
+}
+
+#[test]
+fn labels_of_tools_are_no_labels_of_hardware() {
+    let set = set(json!({ "gpuVendor": "nvidia" }));
+    assert_eq!(variable(&set, "VMAFX_NODE_LABELS"), Some("gpu.vendor=nvidia,rack=7"));
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let bare = Defaults { image: None, ..defaults() };
+    let error = render(&node(json!({ "gpuVendor": "cpu" })), &bare).unwrap_err();
+    assert_eq!(error.to_string(), "no image: set spec.image, or VMAFX_OPERATOR_NODE_IMAGE on the operator");
+    let wrong = node(json!({ "gpuVendor": "cpu", "podTemplate": { "spec": { "containers": "agent" } } }));
+    let error = render(&wrong, &defaults()).unwrap_err().to_string();
+    assert!(error.starts_with("spec.podTemplate: ") && error.contains("containers"), "{error}");
+}

@@ -1,0 +1,180 @@
+use rstest::rstest;
+use vmafx_api::node::VmafxNodeStatus;
+
+use super::*;
+use crate::node::health::LOOK_EVERY;
+
+fn node(spec: serde_json::Value) -> VmafxNode {
+    serde_json::from_value(serde_json::json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
+        "metadata": { "name": "pool", "namespace": "video", "generation": 3 },
+        "spec": spec,
+    }))
+    .unwrap()
+}
+
+fn cpu(paused: bool) -> VmafxNode {
+    node(serde_json::json!({ "gpuVendor": "cpu", "replicas": 2, "paused": paused }))
+}
+
+fn well() -> Health {
+    Health {
+        healthy: true,
+        statement: Statement::yes(Reason::AsExpected, "agents report in time"),
+        again: LOOK_EVERY,
+    }
+}
+
+fn two_at_work() -> Workers {
+    Workers {
+        observed: true,
+        wanted: 2,
+        existing: 2,
+        ready: 2,
+        renewed: 2,
+        one_revision: true,
+        image: Some("worker:1".to_owned()),
+    }
+}
+
+fn found(workers: Option<Workers>) -> Found {
+    let tracked = StatefulSetRef { name: "vmafx-node-pool".into(), uid: "u".into() };
+    Found { tracked: Some(tracked), synced: Statement::yes(Reason::AsExpected, ""), workers, health: well() }
+}
+
+fn second(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn said(status: &VmafxNodeStatus, type_: NodeCondition) -> (ConditionStatus, &str) {
+    let condition = status.conditions.iter().find(|condition| condition.type_ == type_.as_str()).unwrap();
+    (condition.status, &condition.reason)
+}
+
+#[test]
+fn every_condition_is_there_from_the_first_write_and_names_the_generation() {
+    let status = status(&cpu(false), found(None), second(5));
+    let types: Vec<_> = status.conditions.iter().map(|condition| condition.type_.as_str()).collect();
+    assert_eq!(types, NodeCondition::ALL.iter().map(|type_| type_.as_str()).collect::<Vec<_>>());
+    assert!(status.conditions.iter().all(|condition| condition.observed_generation == Some(3)));
+    assert_eq!(status.observed_generation, Some(3));
+}
+
+#[test]
+fn what_is_the_controllers_is_never_named() {
+    let mut node = cpu(false);
+    node.status = Some(VmafxNodeStatus {
+        last_heartbeat: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(second(1))),
+        assigned_jobs: Some(4),
+        detected_device: Some("Xeon".to_owned()),
+        ..VmafxNodeStatus::default()
+    });
+    let status = serde_json::to_value(status(&node, found(Some(two_at_work())), second(5))).unwrap();
+    for field in ["lastHeartbeat", "assignedJobs", "detectedDevice"] {
+        assert!(status.get(field).is_none(), "{status}");
+    }
+}
+
+#[rstest]
+#[case::at_work(false, Some(two_at_work()), ConditionStatus::True, "AsExpected")]
+#[case::starting(false, Some(Workers { ready: 1, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
+#[case::not_seen_yet(false, Some(Workers { observed: false, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
+#[case::scaled_to_zero(false, Some(Workers { observed: true, ..Workers::default() }), ConditionStatus::False, "Drained")]
+#[case::draining(true, Some(Workers { wanted: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::drained(true, Some(Workers { observed: true, ..Workers::default() }), ConditionStatus::False, "Drained")]
+fn ready_is_the_first_thing_in_the_way(
+    #[case] paused: bool,
+    #[case] workers: Option<Workers>,
+    #[case] ready: ConditionStatus,
+    #[case] reason: &str,
+) {
+    let status = status(&cpu(paused), found(workers), second(5));
+    assert_eq!(said(&status, NodeCondition::Ready), (ready, reason));
+}
+
+#[test]
+fn a_workload_that_is_not_synced_is_the_reason_even_when_paused() {
+    let refused = Found { synced: Statement::no(Reason::ForeignOwner, "somebody's"), ..found(None) };
+    let status = status(&cpu(true), refused, second(5));
+    assert_eq!(said(&status, NodeCondition::Ready), (ConditionStatus::False, "ForeignOwner"));
+}
+
+#[rstest]
+#[case::asked_for_and_not_seen(Some(Workers { observed: false, wanted: 0, existing: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::leaving(Some(Workers { wanted: 0, existing: 1, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::gone(Some(Workers { wanted: 0, existing: 0, ..two_at_work() }), ConditionStatus::True, "Drained")]
+#[case::nothing_there(None, ConditionStatus::True, "Drained")]
+fn paused_is_true_when_the_last_worker_is_gone(
+    #[case] workers: Option<Workers>,
+    #[case] paused: ConditionStatus,
+    #[case] reason: &str,
+) {
+    let status = status(&cpu(true), found(workers), second(5));
+    assert_eq!(said(&status, NodeCondition::Paused), (paused, reason));
+}
+
+#[rstest]
+#[case::done(two_at_work(), ConditionStatus::False)]
+#[case::one_by_one(Workers { one_revision: false, renewed: 1, ..two_at_work() }, ConditionStatus::True)]
+#[case::not_seen_yet(Workers { observed: false, ..two_at_work() }, ConditionStatus::True)]
+#[case::none_to_renew(Workers { wanted: 0, one_revision: false, ..two_at_work() }, ConditionStatus::False)]
+fn a_rollout_lasts_until_every_worker_is_new(#[case] workers: Workers, #[case] rollout: ConditionStatus) {
+    let status = status(&cpu(false), found(Some(workers)), second(5));
+    assert_eq!(said(&status, NodeCondition::RolloutInProgress).0, rollout);
+}
+
+#[test]
+fn the_image_is_that_of_the_workers_and_not_that_of_the_wish() {
+    let mut node = cpu(false);
+    let first = status(&node, found(Some(two_at_work())), second(5));
+    assert_eq!(first.current_image.as_deref(), Some("worker:1"));
+    node.status = Some(first);
+    let half = Workers { one_revision: false, image: Some("worker:2".to_owned()), ..two_at_work() };
+    let during = status(&node, found(Some(half)), second(6));
+    assert_eq!(during.current_image.as_deref(), Some("worker:1"));
+}
+
+#[test]
+fn somebody_elses_workers_have_health_and_nothing_else() {
+    let node = node(serde_json::json!({ "gpuVendor": "cpu", "managementPolicy": "External" }));
+    let external = Found { tracked: None, synced: Statement::yes(Reason::External, ""), ..found(None) };
+    let status = status(&node, external, second(5));
+    assert_eq!(said(&status, NodeCondition::Ready), (ConditionStatus::True, "AsExpected"));
+    assert_eq!((status.replicas, status.selector.clone(), status.healthy), (None, None, Some(true)));
+}
+
+#[test]
+fn the_same_facts_make_the_same_status() {
+    let mut node = cpu(false);
+    let first = status(&node, found(Some(two_at_work())), second(5));
+    node.status = Some(first.clone());
+    assert_eq!(status(&node, found(Some(two_at_work())), second(99)), first);
+}
+
+#[test]
+fn people_hear_of_transitions_and_of_nothing_else() {
+    let heard = |before: &VmafxNodeStatus, after: &VmafxNodeStatus| {
+        happenings(Some(before), after)
+            .into_iter()
+            .map(|happening| happening.reason.as_str())
+            .collect::<Vec<_>>()
+    };
+    let at_work = status(&cpu(false), found(Some(two_at_work())), second(5));
+    assert_eq!(happenings(None, &at_work), [], "a beginning is no transition");
+    assert_eq!(heard(&at_work, &at_work), [""; 0]);
+    let leaving = Workers { wanted: 0, ..two_at_work() };
+    let draining = status(&cpu(true), found(Some(leaving)), second(6));
+    let drained = status(&cpu(true), found(None), second(7));
+    assert_eq!(heard(&at_work, &draining), ["Draining"]);
+    assert_eq!(heard(&draining, &drained), ["Drained"]);
+    assert_eq!(heard(&drained, &at_work), ["Resumed"]);
+    let stale =
+        Health { healthy: false, statement: Statement::no(Reason::HeartbeatStale, ""), again: LOOK_EVERY };
+    let stale = status(&cpu(false), Found { health: stale, ..found(Some(two_at_work())) }, second(8));
+    assert_eq!(heard(&at_work, &stale), ["HeartbeatStale"]);
+    assert_eq!(heard(&stale, &at_work), ["AgentsHealthy"]);
+    let half = Workers { one_revision: false, renewed: 1, ..two_at_work() };
+    let rolling = status(&cpu(false), found(Some(half)), second(9));
+    assert_eq!(heard(&at_work, &rolling), ["RollingOut"]);
+    assert_eq!(heard(&rolling, &at_work), ["RolledOut"]);
+}

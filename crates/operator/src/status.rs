@@ -1,0 +1,33 @@
+//! Writing a status: as the set of fields that are ours, to the very object that was looked at.
+
+use kube::api::{Patch, PatchParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::FIELD_MANAGER;
+use crate::error::ApiError;
+
+/// Applies a status. It carries the UID and the version of what it was made from: if that is not what is there, nothing
+/// is written. `None`: the object is gone.
+pub async fn apply<K, S>(client: &Client, object: &K, status: &S) -> Result<Option<K>, ApiError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + std::fmt::Debug,
+    S: Serialize,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), &object.namespace().unwrap_or_default());
+    let body = json!({
+        "apiVersion": K::api_version(&()),
+        "kind": K::kind(&()),
+        "metadata": { "uid": object.uid(), "resourceVersion": object.resource_version() },
+        "status": status,
+    });
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    match api.patch_status(&object.name_any(), &params, &Patch::Apply(body)).await {
+        Ok(written) => Ok(Some(written)),
+        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(None),
+        Err(error) => Err(ApiError::of("write the status", error)),
+    }
+}
