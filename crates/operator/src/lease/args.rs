@@ -1,0 +1,173 @@
+//! The settings of the election, and what is refused at start.
+
+use std::time::Duration;
+
+use vmafx_kit::config::{GoDuration, Refusal};
+
+const LEASE_DURATION: &str = "VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION";
+const RENEW_DEADLINE: &str = "VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE";
+const RETRY_PERIOD: &str = "VMAFX_OPERATOR_LEADER_ELECTION_RETRY_PERIOD";
+
+/// The record counts whole seconds.
+const SHORTEST_LEASE: GoDuration = GoDuration(Duration::from_secs(1));
+
+/// More often than this nobody needs to ask.
+const SHORTEST_RETRY: GoDuration = GoDuration(Duration::from_millis(100));
+
+/// Leader election; the operator flattens this into its own settings.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LeaseArgs {
+    /// Let only one of several operators work, the one that has the lease.
+    #[arg(long, env = "VMAFX_OPERATOR_LEADER_ELECTION")]
+    pub leader_election: bool,
+
+    /// Name of the lease, in the operator's namespace.
+    #[arg(
+        long,
+        env = "VMAFX_OPERATOR_LEADER_ELECTION_ID",
+        value_name = "NAME",
+        default_value = "vmafx-operator.vmafx.dev"
+    )]
+    pub leader_election_id: String,
+
+    /// How long the others wait for a leader that is not heard of.
+    #[arg(
+        long,
+        env = "VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION",
+        value_name = "DURATION",
+        default_value = "15s"
+    )]
+    pub leader_election_lease_duration: GoDuration,
+
+    /// How long a leader that cannot renew its lease goes on.
+    #[arg(
+        long,
+        env = "VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE",
+        value_name = "DURATION",
+        default_value = "10s"
+    )]
+    pub leader_election_renew_deadline: GoDuration,
+
+    /// How often the lease is renewed, and at least looked at.
+    #[arg(
+        long,
+        env = "VMAFX_OPERATOR_LEADER_ELECTION_RETRY_PERIOD",
+        value_name = "DURATION",
+        default_value = "2s"
+    )]
+    pub leader_election_retry_period: GoDuration,
+}
+
+/// How a lease is acquired and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseSettings {
+    /// Name of the lease.
+    pub name: String,
+    /// How long the others wait for a leader that is not heard of.
+    pub lease_duration: Duration,
+    /// How long a leader that cannot renew goes on.
+    pub renew_deadline: Duration,
+    /// How often it renews.
+    pub retry_period: Duration,
+}
+
+impl LeaseArgs {
+    /// What to hold an election with; nothing if there is to be none. Bad durations are refused either way: they would
+    /// surprise on the day it is turned on.
+    pub fn settings(&self) -> Result<Option<LeaseSettings>, Refusal> {
+        let (lease, renew, retry) = (
+            self.leader_election_lease_duration,
+            self.leader_election_renew_deadline,
+            self.leader_election_retry_period,
+        );
+        let refused = |variable: &str, value: GoDuration, reason: String| {
+            Err(Refusal::Value { variable: variable.to_owned(), value: value.to_string(), reason })
+        };
+        if lease < SHORTEST_LEASE {
+            return refused(LEASE_DURATION, lease, format!("at least {SHORTEST_LEASE} is needed"));
+        }
+        if retry < SHORTEST_RETRY {
+            return refused(RETRY_PERIOD, retry, format!("at least {SHORTEST_RETRY} is needed"));
+        }
+        if lease <= renew {
+            let reason = format!(
+                "a leader must give up before others take over: less than {lease} is needed, the value of {LEASE_DURATION}"
+            );
+            return refused(RENEW_DEADLINE, renew, reason);
+        }
+        if renew.0 <= retry.0.saturating_mul(6) / 5 {
+            let reason = format!(
+                "a renewal must be tried more than once: more than 1.2 times {retry} is needed, the value of {RETRY_PERIOD}"
+            );
+            return refused(RENEW_DEADLINE, renew, reason);
+        }
+        Ok(self.leader_election.then(|| LeaseSettings {
+            name: self.leader_election_id.clone(),
+            lease_duration: lease.0,
+            renew_deadline: renew.0,
+            retry_period: retry.0,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use rstest::rstest;
+    use vmafx_kit::config::{Environment, parse};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Settings {
+        #[command(flatten)]
+        lease: LeaseArgs,
+    }
+
+    fn settings(variables: &[(&str, &str)]) -> Result<Option<LeaseSettings>, Refusal> {
+        let env: Environment = variables.iter().copied().collect();
+        parse::<Settings>(["vmafx-operator"], &env, &[]).unwrap().lease.settings()
+    }
+
+    #[test]
+    fn there_is_no_election_unless_it_is_asked_for() {
+        assert_eq!(settings(&[]), Ok(None));
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_go_controllers() {
+        let expected = LeaseSettings {
+            name: "vmafx-operator.vmafx.dev".to_owned(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+        };
+        assert_eq!(settings(&[("VMAFX_OPERATOR_LEADER_ELECTION", "true")]), Ok(Some(expected)));
+    }
+
+    #[rstest]
+    #[case::others_before_the_leader("10s", "10s", "2s", RENEW_DEADLINE)]
+    #[case::one_try_only("15s", "2.4s", "2s", RENEW_DEADLINE)]
+    #[case::less_than_the_record_can_say("900ms", "800ms", "200ms", LEASE_DURATION)]
+    #[case::no_pause("15s", "10s", "0", RETRY_PERIOD)]
+    fn durations_that_cannot_work_are_refused(
+        #[case] lease: &str,
+        #[case] renew: &str,
+        #[case] retry: &str,
+        #[case] blamed: &str,
+    ) {
+        let refusal = settings(&[(LEASE_DURATION, lease), (RENEW_DEADLINE, renew), (RETRY_PERIOD, retry)]);
+        let Err(Refusal::Value { variable, .. }) = refusal else { panic!("{refusal:?}") };
+        assert_eq!(variable, blamed);
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_change() {
+        let refusal = settings(&[(RENEW_DEADLINE, "20s")]).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE cannot be \"20s\": a leader must give up before others take \
+             over: less than 15s is needed, the value of VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION"
+        );
+    }
+}

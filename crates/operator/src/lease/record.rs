@@ -1,0 +1,91 @@
+//! What a lease says, and what to write into it. No I/O.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use tokio::time::Instant;
+
+/// The lease as it was last seen, and since when it has been seen like this.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Observed {
+    pub(super) lease: Lease,
+    since: Instant,
+}
+
+/// Whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Ours, for all we know.
+    Ours,
+    /// Nobody's: it was released, or whoever has it was not heard of for as long as they asked for.
+    Free,
+    /// Somebody else's.
+    Held { by: String },
+}
+
+impl Observed {
+    /// Looks at the lease at `now`. What counts as a sign of life is a changed record: somebody who adds a label keeps
+    /// no leader alive.
+    pub(super) fn see(before: Option<Self>, lease: Lease, now: Instant) -> Self {
+        let since =
+            before.filter(|before| before.lease.spec == lease.spec).map_or(now, |before| before.since);
+        Self { lease, since }
+    }
+
+    /// Whose it is at `now`, for someone who is called `us`. `duration` is what a record means that tells none.
+    pub(super) fn standing(&self, us: &str, duration: Duration, now: Instant) -> Standing {
+        let spec = self.lease.spec.as_ref();
+        let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
+        // The holder goes by the duration it wrote, so that is the one to wait for.
+        let told =
+            spec.and_then(|spec| spec.lease_duration_seconds).and_then(|told| u64::try_from(told).ok());
+        let duration = told.filter(|told| *told > 0).map_or(duration, Duration::from_secs);
+        if holder == us {
+            Standing::Ours
+        } else if holder.is_empty() || now.duration_since(self.since) >= duration {
+            Standing::Free
+        } else {
+            Standing::Held { by: holder.to_owned() }
+        }
+    }
+}
+
+/// The record of a lease that is ours from `now` on: renewed if it was ours already, else acquired.
+pub(super) fn claimed(before: Option<&LeaseSpec>, us: &str, duration: Duration, now: Timestamp) -> LeaseSpec {
+    let ours = before.filter(|before| before.holder_identity.as_deref() == Some(us));
+    let transitions = before.map_or(0, |before| before.lease_transitions.unwrap_or(0));
+    LeaseSpec {
+        holder_identity: Some(us.to_owned()),
+        lease_duration_seconds: Some(whole_seconds(duration)),
+        acquire_time: ours.and_then(|ours| ours.acquire_time.clone()).or(Some(MicroTime(now))),
+        renew_time: Some(MicroTime(now)),
+        lease_transitions: Some(if before.is_none() || ours.is_some() {
+            transitions
+        } else {
+            transitions.saturating_add(1)
+        }),
+        ..before.cloned().unwrap_or_default()
+    }
+}
+
+/// The record of a lease that was ours and is given back: free for whoever looks next.
+pub(super) fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
+    LeaseSpec {
+        holder_identity: Some(String::new()),
+        lease_duration_seconds: Some(1),
+        acquire_time: Some(MicroTime(now)),
+        renew_time: Some(MicroTime(now)),
+        ..before.clone()
+    }
+}
+
+/// Rounded up: nobody may take over earlier than the settings say.
+fn whole_seconds(duration: Duration) -> i32 {
+    let seconds = duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0));
+    i32::try_from(seconds).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests;
