@@ -67,6 +67,10 @@ words! {
         Terminating,
         /// The StatefulSet belongs to somebody else and is left alone.
         ForeignOwner,
+        /// A StatefulSet of the right name that nobody controls differs in what cannot be changed, so it is left alone.
+        Incompatible,
+        /// Somebody removed our owner reference from the StatefulSet, so it is left alone.
+        HandedOver,
         /// The API server refused the workload; the message is its own.
         Invalid,
         /// The operator lacks the permission for a request.

@@ -1,0 +1,151 @@
+//! The requests: read one, apply one, delete one.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::owner::Owner;
+use crate::FIELD_MANAGER;
+use crate::error::ApiError;
+use crate::key::ObjectKey;
+use crate::runtime::watch::Identity;
+
+/// A request that takes longer is given up.
+const WITHIN: Duration = Duration::from_secs(10);
+
+/// A kind of object that lives in a namespace.
+pub trait Namespaced:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    + Clone
+    + Debug
+    + Serialize
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<K> Namespaced for K where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + Debug
+        + Serialize
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// Against whom an apply may win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Apply<'a> {
+    /// Against nobody: there should be no such object. A namesake that appears in between is not overwritten.
+    New,
+    /// Against everybody, but only if it is still this one.
+    Fenced {
+        /// Its UID.
+        uid: &'a str,
+    },
+}
+
+/// What is sent for an object: what we mean and nothing else. Every field that is sent becomes ours, so the status, what
+/// the API server keeps in the metadata, and nulls are left out.
+pub fn body<K: Resource<DynamicType = ()> + Serialize>(object: &K, owner: &Owner) -> Map<String, Value> {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    without_nulls(&mut value);
+    let Value::Object(mut body) = value else { return Map::new() };
+    body.remove("status");
+    let mut metadata = match body.remove("metadata") {
+        Some(Value::Object(metadata)) => metadata,
+        _ => Map::new(),
+    };
+    metadata.retain(|field, _| matches!(field.as_str(), "name" | "namespace" | "labels" | "annotations"));
+    metadata.insert("ownerReferences".to_owned(), json!([owner.reference()]));
+    body.insert("metadata".to_owned(), Value::Object(metadata));
+    body
+}
+
+fn without_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(without_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_nulls),
+        _ => {}
+    }
+}
+
+/// Reads one, past every cache.
+pub(super) async fn read<K: Namespaced>(
+    client: &Client,
+    action: &'static str,
+    key: &ObjectKey,
+) -> Result<Option<K>, ApiError> {
+    let api = Api::<K>::namespaced(client.clone(), &key.namespace);
+    within(action, api.get_opt(&key.name)).await
+}
+
+/// Applies a body; what became of it.
+pub(super) async fn apply<K: Namespaced>(
+    client: &Client,
+    action: &'static str,
+    key: &ObjectKey,
+    mut body: Map<String, Value>,
+    apply: Apply<'_>,
+) -> Result<K, ApiError> {
+    let mut params = PatchParams::apply(FIELD_MANAGER).validation_strict();
+    if let Apply::Fenced { uid } = apply {
+        params = params.force();
+        if let Some(Value::Object(metadata)) = body.get_mut("metadata") {
+            metadata.insert("uid".to_owned(), json!(uid));
+        }
+    }
+    let api = Api::<K>::namespaced(client.clone(), &key.namespace);
+    within(action, api.patch(&key.name, &params, &Patch::Apply(body))).await
+}
+
+/// Deletes that one, as it was when it was read. If somebody has changed it since, it may have got another owner, so
+/// nothing is deleted and the answer is a conflict. One that is gone already is no error.
+pub(super) async fn delete<K: Namespaced>(
+    client: &Client,
+    action: &'static str,
+    identity: &Identity,
+) -> Result<(), ApiError> {
+    let Identity { key, uid, version } = identity;
+    let still = Preconditions { uid: Some(uid.clone()), resource_version: Some(version.clone()) };
+    let params = DeleteParams::background().preconditions(still);
+    let api = Api::<K>::namespaced(client.clone(), &key.namespace);
+    let delete = async {
+        match api.delete(&key.name, &params).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            answer => answer.map(drop),
+        }
+    };
+    within(action, delete).await
+}
+
+async fn within<T>(
+    action: &'static str,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, ApiError> {
+    match tokio::time::timeout(WITHIN, request).await {
+        Ok(answer) => answer.map_err(|error| sorted(action, error)),
+        Err(_) => Err(ApiError::TimedOut { action, within: WITHIN }),
+    }
+}
+
+/// The API server says of a fence that did not hold that the UID cannot be changed; to us that is a conflict.
+fn sorted(action: &'static str, error: kube::Error) -> ApiError {
+    let another = matches!(&error, kube::Error::Api(status) if status.code == 422 && status.details.as_ref()
+        .is_some_and(|details| details.causes.iter().any(|cause| cause.field == "metadata.uid")));
+    if another { ApiError::Conflict { action, source: error } } else { ApiError::of(action, error) }
+}
