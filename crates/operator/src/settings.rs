@@ -35,10 +35,6 @@ pub struct Settings {
     #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 
-    /// The name of this operator among several; by default that of the host.
-    #[arg(long, env = "POD_NAME", value_name = "NAME")]
-    pub pod_name: Option<String>,
-
     /// Which of several operators works.
     #[command(flatten)]
     pub lease: LeaseArgs,

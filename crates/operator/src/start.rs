@@ -14,7 +14,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Client, Resource as _};
 use tokio::sync::watch;
 use vmafx_api::VmafxNode;
-use vmafx_kit::config::ListenAddr;
+use vmafx_kit::config::{Environment, ListenAddr};
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
 use vmafx_kit::serve::{listen, serve};
@@ -40,12 +40,13 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let readiness = Readiness::new(tasks.shutdown());
     let (counts, leases) = (ClientMetrics::new(&mut registry), LeaseMetrics::new(&mut registry));
     let lease = settings.lease.settings()?;
-    let name = identity(settings.pod_name.as_deref());
+    let name = identity(&Environment::of_process());
 
-    let free = client::build(config.clone(), Permit::always(), &counts)?;
-    let election = lease.map(|lease| Election::new(free.clone(), &namespace, lease, name.clone(), leases.clone()));
+    let free = client::build(&config, Permit::always(), &counts)?;
+    let election =
+        lease.map(|lease| Election::new(free.clone(), &namespace, lease, name.clone(), leases.clone()));
     let permit = election.as_ref().map_or_else(Permit::always, Election::permit);
-    let gated = client::build(config, permit, &counts)?;
+    let gated = client::build(&config, permit, &counts)?;
 
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
@@ -63,7 +64,9 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     pages(&settings, readiness, registry, tasks).await?;
 
     let at_once = settings.concurrency;
-    let work = move |shutdown| reconcile(watched.clone(), Arc::clone(&reconciler), at_once, runtime.clone(), shutdown);
+    let work = move |shutdown| {
+        reconcile(watched.clone(), Arc::clone(&reconciler), at_once, runtime.clone(), shutdown)
+    };
     let shutdown = tasks.shutdown();
     match election {
         Some(election) => tasks.service("leader", election.lead(shutdown, work)),
@@ -92,7 +95,8 @@ impl Watched {
     fn start(client: &Client, readiness: &Readiness, metrics: &RuntimeMetrics, tasks: &mut TaskSet) -> Self {
         let teller = Teller::default();
         let concerned = |key: ObjectKey, controller: Option<&ControllerRef>| {
-            let owner = controller.filter(|owner| owner.kind == VmafxNode::kind(&())).map(|owner| owner.name.clone());
+            let owner =
+                controller.filter(|owner| owner.kind == VmafxNode::kind(&())).map(|owner| owner.name.clone());
             let named = node_of(&key.name).map(str::to_owned);
             let names: BTreeSet<_> = owner.into_iter().chain(named).collect();
             names.into_iter().map(|name| ObjectKey::new(key.namespace.clone(), name)).collect::<Vec<_>>()
@@ -116,7 +120,8 @@ impl Watched {
         let gate = |name| readiness.gate(name, "is being listed");
         let shutdown = tasks.shutdown();
         tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-statefulsets", sets.run(gate("statefulsets"), metrics.clone(), shutdown.clone()));
+        tasks
+            .service("watch-statefulsets", sets.run(gate("statefulsets"), metrics.clone(), shutdown.clone()));
         tasks.service("watch-services", services.run(gate("services"), metrics.clone(), shutdown.clone()));
         tasks.service("watch-budgets", budgets.run(gate("poddisruptionbudgets"), metrics.clone(), shutdown));
         watched
@@ -124,7 +129,10 @@ impl Watched {
 
     /// Until everything is known once: before that, what is not known yet would look as if it were not there.
     async fn complete(&self) {
-        join_all(self.listed.iter().cloned().map(async |mut listed| drop(listed.wait_for(|done| *done).await))).await;
+        join_all(
+            self.listed.iter().cloned().map(async |mut listed| drop(listed.wait_for(|done| *done).await)),
+        )
+        .await;
     }
 }
 
@@ -150,9 +158,9 @@ async fn reconcile(
 async fn http_client(settings: &Settings) -> Result<reqwest::Client, BoxError> {
     let mut builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
     if let Some(file) = &settings.controller.controller_ca_file {
-        let pem = tokio::fs::read(file).await.map_err(|error| {
-            format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display())
-        })?;
+        let pem = tokio::fs::read(file)
+            .await
+            .map_err(|error| format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display()))?;
         for certificate in reqwest::Certificate::from_pem_bundle(&pem)? {
             builder = builder.add_root_certificate(certificate);
         }

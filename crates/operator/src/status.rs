@@ -14,7 +14,10 @@ use crate::error::ApiError;
 /// is written. `None`: the object is gone.
 pub async fn apply<K, S>(client: &Client, object: &K, status: &S) -> Result<Option<K>, ApiError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + std::fmt::Debug,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
     S: Serialize,
 {
     let api: Api<K> = Api::namespaced(client.clone(), &object.namespace().unwrap_or_default());

@@ -91,8 +91,6 @@ words! {
         Resumed,
         /// Agents report in time again.
         AgentsHealthy,
-        /// The StatefulSet's owner reference was taken away; it is left alone.
-        HandedOver,
         /// Workers are starting and not ready yet.
         WorkersStarting,
         /// Somebody else runs the workers.

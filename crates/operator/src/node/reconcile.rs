@@ -23,7 +23,7 @@ use crate::error::{ApiError, Retry};
 use crate::events::{Happening, Recorder};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Failure, Kind, Next, Reconcile};
-use crate::workload::{self, Children, Ensured, Facts, Owner, Workloads};
+use crate::workload::{self, Children, Ensured, Facts, Notice, Owner, Workloads};
 
 /// Reconciles nodes.
 pub struct NodeReconciler {
@@ -143,7 +143,7 @@ impl NodeReconciler {
             tracked: synced.tracked,
             synced: statement,
             live: synced.live,
-            happening: synced.notice,
+            happening: synced.notice.map(happening),
             again: synced.again,
             failure: None,
         })
@@ -158,7 +158,9 @@ impl NodeReconciler {
         let known = Known {
             created: begun,
             // What was heard of before a pause says nothing about what came after it.
-            heartbeat: heartbeat.map(|time| time.0).filter(|heard| resumed(node).is_none_or(|at| *heard >= at)),
+            heartbeat: heartbeat
+                .map(|time| time.0)
+                .filter(|heard| resumed(node).is_none_or(|at| *heard >= at)),
             probe: &self.prober.ask().await,
         };
         judge(&known, now)
@@ -188,6 +190,11 @@ fn external() -> Pass {
         again: LOOK_EVERY,
         failure: None,
     }
+}
+
+fn happening(notice: Notice) -> Happening {
+    let tell = if notice.warning { Happening::warning } else { Happening::normal };
+    tell(notice.reason, notice.note)
 }
 
 /// What the lifecycle of a workload needs of a node.
@@ -232,7 +239,8 @@ fn workers(facts: &Facts) -> Workers {
         existing: numbers.replicas,
         ready: numbers.ready,
         renewed: numbers.updated,
-        one_revision: numbers.current_revision == numbers.update_revision && numbers.updated >= numbers.replicas,
+        one_revision: numbers.current_revision == numbers.update_revision
+            && numbers.updated >= numbers.replicas,
         image: facts.image.clone(),
     }
 }

@@ -24,7 +24,7 @@ use super::teller::Teller;
 use crate::key::ObjectKey;
 
 /// Names the resources that an object concerns.
-type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send>;
+type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
 
 /// One kind to be watched.
 pub struct Watch<K, V> {
@@ -74,7 +74,7 @@ where
     pub fn tells(
         mut self,
         controller: Teller,
-        concerns: impl Fn(&V) -> Vec<ObjectKey> + Send + 'static,
+        concerns: impl Fn(&V) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Self {
         self.concerned.push((controller, Box::new(concerns)));
         self

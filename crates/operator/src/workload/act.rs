@@ -58,7 +58,7 @@ pub(super) enum Apply<'a> {
 
 /// What is sent for an object: what we mean and nothing else. Every field that is sent becomes ours, so the status, what
 /// the API server keeps in the metadata, and nulls are left out.
-pub fn body<K: Resource<DynamicType = ()> + Serialize>(object: &K, owner: &Owner) -> Map<String, Value> {
+pub fn body(object: &impl Serialize, owner: &Owner) -> Map<String, Value> {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     without_nulls(&mut value);
     let Value::Object(mut body) = value else { return Map::new() };

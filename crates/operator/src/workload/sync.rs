@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::Client;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use vmafx_api::workload::StatefulSetRef;
@@ -83,13 +84,15 @@ impl Workloads {
 
     /// Makes the StatefulSet as `wanted`, as far as that can be done in one step. To be called once per pass.
     ///
-    /// `fresh` reads the resource past every cache; `None` if it is gone.
-    pub async fn sync<F, R>(&self, seen: &Seen, wanted: &StatefulSet, fresh: F) -> Result<Synced, ApiError>
+    /// `wanted` is a StatefulSet, or the JSON of one: parts of it may be newer than the types here. `fresh` reads the
+    /// resource past every cache; `None` if it is gone.
+    pub async fn sync<W, F, R>(&self, seen: &Seen, wanted: &W, fresh: F) -> Result<Synced, ApiError>
     where
+        W: Serialize + Sync,
         F: FnOnce() -> R + Send,
         R: Future<Output = Result<Option<Seen>, ApiError>> + Send,
     {
-        let wanted = Wanted::of(wanted, &seen.owner);
+        let wanted = Wanted::of(wanted, &seen.owner)?;
         let known = self.cache.get(&wanted.key);
         match self.decide(seen, known.as_deref(), &wanted) {
             Decision::Leave => {
@@ -111,6 +114,11 @@ impl Workloads {
             }
             None => Ok(self.synced(seen, live.as_deref(), None, &wanted, Decision::Leave)),
         }
+    }
+
+    /// What is known of a StatefulSet without a look.
+    pub fn known(&self, key: &ObjectKey) -> Option<Arc<Facts>> {
+        self.cache.get(key)
     }
 
     /// The resource is gone: what is remembered about its StatefulSet is of no more use.
@@ -232,13 +240,15 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(set: &StatefulSet, owner: &Owner) -> Self {
-        let name = set.metadata.name.clone().unwrap_or_default();
-        Self {
-            key: ObjectKey::new(owner.key.namespace.clone(), name),
-            immutables: Immutables::of(set.spec.as_ref()),
-            body: act::body(set, owner),
-        }
+    fn of(set: &impl Serialize, owner: &Owner) -> Result<Self, ApiError> {
+        let body = act::body(set, owner);
+        let typed = serde_json::from_value::<StatefulSet>(Value::Object(body.clone()));
+        let set = typed.map_err(|error| ApiError::Invalid {
+            action: "make a StatefulSet of the spec",
+            message: error.to_string(),
+        })?;
+        let key = ObjectKey::new(owner.key.namespace.clone(), set.metadata.name.unwrap_or_default());
+        Ok(Self { key, immutables: Immutables::of(set.spec.as_ref()), body })
     }
 
     /// With the mark of a successor, which must stay once it is there: a status write may still be under way.
