@@ -105,16 +105,15 @@ where
         if self.over {
             return Poll::Ready(None);
         }
-        let this = &mut *self;
-        let frame = this.body.as_mut().poll_frame(context);
-        // What has arrived is given first: a caller who reads late has not been answered late.
-        if frame.is_pending()
-            && let Some((deadline, late)) = &mut this.rest
+        // First, or a body that always has more would never be late.
+        if let Some((deadline, late)) = &mut self.rest
             && deadline.as_mut().poll(context).is_ready()
         {
-            this.over = true;
-            return Poll::Ready(Some(Err(late.clone().into())));
+            let late = late.clone();
+            self.over = true;
+            return Poll::Ready(Some(Err(late.into())));
         }
+        let frame = self.body.as_mut().poll_frame(context);
         frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
     }
 
@@ -124,5 +123,76 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::{StreamExt as _, future, stream};
+    use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
+    use rstest::rstest;
+    use tower::{ServiceExt as _, service_fn};
+
+    use super::*;
+
+    const TEN: Duration = Duration::from_secs(10);
+
+    fn request(uri: &str) -> Request<Body> {
+        Request::builder().uri(uri).body(Body::empty()).unwrap()
+    }
+
+    /// A byte per second, without end.
+    fn trickle() -> impl http_body::Body<Data = Bytes, Error = BoxError> {
+        StreamBody::new(stream::iter(0..).then(|_| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok(Frame::data(Bytes::from_static(b"x")))
+        }))
+    }
+
+    /// Always more, and never a pause.
+    fn flood() -> impl http_body::Body<Data = Bytes, Error = BoxError> {
+        StreamBody::new(stream::iter(0..).then(|_| async {
+            tokio::time::advance(Duration::from_millis(100)).await;
+            Ok(Frame::data(Bytes::from_static(b"x")))
+        }))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_answer_is_given_up() {
+        let silent = service_fn(|_| future::pending::<Result<Response<Empty<Bytes>>, BoxError>>());
+        let error = DeadlineLayer(TEN).layer(silent).oneshot(request("/api/v1/pods?&watch=true")).await.err();
+        assert_eq!(error.unwrap().to_string(), "watch /api/v1/pods: no answer within 10s");
+    }
+
+    #[rstest]
+    #[case::trickle(trickle().boxed_unsync())]
+    #[case::flood(flood().boxed_unsync())]
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_end_is_given_up(
+        #[case] body: http_body_util::combinators::UnsyncBoxBody<Bytes, BoxError>,
+    ) {
+        let mut body = Some(body);
+        let server = service_fn(move |_| future::ready(Ok(Response::new(body.take().unwrap()))));
+        let answer = DeadlineLayer(TEN).layer(server).oneshot(request("/api/v1/pods")).await.unwrap();
+        let error = answer.into_body().collect().await.unwrap_err();
+        assert_eq!(error.to_string(), "list /api/v1/pods: the answer was not complete within 10s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_was_answered_may_last() {
+        let server = service_fn(|_| future::ready(Ok::<_, BoxError>(Response::new(Box::pin(trickle())))));
+        let answer =
+            DeadlineLayer(TEN).layer(server).oneshot(request("/api/v1/pods?&watch=true")).await.unwrap();
+        let events: Vec<_> = answer.into_body().into_data_stream().take(100).collect().await;
+        assert!(events.iter().all(Result::is_ok));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_in_time_is_passed_on() {
+        let server = service_fn(|_| future::ready(Ok::<_, BoxError>(Response::new(Full::from("all of it")))));
+        let answer = DeadlineLayer(TEN).layer(server).oneshot(request("/api/v1/pods")).await.unwrap();
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "all of it");
     }
 }

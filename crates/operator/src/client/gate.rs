@@ -114,9 +114,12 @@ mod tests {
     use std::time::Duration;
 
     use http_body_util::BodyExt as _;
+    use hyper_util::client::legacy;
+    use hyper_util::rt::TokioExecutor;
     use rstest::rstest;
     use tokio::time::Instant;
     use tower::{ServiceExt as _, service_fn};
+    use vmafx_testkit::http_server::{HttpServer, Reply};
 
     use super::*;
 
@@ -156,6 +159,18 @@ mod tests {
         let answer = Gate::new(service_fn(slow_wire), permit).oneshot(request("PATCH")).await;
         assert_eq!(answer.is_ok(), passes);
         assert_eq!(answer.err().is_some_and(|error| refused(error.as_ref())), !passes);
+    }
+
+    #[tokio::test]
+    async fn a_connection_does_not_send_a_request_whose_body_is_refused() {
+        let server = HttpServer::start(|_| Reply::status(200));
+        let wire = legacy::Client::builder(TokioExecutor::new()).build_http();
+        let mut request = request("PUT");
+        *request.uri_mut() = server.url("/api/v1/pods").parse().unwrap();
+        let permit = Permit::never();
+        let error = wire.request(request.map(|body| GatedBody { body, permit })).await.unwrap_err();
+        assert!(refused(&error), "{error:?}");
+        assert!(server.requests().iter().all(|request| request.body.is_empty()), "{:?}", server.requests());
     }
 
     #[test]

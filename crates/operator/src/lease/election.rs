@@ -1,6 +1,7 @@
 //! The requests and the pauses of an election.
 
 use std::fmt;
+use std::pin::Pin;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
@@ -97,11 +98,11 @@ impl Election {
             tracing::info!(lease = self.settings.name, identity = self.identity, "leading");
             self.metrics.turned(Turn::Acquired);
             let child = shutdown.child();
-            let mut running = Box::pin(work(child.clone()));
+            let mut running = Term { permit: self.permit(), work: Box::pin(work(child.clone())) };
             let lost = tokio::select! {
                 biased;
                 lost = self.keep() => lost,
-                ended = &mut running => {
+                ended = &mut running.work => {
                     drop(running);
                     self.release().await;
                     return ended;
@@ -273,6 +274,18 @@ impl Election {
         } else {
             tracing::warn!(lease, error = "no answer", "{what}");
         }
+    }
+}
+
+/// The work of one term. However it is dropped, nothing is written by it afterwards.
+struct Term<F> {
+    permit: Permit,
+    work: Pin<Box<F>>,
+}
+
+impl<F> Drop for Term<F> {
+    fn drop(&mut self) {
+        self.permit.revoke();
     }
 }
 

@@ -1,0 +1,8 @@
+//! Elections on the real API server.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+
+mod contender;
+mod faults;
+mod handover;
+mod journal;
+mod path;

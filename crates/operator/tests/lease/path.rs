@@ -1,0 +1,52 @@
+//! A way to the API server that can be blocked.
+
+use std::net::SocketAddr;
+
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use vmafx_kit::tasks::Shutdown;
+
+/// Passes bytes on until it is blocked; from then on connections stay open and nothing passes.
+pub(crate) struct Path {
+    config: kube::Config,
+    blocked: Shutdown,
+    #[expect(dead_code, reason = "ends with the path")]
+    passing: JoinSet<()>,
+}
+
+impl Path {
+    pub(crate) async fn to(config: &kube::Config) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let here: SocketAddr = listener.local_addr().unwrap();
+        let server = config.cluster_url.authority().unwrap().as_str().to_owned();
+        let mut config = config.clone();
+        config.cluster_url = format!("https://{here}").parse().unwrap();
+        let blocked = Shutdown::new();
+        let mut passing = JoinSet::new();
+        passing.spawn(accept(listener, server, blocked.clone()));
+        Self { config, blocked, passing }
+    }
+
+    pub(crate) fn config(&self) -> &kube::Config {
+        &self.config
+    }
+
+    pub(crate) fn block(&self) {
+        self.blocked.begin();
+    }
+}
+
+async fn accept(listener: TcpListener, server: String, blocked: Shutdown) {
+    let mut connections = JoinSet::new();
+    while let Ok((mut client, _)) = listener.accept().await {
+        let (server, blocked) = (server.clone(), blocked.clone());
+        connections.spawn(async move {
+            let mut server = TcpStream::connect(server).await.unwrap();
+            let passed = blocked.cuts(copy_bidirectional(&mut client, &mut server)).await;
+            if passed.is_none() {
+                std::future::pending::<()>().await;
+            }
+        });
+    }
+}
