@@ -120,7 +120,8 @@ impl Election {
     async fn acquire(&mut self) {
         let (mut leader, mut failing) = (None, false);
         loop {
-            match timeout(self.patience(), self.try_to_acquire()).await {
+            // A look and a claim.
+            match timeout(self.patience() * 2, self.try_to_acquire()).await {
                 Ok(Ok(Standing::Held { by })) => {
                     failing = false;
                     if leader.as_ref() != Some(&by) {
@@ -305,3 +306,6 @@ fn params() -> PostParams {
 fn was_faster(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 409)
 }
+
+#[cfg(test)]
+mod tests;
