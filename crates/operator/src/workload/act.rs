@@ -49,11 +49,8 @@ impl<K> Namespaced for K where
 pub(super) enum Apply<'a> {
     /// Against nobody: there should be no such object. A namesake that appears in between is not overwritten.
     New,
-    /// Against everybody, but only if it is still this one.
-    Fenced {
-        /// Its UID.
-        uid: &'a str,
-    },
+    /// Against everybody, but only if it is still this one, and as it was: it may have got another owner since.
+    Fenced(&'a Identity),
 }
 
 /// What is sent for an object: what we mean and nothing else. Every field that is sent becomes ours, so the status, what
@@ -103,10 +100,11 @@ pub(super) async fn apply<K: Namespaced>(
     apply: Apply<'_>,
 ) -> Result<K, ApiError> {
     let mut params = PatchParams::apply(FIELD_MANAGER).validation_strict();
-    if let Apply::Fenced { uid } = apply {
+    if let Apply::Fenced(identity) = apply {
         params = params.force();
         if let Some(Value::Object(metadata)) = body.get_mut("metadata") {
-            metadata.insert("uid".to_owned(), json!(uid));
+            metadata.insert("uid".to_owned(), json!(identity.uid));
+            metadata.insert("resourceVersion".to_owned(), json!(identity.version));
         }
     }
     let api = Api::<K>::namespaced(client.clone(), &key.namespace);

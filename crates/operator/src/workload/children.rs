@@ -135,7 +135,7 @@ impl<K: Namespaced> Children<K> {
         if self.applied.holds(key, uid, asked, live.fingerprint) {
             return Ok(());
         }
-        self.send(owner, key, wanted, Apply::Fenced { uid }).await
+        self.send(owner, key, wanted, Apply::Fenced(&live.identity)).await
     }
 
     async fn send(

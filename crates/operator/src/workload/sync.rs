@@ -1,8 +1,8 @@
 //! One look at a workload: decide on what is known, look closer if anything but applying is to be done, then act.
 //!
 //! The cache may be old, and so may the status that the caller has. Both are good enough to find that nothing is to be
-//! done, and to apply with a fence: an apply that carries the UID can neither bring back what is gone nor hit another
-//! object. Every other decision is made again on live reads of both, and only that one is acted on.
+//! done, and to apply with a fence: an apply that carries UID and version can neither bring back what is gone, nor hit
+//! another object, nor one that was given to somebody else. Every other decision is made again on live reads of both, and only that one is acted on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -167,7 +167,7 @@ impl Workloads {
             return Ok(Arc::clone(live));
         }
         let action = "apply the StatefulSet";
-        self.apply(action, wanted, live.succeeds.as_deref(), Apply::Fenced { uid }).await
+        self.apply(action, wanted, live.succeeds.as_deref(), Apply::Fenced(&live.identity)).await
     }
 
     async fn apply(

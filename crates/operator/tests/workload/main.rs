@@ -1,0 +1,6 @@
+//! The workload lifecycle: its table, its properties against a model of the API server, and every row on a real one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+
+mod model;
+mod objects;
+mod table;

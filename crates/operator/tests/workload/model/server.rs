@@ -1,0 +1,292 @@
+//! An API server for one StatefulSet, in memory: what it does with applies, fences and deletions, and who did what.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use crate::objects::{NAME, NAMESPACE, Wanted, controller};
+
+/// What somebody else does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deed {
+    Delete,
+    /// A namesake without owner; a compatible one if true.
+    Create(bool),
+    /// The last one that we made, from a dump, under a new UID.
+    ApplyDump,
+    StripOwner,
+    /// Another controller takes it.
+    Take,
+    /// Another controller lets go of it.
+    LetGo,
+    Scale,
+    Hold,
+    LetEnd,
+}
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    /// From this one on nothing is answered nor done.
+    Refused(usize),
+    /// From this one on everything is done and nothing is answered.
+    Unanswered(usize),
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) object: Option<Value>,
+    /// The last one that had our owner reference.
+    dump: Option<Value>,
+    clock: u64,
+    /// The resource's status: the UID it records, and its version.
+    pub(crate) tracked: Option<String>,
+    pub(crate) status_version: u64,
+    pub(crate) adopts: bool,
+    /// Since the pass began.
+    pub(crate) requests: usize,
+    pub(crate) writes: usize,
+    pub(crate) fault: Fault,
+    pub(crate) meanwhile: Option<(usize, Deed)>,
+    /// Whether somebody else did something since our last deletion.
+    pub(crate) stirred: bool,
+    pub(crate) violations: Vec<String>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Server(Arc<Mutex<State>>);
+
+impl Server {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(State {
+            object: None,
+            dump: None,
+            clock: 0,
+            tracked: None,
+            status_version: 0,
+            adopts: false,
+            requests: 0,
+            writes: 0,
+            fault: Fault::None,
+            meanwhile: None,
+            stirred: true,
+            violations: Vec::new(),
+        })))
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn client(&self) -> kube::Client {
+        let server = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let server = server.clone();
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = body.collect().await.unwrap().to_bytes();
+                let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+                let force = parts.uri.query().unwrap_or_default().contains("force=true");
+                let (code, answer) = server.state().request(&parts.method, force, &body);
+                let answer = Full::from(serde_json::to_vec(&answer).unwrap());
+                Ok::<_, Infallible>(Response::builder().status(code).body(answer).unwrap())
+            }
+        });
+        kube::Client::new(service, NAMESPACE)
+    }
+}
+
+type Answer = (u16, Value);
+
+fn failure(code: u16, field: &str) -> Answer {
+    let reason = if code == 404 { "NotFound" } else { "" };
+    let details = json!({ "causes": [{ "field": field, "message": "", "reason": "" }] });
+    (
+        code,
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": code,
+                   "reason": reason, "message": format!("{code} {field}"), "details": details }),
+    )
+}
+
+pub(crate) fn owner_uid(object: &Value) -> Option<&str> {
+    let owners = object["metadata"]["ownerReferences"].as_array()?;
+    owners.iter().find(|owner| owner["controller"] == json!(true))?["uid"].as_str()
+}
+
+impl State {
+    /// Somebody may do something first, and the request may fail.
+    pub(crate) fn step(&mut self) -> bool {
+        self.requests += 1;
+        if let Some((_, deed)) = self.meanwhile.take_if(|(at, _)| *at == self.requests) {
+            self.deed(deed);
+        }
+        !matches!(self.fault, Fault::Refused(from) if self.requests >= from)
+    }
+
+    fn request(&mut self, method: &Method, force: bool, body: &Value) -> Answer {
+        if *method != Method::GET {
+            self.writes += 1;
+        }
+        if !self.step() {
+            return failure(500, "");
+        }
+        let answer = match *method {
+            Method::GET => self.object.clone().map_or_else(|| failure(404, ""), |object| (200, object)),
+            Method::PATCH => self.apply(force, body),
+            _ => self.delete(body),
+        };
+        match self.fault {
+            Fault::Unanswered(from) if self.requests >= from => failure(504, ""),
+            _ => answer,
+        }
+    }
+
+    fn apply(&mut self, force: bool, body: &Value) -> Answer {
+        let fence = &body["metadata"];
+        let Some(mut object) = self.object.clone() else {
+            if fence.get("uid").is_some() {
+                return failure(409, "");
+            }
+            return (201, self.store(body.clone(), true));
+        };
+        if fence.get("uid").is_some_and(|uid| *uid != object["metadata"]["uid"]) {
+            return failure(422, "metadata.uid");
+        }
+        let version = &object["metadata"]["resourceVersion"];
+        if fence.get("resourceVersion").is_some_and(|fence| fence != version) {
+            return failure(409, "");
+        }
+        if force {
+            self.must_be_ours("applied", &object);
+        }
+        if !force && object["spec"] != body["spec"] {
+            return failure(409, ".spec");
+        }
+        if owner_uid(&object).is_some_and(|uid| uid != "owner") {
+            return failure(422, "metadata.ownerReferences");
+        }
+        for field in ["selector", "podManagementPolicy", "serviceName"] {
+            if object["spec"][field] != body["spec"][field] {
+                return failure(422, "spec");
+            }
+        }
+        let before = object.clone();
+        object["spec"] = body["spec"].clone();
+        object["metadata"]["ownerReferences"] = body["metadata"]["ownerReferences"].clone();
+        if let Some(annotations) = body["metadata"].get("annotations") {
+            object["metadata"]["annotations"] = annotations.clone();
+        }
+        if object == before {
+            return (200, object);
+        }
+        (200, self.store(object, false))
+    }
+
+    fn delete(&mut self, options: &Value) -> Answer {
+        let Some(object) = self.object.clone() else { return failure(404, "") };
+        let still = &options["preconditions"];
+        for field in ["uid", "resourceVersion"] {
+            if still.get(field).is_some_and(|fence| *fence != object["metadata"][field]) {
+                return failure(409, "");
+            }
+        }
+        if owner_uid(&object).is_some_and(|uid| uid != "owner") {
+            self.violations.push(format!("deleted what another controls: {object}"));
+        }
+        if !self.stirred {
+            self.violations.push(format!("deleted twice in a row: {object}"));
+        }
+        self.stirred = false;
+        self.end(object);
+        (200, json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success" }))
+    }
+
+    /// One with a finalizer stays until that is gone.
+    fn end(&mut self, mut object: Value) {
+        if object["metadata"].get("finalizers").is_some() {
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z");
+            self.store(object, false);
+        } else {
+            self.object = None;
+        }
+    }
+
+    fn must_be_ours(&mut self, what: &str, object: &Value) {
+        let uid = object["metadata"]["uid"].as_str();
+        let handed_over = owner_uid(object).is_none() && self.tracked.as_deref() == uid && !self.adopts;
+        if owner_uid(object).is_some_and(|uid| uid != "owner") || handed_over {
+            self.violations.push(format!("{what} what is not ours: {object}"));
+        }
+        if object["metadata"].get("deletionTimestamp").is_some() {
+            self.violations.push(format!("{what} what is on its way out: {object}"));
+        }
+    }
+
+    fn store(&mut self, mut object: Value, new: bool) -> Value {
+        self.clock += 1;
+        if new {
+            object["metadata"]["uid"] = json!(format!("uid-{}", self.clock));
+        }
+        object["metadata"]["resourceVersion"] = json!(self.clock.to_string());
+        if owner_uid(&object) == Some("owner") {
+            self.dump = Some(object.clone());
+        }
+        self.object = Some(object.clone());
+        object
+    }
+
+    pub(crate) fn deed(&mut self, deed: Deed) {
+        self.stirred = true;
+        match (deed, self.object.clone()) {
+            (Deed::Delete, Some(object)) => self.end(object),
+            (Deed::Create(compatible), None) => {
+                let mut object = Wanted::default().manifest(NAMESPACE);
+                object["spec"]["replicas"] = json!(7);
+                if !compatible {
+                    object["spec"]["selector"] = json!({ "matchLabels": { "app": "theirs" } });
+                }
+                self.store(object, true);
+            }
+            (Deed::ApplyDump, None) => {
+                if let Some(mut dump) = self.dump.clone() {
+                    let metadata = dump["metadata"].as_object_mut().unwrap();
+                    metadata.retain(|field, _| field != "deletionTimestamp" && field != "finalizers");
+                    self.store(dump, true);
+                }
+            }
+            (Deed::StripOwner, Some(mut object)) => {
+                object["metadata"].as_object_mut().unwrap().remove("ownerReferences");
+                self.store(object, false);
+            }
+            (Deed::Take, Some(mut object)) => {
+                object["metadata"]["ownerReferences"] = json!([controller("Other", NAME, "another")]);
+                self.store(object, false);
+            }
+            (Deed::LetGo, Some(object)) if owner_uid(&object) == Some("another") => {
+                self.deed(Deed::StripOwner);
+            }
+            (Deed::Scale, Some(mut object)) => {
+                object["spec"]["replicas"] = json!(9);
+                self.store(object, false);
+            }
+            (Deed::Hold, Some(mut object)) if object["metadata"].get("deletionTimestamp").is_none() => {
+                object["metadata"]["finalizers"] = json!(["example.com/hold"]);
+                self.store(object, false);
+            }
+            (Deed::LetEnd, Some(mut object)) => {
+                object["metadata"].as_object_mut().unwrap().remove("finalizers");
+                if object["metadata"].get("deletionTimestamp").is_some() {
+                    self.object = None;
+                } else {
+                    self.store(object, false);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Objects to start from.
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use serde_json::{Value, json};
+use vmafx_operator::key::ObjectKey;
+use vmafx_operator::workload::Owner;
+
+pub(crate) const NAMESPACE: &str = "video";
+pub(crate) const NAME: &str = "gpu";
+
+/// What a resource asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) replicas: i32,
+    pub(crate) policy: &'static str,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self { replicas: 1, policy: "Parallel" }
+    }
+}
+
+impl Wanted {
+    /// As a resource's reconciler would render it.
+    pub(crate) fn rendered(self, namespace: &str) -> StatefulSet {
+        serde_json::from_value(self.manifest(namespace)).unwrap()
+    }
+
+    pub(crate) fn manifest(self, namespace: &str) -> Value {
+        let labels = json!({ "vmafx.dev/workload": NAME });
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": { "namespace": namespace, "name": NAME, "labels": labels },
+            "spec": {
+                "replicas": self.replicas,
+                "serviceName": NAME,
+                "podManagementPolicy": self.policy,
+                "selector": { "matchLabels": labels },
+                "template": {
+                    "metadata": { "labels": labels },
+                    "spec": {
+                        "containers": [{ "name": "agent", "image": "example.com/agent:1",
+                                         "volumeMounts": [{ "name": "scratch", "mountPath": "/scratch" }] }],
+                        "volumes": [{ "name": "scratch", "emptyDir": {} }],
+                    },
+                },
+            },
+        })
+    }
+}
+
+/// A resource that nothing is wrong with.
+pub(crate) fn owner() -> Owner {
+    Owner {
+        key: ObjectKey::new(NAMESPACE, NAME),
+        uid: "owner".to_owned(),
+        api_version: "vmafx.dev/v1".to_owned(),
+        kind: "VmafxNode".to_owned(),
+        deleting: false,
+        adopts: false,
+    }
+}
+
+/// An owner reference of a controller.
+pub(crate) fn controller(kind: &str, name: &str, uid: &str) -> Value {
+    json!({ "apiVersion": "vmafx.dev/v1", "kind": kind, "name": name, "uid": uid,
+            "controller": true, "blockOwnerDeletion": true })
+}

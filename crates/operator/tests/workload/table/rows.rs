@@ -1,0 +1,195 @@
+//! The rows, each with its own words for where it applies.
+
+use vmafx_operator::workload::{Decision, Refusal, Why};
+
+use super::{Controlled, Fixed, Input, Live, Succeeds, Tracked};
+
+/// Where it applies, and what it says.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) applies: fn(&Input) -> bool,
+    pub(super) says: fn() -> Decision,
+}
+
+fn row(name: &'static str, applies: fn(&Input) -> bool, says: fn() -> Decision) -> Row {
+    Row { name, applies, says }
+}
+
+fn this() -> String {
+    "this".to_owned()
+}
+
+pub(super) fn rows() -> Vec<Row> {
+    [absent(), ours(), nobodys(), others()].into_iter().flatten().collect()
+}
+
+/// There is none.
+fn absent() -> Vec<Row> {
+    vec![
+        row(
+            "1: creates when nothing exists",
+            |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::None,
+            || Decision::Create,
+        ),
+        row(
+            "5: makes again what has vanished: this",
+            |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::This,
+            || Decision::Recreate { lost: this() },
+        ),
+        row(
+            "5: makes again what has vanished: other",
+            |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::Other,
+            || Decision::Recreate { lost: "other".to_owned() },
+        ),
+    ]
+}
+
+/// It has our owner reference.
+fn ours() -> Vec<Row> {
+    vec![
+        row(
+            "2: retracks what is ours and not recorded",
+            |i| i.stands(Controlled::Us) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
+            || Decision::Retrack { uid: this() },
+        ),
+        row(
+            "6: keeps its own",
+            |i| i.stands(Controlled::Us) && i.tracked == Tracked::This && i.fixed == Fixed::Ours,
+            || Decision::Keep { uid: this() },
+        ),
+        row(
+            "8: retracks a successor",
+            |i| {
+                i.stands(Controlled::Us)
+                    && i.tracked == Tracked::Other
+                    && i.succeeds == Succeeds::Tracked
+                    && i.fixed == Fixed::Ours
+            },
+            || Decision::Retrack { uid: this() },
+        ),
+        row(
+            "8: replaces an impostor with our owner reference",
+            |i| {
+                i.stands(Controlled::Us)
+                    && i.tracked == Tracked::Other
+                    && i.succeeds != Succeeds::Tracked
+                    && !i.exhausted()
+            },
+            || Decision::Replace { uid: this(), why: Why::Impostor },
+        ),
+        row(
+            "8: gives up on an impostor that comes again and again",
+            |i| {
+                i.stands(Controlled::Us)
+                    && i.tracked == Tracked::Other
+                    && i.succeeds != Succeeds::Tracked
+                    && i.exhausted()
+            },
+            || Decision::Refuse(Refusal::ReplaceLoop),
+        ),
+        row(
+            "11: replaces what cannot be changed in place",
+            |i| i.stands(Controlled::Us) && drifted(i) && !i.exhausted(),
+            || Decision::Replace { uid: this(), why: Why::ImmutableDrift },
+        ),
+        row(
+            "11: gives up on it",
+            |i| i.stands(Controlled::Us) && drifted(i) && i.exhausted(),
+            || Decision::Refuse(Refusal::ReplaceLoop),
+        ),
+    ]
+}
+
+/// It has no controller.
+fn nobodys() -> Vec<Row> {
+    vec![
+        row(
+            "3: adopts a compatible namesake that nobody controls",
+            |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
+            || Decision::Adopt { uid: this() },
+        ),
+        row(
+            "3: refuses an incompatible namesake that nobody controls",
+            |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::None && i.fixed != Fixed::Ours,
+            || Decision::Refuse(Refusal::Incompatible),
+        ),
+        row(
+            "7: refuses what was taken out of our hands",
+            |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::This && !i.adopts,
+            || Decision::Refuse(Refusal::HandedOver),
+        ),
+        row(
+            "7: takes it back when asked",
+            |i| {
+                i.stands(Controlled::Nobody)
+                    && i.tracked == Tracked::This
+                    && i.adopts
+                    && i.fixed == Fixed::Ours
+            },
+            || Decision::Adopt { uid: this() },
+        ),
+        row(
+            "7: cannot take back what does not fit",
+            |i| {
+                i.stands(Controlled::Nobody)
+                    && i.tracked == Tracked::This
+                    && i.adopts
+                    && i.fixed != Fixed::Ours
+            },
+            || Decision::Refuse(Refusal::Incompatible),
+        ),
+        row(
+            "9: replaces an unowned impostor that selects our Pods",
+            |i| {
+                i.stands(Controlled::Nobody)
+                    && i.tracked == Tracked::Other
+                    && i.fixed != Fixed::OtherSelector
+                    && !i.exhausted()
+            },
+            || Decision::Replace { uid: this(), why: Why::Impostor },
+        ),
+        row(
+            "9: gives up on it",
+            |i| {
+                i.stands(Controlled::Nobody)
+                    && i.tracked == Tracked::Other
+                    && i.fixed != Fixed::OtherSelector
+                    && i.exhausted()
+            },
+            || Decision::Refuse(Refusal::ReplaceLoop),
+        ),
+        row(
+            "9: refuses an unowned namesake with Pods of its own",
+            |i| {
+                i.stands(Controlled::Nobody) && i.tracked == Tracked::Other && i.fixed == Fixed::OtherSelector
+            },
+            || Decision::Refuse(Refusal::Incompatible),
+        ),
+    ]
+}
+
+/// It is somebody else's, or on its way out.
+fn others() -> Vec<Row> {
+    vec![
+        row(
+            "4: refuses what another controls",
+            |i| i.stands(Controlled::Another),
+            || Decision::Refuse(Refusal::ForeignOwner),
+        ),
+        row(
+            "10: waits for the end",
+            |i| !i.deleting && i.live == Live::Terminating,
+            || Decision::Wait { uid: this() },
+        ),
+        row("12, 13: leaves everything of a resource that is deleted", |i| i.deleting, || Decision::Leave),
+    ]
+}
+
+/// Ours by every proof, but not as wanted.
+fn drifted(input: &Input) -> bool {
+    let proved = match input.tracked {
+        Tracked::None | Tracked::This => true,
+        Tracked::Other => input.succeeds == Succeeds::Tracked,
+    };
+    proved && input.fixed != Fixed::Ours
+}
