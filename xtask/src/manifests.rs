@@ -90,6 +90,10 @@ fn render() -> Result<Vec<Generated>> {
             files.push(Generated { path, text: text.clone() });
         }
     }
+    for file in vmafx_operator::rbac::files() {
+        let documents = file.objects.iter().map(yaml::render).collect::<Result<Vec<_>>>()?;
+        files.push(Generated { path: Path::new("config/rbac").join(file.name), text: documents.join("---\n") });
+    }
     let crds = definitions.iter().map(|(_, crd)| crd).collect::<Vec<_>>();
     files.push(Generated { path: "docs/api.md".into(), text: reference::render(&crds) });
     Ok(files)

@@ -1,5 +1,6 @@
 //! What can go wrong between us and the API server, and what is to be done about it.
 
+use std::error::Error;
 use std::time::Duration;
 
 use vmafx_api::conditions::Reason;
@@ -68,6 +69,8 @@ pub enum ApiError {
     },
 }
 
+const UNDECLARED: &str = "field not declared in schema";
+
 impl ApiError {
     /// Sorts a failure by what is to be done about it.
     pub fn of(action: &'static str, source: kube::Error) -> Self {
@@ -79,6 +82,10 @@ impl ApiError {
                 409 => Self::Conflict { action, source },
                 400 | 413 | 422 => Self::Invalid { action, message: status.message.clone() },
                 401 | 403 => Self::Forbidden { action, message: status.message.clone() },
+                // An apply with a field that there is not is answered as if the server were at fault.
+                500 if status.message.contains(UNDECLARED) => {
+                    Self::Invalid { action, message: status.message.clone() }
+                }
                 _ => Self::Failed { action, source },
             },
             _ => Self::Failed { action, source },
@@ -104,4 +111,19 @@ impl ApiError {
             Self::NotLeading { .. } | Self::TimedOut { .. } | Self::Failed { .. } => Retry::Later,
         }
     }
+}
+
+/// An error and what caused it, in one line.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        // Some errors repeat their cause.
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        cause = error.source();
+    }
+    text
 }

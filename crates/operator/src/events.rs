@@ -11,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client, Resource};
+use uuid::Uuid;
 use vmafx_api::conditions::Reason;
 use vmafx_kit::metrics::{Counter, Metrics};
 
@@ -21,6 +22,14 @@ const DEADLINE: Duration = Duration::from_secs(5);
 
 /// The API server's limit on a note.
 const LONGEST_NOTE: usize = 1024;
+
+/// As Kubernetes' own components name them: the object and something that no other event has.
+fn name(about: &str, id: Uuid) -> String {
+    const LONGEST: usize = 253;
+    let id = id.simple().to_string();
+    let about: String = about.chars().take(LONGEST - 1 - id.len()).collect();
+    format!("{}.{id}", about.trim_end_matches(['.', '-']))
+}
 
 /// Good news or bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +90,13 @@ impl Recorder {
             Err(_) => format!("no answer within {DEADLINE:?}"),
         };
         self.lost.inc();
-        tracing::debug!(problem, reason = happening.reason.as_str(), "an event was lost");
+        tracing::warn!(problem, reason = happening.reason.as_str(), "an event was lost");
     }
 
     fn event(&self, about: ObjectReference, happening: &Happening, now: Timestamp) -> Event {
         Event {
             metadata: ObjectMeta {
-                generate_name: Some(format!("{}.", about.name.clone().unwrap_or_default())),
+                name: Some(name(about.name.as_deref().unwrap_or_default(), Uuid::new_v4())),
                 namespace: about.namespace.clone(),
                 ..ObjectMeta::default()
             },
@@ -101,5 +110,17 @@ impl Recorder {
             regarding: Some(about),
             ..Event::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_the_api_server_takes() {
+        assert_eq!(name("pool", Uuid::nil()), "pool.00000000000000000000000000000000");
+        let long = name(&format!("{}.b", "a".repeat(219)), Uuid::nil());
+        assert!(long.len() <= 253 && long.starts_with("aaa") && !long.contains(".."), "{long}");
     }
 }

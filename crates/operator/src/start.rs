@@ -68,12 +68,11 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
         reconcile(watched.clone(), Arc::clone(&reconciler), at_once, runtime.clone(), shutdown)
     };
     let shutdown = tasks.shutdown();
-    match election {
-        Some(election) => tasks.service("leader", election.lead(shutdown, work)),
-        None => {
-            leases.alone();
-            tasks.service("reconcilers", work(shutdown));
-        }
+    if let Some(election) = election {
+        tasks.service("leader", election.lead(shutdown, work));
+    } else {
+        leases.alone();
+        tasks.service("reconcilers", work(shutdown));
     }
     Ok(())
 }
@@ -97,8 +96,8 @@ impl Watched {
         let concerned = |key: ObjectKey, controller: Option<&ControllerRef>| {
             let owner =
                 controller.filter(|owner| owner.kind == VmafxNode::kind(&())).map(|owner| owner.name.clone());
-            let named = node_of(&key.name).map(str::to_owned);
-            let names: BTreeSet<_> = owner.into_iter().chain(named).collect();
+            let namesake = node_of(&key.name).map(str::to_owned);
+            let names: BTreeSet<_> = owner.into_iter().chain(namesake).collect();
             names.into_iter().map(|name| ObjectKey::new(key.namespace.clone(), name)).collect::<Vec<_>>()
         };
         let nodes = Watch::new(Kind::Node, client.clone(), <Seen as From<VmafxNode>>::from)
@@ -129,10 +128,8 @@ impl Watched {
 
     /// Until everything is known once: before that, what is not known yet would look as if it were not there.
     async fn complete(&self) {
-        join_all(
-            self.listed.iter().cloned().map(async |mut listed| drop(listed.wait_for(|done| *done).await)),
-        )
-        .await;
+        join_all(self.listed.iter().map(async |listed| drop(listed.clone().wait_for(|done| *done).await)))
+            .await;
     }
 }
 

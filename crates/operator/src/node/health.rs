@@ -95,12 +95,12 @@ mod tests {
 
     const NOW: i64 = 1_000_000;
 
-    fn before(seconds: i64) -> Option<Timestamp> {
-        Some(Timestamp::from_second(NOW - seconds).unwrap())
+    fn before(seconds: i64) -> Timestamp {
+        Timestamp::from_second(NOW - seconds).unwrap()
     }
 
     fn judged(created: i64, heartbeat: Option<i64>, probe: &Probe) -> Health {
-        let known = Known { created: before(created), heartbeat: heartbeat.and_then(before), probe };
+        let known = Known { created: Some(before(created)), heartbeat: heartbeat.map(before), probe };
         judge(&known, Timestamp::from_second(NOW).unwrap())
     }
 
@@ -135,8 +135,8 @@ mod tests {
         // Otherwise every look would be a write.
         assert_eq!(judged(9_000, Some(90), &Probe::Answered), judged(9_000, Some(90), &Probe::Answered));
         let [early, late] = [100, 200].map(|ago| {
-            let heard = Timestamp::from_second(NOW - 100).unwrap();
-            let known = Known { created: before(9_000), heartbeat: Some(heard), probe: &Probe::Answered };
+            let (created, heard) = (Some(before(9_000)), Some(before(100)));
+            let known = Known { created, heartbeat: heard, probe: &Probe::Answered };
             judge(&known, Timestamp::from_second(NOW - 100 + ago).unwrap()).statement
         });
         assert_eq!(early, late);

@@ -19,7 +19,7 @@ use super::render::name::workload_name;
 use super::render::{Defaults, render};
 use super::status::{Found, Workers, happenings, status};
 use crate::conditions::Statement;
-use crate::error::{ApiError, Retry};
+use crate::error::{ApiError, Retry, chain};
 use crate::events::{Happening, Recorder};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Failure, Kind, Next, Reconcile};
@@ -104,7 +104,7 @@ impl NodeReconciler {
             Err(failure) if failure.retry == Retry::Soon => Err(failure),
             Err(failure) => Ok(Pass {
                 tracked: node.status.as_ref().and_then(|status| status.stateful_set.clone()),
-                synced: Statement::no(failure.reason, failure.source.to_string()),
+                synced: Statement::no(failure.reason, chain(failure.source.as_ref())),
                 live: self.workloads.known(&stateful_set_key(node)),
                 happening: None,
                 again: LOOK_EVERY,

@@ -21,6 +21,7 @@ use vmafx_kit::tasks::Shutdown;
 use super::cache::{Cache, Cached};
 use super::metrics::{Kind, RuntimeMetrics};
 use super::teller::Teller;
+use crate::error::chain;
 use crate::key::ObjectKey;
 
 /// Names the resources that an object concerns.
@@ -201,19 +202,6 @@ impl Told {
             self.undecodable.insert(uid, error.to_owned());
         }
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 /// Whether the kind itself is unknown to the server.

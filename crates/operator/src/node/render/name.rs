@@ -16,8 +16,8 @@ pub fn workload_name(node: &str) -> String {
     if plain.len() <= LONGEST && !node.contains('.') {
         return plain;
     }
-    let digest = Sha256::digest(node.as_bytes());
-    let digest: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(node.as_bytes()).into();
+    let digest = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
     let kept: String = plain.replace('.', "-").chars().take(LONGEST - digest.len() - 1).collect();
     format!("{}-{digest}", kept.trim_end_matches('-'))
 }

@@ -1,3 +1,5 @@
+#![allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
+
 use rstest::rstest;
 use serde_json::json;
 
@@ -86,7 +88,7 @@ fn a_vendor_is_a_backend_and_a_resource(
     let set = set(json!({ "gpuVendor": vendor, "resources": { "requests": { "cpu": "2" } } }));
     assert_eq!(variable(&set, "VMAFX_BACKEND"), Some(backend));
     let limits = &agent(&set)["resources"]["limits"];
-    assert_eq!(limits.as_object().map(|limits| limits.len()), resource.map(|_| 1));
+    assert_eq!(limits.as_object().map(serde_json::Map::len), resource.map(|_| 1));
     assert!(resource.is_none_or(|resource| limits[resource] == "1"), "{limits}");
     assert_eq!(agent(&set)["resources"]["requests"]["cpu"], "2");
 }

@@ -1,3 +1,5 @@
+#![allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
+
 use rstest::rstest;
 use vmafx_api::node::VmafxNodeStatus;
 
