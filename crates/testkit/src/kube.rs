@@ -20,7 +20,9 @@
 //! # }
 //! ```
 
+pub mod account;
 pub mod assets;
+pub mod audit;
 mod cluster;
 mod control_plane;
 mod crds;
@@ -31,6 +33,8 @@ pub mod node;
 pub(crate) mod pki;
 pub mod probe;
 pub mod process;
+pub mod proxy;
+pub mod request_counts;
 pub(crate) mod scratch;
 mod servers;
 

@@ -6,18 +6,34 @@ use std::path::Path;
 use k8s_openapi::ByteString;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::pki::{Authority, Identity};
 
 /// The only context of every file written here.
 pub(crate) const CONTEXT: &str = "vmafx-testkit";
 
-/// Writes a kubeconfig with everything in it, so that the file alone is enough. Readable by its owner only: it
-/// holds a key.
+/// Writes a kubeconfig for a certificate, with everything in it, so that the file alone is enough.
 pub(crate) fn write(path: &Path, server: &str, authority: &Authority, user: &Identity) -> io::Result<()> {
-    // Serialises as base64, which is what the format wants.
-    let data = |pem: &str| ByteString(pem.as_bytes().to_vec());
+    let user = json!({
+        "client-certificate-data": data(&user.certificate_pem),
+        "client-key-data": data(&user.key_pem),
+    });
+    store(path, server, authority.certificate_pem(), &user)
+}
+
+/// Writes a kubeconfig for a token, with everything in it.
+pub(crate) fn write_for_token(path: &Path, server: &str, authority_pem: &str, token: &str) -> io::Result<()> {
+    store(path, server, authority_pem, &json!({"token": token}))
+}
+
+/// Serialises as base64, which is what the format wants.
+fn data(pem: &str) -> ByteString {
+    ByteString(pem.as_bytes().to_vec())
+}
+
+/// Readable by its owner only: it holds a key.
+fn store(path: &Path, server: &str, authority_pem: &str, user: &Value) -> io::Result<()> {
     let config = json!({
         "apiVersion": "v1",
         "kind": "Config",
@@ -25,12 +41,9 @@ pub(crate) fn write(path: &Path, server: &str, authority: &Authority, user: &Ide
         "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
         "clusters": [{"name": CONTEXT, "cluster": {
             "server": server,
-            "certificate-authority-data": data(authority.certificate_pem()),
+            "certificate-authority-data": data(authority_pem),
         }}],
-        "users": [{"name": CONTEXT, "user": {
-            "client-certificate-data": data(&user.certificate_pem),
-            "client-key-data": data(&user.key_pem),
-        }}],
+        "users": [{"name": CONTEXT, "user": user}],
     });
     // Renamed into place: whoever waits for the file must never read half of it.
     let parent = path.parent().unwrap_or(Path::new("."));

@@ -1,0 +1,106 @@
+//! What a role allows, held against what was asked for.
+
+use std::fmt;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use super::AuditEvent;
+
+/// One thing that a role allows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Permission {
+    /// A verb on a resource.
+    Resource {
+        /// The verb, or `*`.
+        verb: String,
+        /// The API group, or `*`.
+        group: String,
+        /// The resource, with the subresource after a slash, or `*`.
+        resource: String,
+        /// The only name for which it holds; none: all.
+        name: Option<String>,
+    },
+    /// A verb on a path.
+    Path {
+        /// The verb, or `*`.
+        verb: String,
+        /// The path; `*` at its end stands for anything.
+        path: String,
+    },
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource { verb, group, resource, name } => {
+                write!(f, "{verb} {resource}")?;
+                if !group.is_empty() {
+                    write!(f, ".{group}")?;
+                }
+                name.as_ref().map_or(Ok(()), |name| write!(f, " {name}"))
+            }
+            Self::Path { verb, path } => write!(f, "{verb} {path}"),
+        }
+    }
+}
+
+impl Permission {
+    /// Everything that a rule allows, one by one.
+    pub fn of(rule: &PolicyRule) -> Vec<Self> {
+        let empty = Vec::new();
+        let names: Vec<_> = match rule.resource_names.as_deref() {
+            None | Some([]) => vec![None],
+            Some(names) => names.iter().cloned().map(Some).collect(),
+        };
+        let mut all = Vec::new();
+        for verb in &rule.verbs {
+            for path in rule.non_resource_urls.as_ref().unwrap_or(&empty) {
+                all.push(Self::Path { verb: verb.clone(), path: path.clone() });
+            }
+            for group in rule.api_groups.as_ref().unwrap_or(&empty) {
+                for resource in rule.resources.as_ref().unwrap_or(&empty) {
+                    all.extend(names.iter().cloned().map(|name| Self::Resource {
+                        verb: verb.clone(),
+                        group: group.clone(),
+                        resource: resource.clone(),
+                        name,
+                    }));
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether it is what allowed a request.
+    pub fn covers(&self, event: &AuditEvent) -> bool {
+        let is = |rule: &str, value: &str| rule == "*" || rule == value;
+        match self {
+            Self::Path { verb, path } => {
+                let asked = event.uri.split('?').next().unwrap_or_default();
+                let fits = path.strip_suffix('*').map_or(asked == path, |start| asked.starts_with(start));
+                event.resource.is_empty() && is(verb, &event.verb) && fits
+            }
+            Self::Resource { verb, group, resource, name } => {
+                let asked = match event.subresource.as_str() {
+                    "" => event.resource.clone(),
+                    subresource => format!("{}/{subresource}", event.resource),
+                };
+                !event.resource.is_empty()
+                    && is(verb, &event.verb)
+                    && is(group, &event.group)
+                    && is(resource, &asked)
+                    && name.as_ref().is_none_or(|name| *name == event.name)
+            }
+        }
+    }
+}
+
+/// What these rules allow and nobody asked for.
+pub fn never_used(rules: &[PolicyRule], events: &[AuditEvent]) -> Vec<Permission> {
+    let all = rules.iter().flat_map(Permission::of);
+    let mut unused: Vec<_> =
+        all.filter(|permission| !events.iter().any(|event| permission.covers(event))).collect();
+    unused.sort();
+    unused.dedup();
+    unused
+}

@@ -1,0 +1,72 @@
+//! The API server behind the proxy.
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONNECTION, HOST, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::{Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::TokioExecutor;
+use kube::Config;
+use kube::client::ConfigExt as _;
+use kube::config::AuthInfo;
+
+type Https = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// Two clients, since a certificate belongs to a connection and would outrank a caller's own token on it.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    with_certificate: Https,
+    without: Https,
+    address: Uri,
+}
+
+impl Upstream {
+    pub(super) fn new(config: &Config) -> Result<Self, kube::Error> {
+        let mut bare = config.clone();
+        bare.auth_info = AuthInfo::default();
+        let client = |config: &Config| {
+            let connector = config.rustls_https_connector()?;
+            Ok::<_, kube::Error>(Client::builder(TokioExecutor::new()).build(connector))
+        };
+        Ok(Self {
+            with_certificate: client(config)?,
+            without: client(&bare)?,
+            address: config.cluster_url.clone(),
+        })
+    }
+
+    /// Asks the API server as the caller, or with the cluster's certificate when the caller says nothing of itself.
+    ///
+    /// There is no deadline here: when the caller gives up, its connection ends and this with it.
+    pub(super) async fn ask(&self, head: &Parts, body: Bytes) -> Result<Response<Incoming>, Failed> {
+        let mut uri = self.address.clone().into_parts();
+        uri.path_and_query = head.uri.path_and_query().cloned();
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = Uri::from_parts(uri).map_err(http::Error::from)?;
+        *request.headers_mut() = head.headers.clone();
+        for header in [HOST, CONNECTION, TRANSFER_ENCODING] {
+            request.headers_mut().remove(header);
+        }
+        let known = head.headers.contains_key(AUTHORIZATION);
+        let client = if known { &self.without } else { &self.with_certificate };
+        let mut response = client.request(request).await?;
+        for header in [CONNECTION, TRANSFER_ENCODING] {
+            response.headers_mut().remove(header);
+        }
+        Ok(response)
+    }
+}
+
+/// Why the API server did not answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failed {
+    #[error("the request cannot be passed on")]
+    Request(#[from] http::Error),
+    #[error("the API server did not answer")]
+    NoAnswer(#[from] Error),
+}
