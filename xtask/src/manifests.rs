@@ -91,8 +91,8 @@ fn render() -> Result<Vec<Generated>> {
         }
     }
     for file in vmafx_operator::rbac::files() {
-        let documents = file.objects.iter().map(yaml::render).collect::<Result<Vec<_>>>()?;
-        files.push(Generated { path: Path::new("config/rbac").join(file.name), text: documents.join("---\n") });
+        let path = Path::new("config/rbac").join(file.name);
+        files.push(Generated { path, text: yaml::render_all(&file.objects)? });
     }
     let crds = definitions.iter().map(|(_, crd)| crd).collect::<Vec<_>>();
     files.push(Generated { path: "docs/api.md".into(), text: reference::render(&crds) });

@@ -1,13 +1,19 @@
-//! A definition as YAML that a person can read and a tool can diff.
+//! Objects as YAML that a person can read and a tool can diff.
 
 use anyhow::Result;
 use serde_json::{Number, Value};
 
-const HEADER: &str = "# Generated from crates/api by `make manifests`. Do not edit.\n";
+const HEADER: &str = "# Generated from the code by `make manifests`. Do not edit.\n";
 
-/// The file's whole text.
-pub(super) fn render(crd: &Value) -> Result<String> {
-    Ok(format!("{HEADER}{}", serde_saphyr::to_string(crd)?))
+/// The whole text of a file with one object.
+pub(super) fn render(object: &Value) -> Result<String> {
+    render_all(std::slice::from_ref(object))
+}
+
+/// The same with several.
+pub(super) fn render_all(objects: &[Value]) -> Result<String> {
+    let documents = objects.iter().map(serde_saphyr::to_string).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("{HEADER}{}", documents.join("---\n")))
 }
 
 /// Writes whole numbers without a fraction: the types hold every bound as a float, and the API server prints them

@@ -52,7 +52,7 @@ async fn a_node_with_an_old_heartbeat_turns_unhealthy_and_stays_so_until_it_is_h
     heard(&scene, &ago(0)).await;
     let well = scene.until_reason("AgentHealthy", "AsExpected").await;
     assert_eq!((healthy(&well), reason(&well, "Ready").as_str()), (Some(true), "WorkersStarting"));
-    let events = scene.events().await;
+    let events = scene.until_event("AgentsHealthy").await;
     let health =
         events.iter().filter(|reason| ["HeartbeatStale", "AgentsHealthy"].contains(&reason.as_str()));
     assert_eq!(health.collect::<Vec<_>>(), ["HeartbeatStale", "AgentsHealthy"], "told once each");

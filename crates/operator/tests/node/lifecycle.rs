@@ -55,7 +55,7 @@ async fn the_stateful_set_is_tracked_on_the_status() {
         .await;
     let node = scene.until_reason("Ready", "WorkersStarting").await;
     assert_eq!(message(&node, "Ready"), "0 of 2 workers are ready");
-    assert_eq!(scene.events().await[0], "Created");
+    assert_eq!(scene.until_event("Created").await[0], "Created");
 }
 
 #[tokio::test]
@@ -73,8 +73,8 @@ async fn a_paused_node_scales_to_zero_and_comes_back() {
     scene.wants(2).await;
     let node = scene.until_reason("Paused", "Resumed").await;
     assert_eq!(tracked(&node), Some(uid), "the same StatefulSet all the time");
-    let events = scene.events().await;
-    assert!(events.contains(&"Drained".to_owned()) && events.contains(&"Resumed".to_owned()), "{events:?}");
+    let events = scene.until_event("Resumed").await;
+    assert!(events.contains(&"Drained".to_owned()), "{events:?}");
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn the_stateful_set_is_recreated_after_it_was_deleted() {
     let first = scene.tracked().await;
     scene.delete_set().await;
     scene.tracked_other_than(&first).await;
-    assert!(scene.events().await.contains(&"Recreated".to_owned()));
+    scene.until_event("Recreated").await;
 }
 
 /// Removes the tracked StatefulSet and puts one of its name in its place before the operator can.
@@ -125,7 +125,12 @@ async fn an_impostor_is_replaced_once_and_then_there_is_peace() {
     }
     scene.change(json!({ "spec": { "replicas": 3 } })).await;
     assert_eq!(scene.wants(3).await.uid(), Some(last), "no churn");
-    let replaced = scene.events().await.iter().filter(|reason| *reason == "ReplacingImpostor").count();
+    let replaced = scene
+        .until_event("ReplacingImpostor")
+        .await
+        .iter()
+        .filter(|reason| *reason == "ReplacingImpostor")
+        .count();
     assert_eq!(replaced, 1);
 }
 
@@ -154,7 +159,7 @@ async fn one_that_nobody_controls_and_that_fits_is_adopted() {
     assert_eq!(set.uid(), made.uid());
     let image = &set.spec.unwrap().template.spec.unwrap().containers[0].image;
     assert_eq!(image.as_deref(), Some("vmafx-node:1"));
-    assert!(scene.events().await.contains(&"Adopted".to_owned()));
+    scene.until_event("Adopted").await;
 }
 
 #[tokio::test]
@@ -195,7 +200,7 @@ async fn one_that_belongs_to_somebody_else_is_neither_written_nor_deleted() {
         .await;
     let after = scene.sets.get(SET).await.unwrap();
     assert_eq!((after.uid(), after.metadata.generation), (made.uid(), made.metadata.generation));
-    assert_eq!(scene.events().await, ["ForeignOwner"]);
+    assert_eq!(scene.until_event("ForeignOwner").await, ["ForeignOwner"]);
 }
 
 #[tokio::test]

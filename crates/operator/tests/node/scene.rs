@@ -149,6 +149,16 @@ impl Scene {
         .unwrap()
     }
 
+    /// Waits until there is an event; the reasons of all so far.
+    pub async fn until_event(&self, reason: &str) -> Vec<String> {
+        wait::until(SOON, &format!("the event {reason}"), || async {
+            let events = self.events().await;
+            if events.iter().any(|event| event == reason) { Ok(events) } else { Err(events.join(", ")) }
+        })
+        .await
+        .unwrap()
+    }
+
     /// The reasons of all events so far, in order of their time.
     pub async fn events(&self) -> Vec<String> {
         let mut events = self.all::<Event>().list(&ListParams::default()).await.unwrap().items;
