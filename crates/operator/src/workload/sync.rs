@@ -39,6 +39,9 @@ const SOON: Duration = Duration::from_secs(2);
 /// Somebody has to do something first.
 const SLOWLY: Duration = Duration::from_mins(1);
 
+/// A young StatefulSet changes often, by its controller's hand, and our writes want it as it was read.
+const ATTEMPTS: usize = 3;
+
 /// The resource and what its status says, cached or read just now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -105,14 +108,18 @@ impl Workloads {
             },
             _ => {}
         }
-        let live = act::read::<StatefulSet>(&self.client, "read the StatefulSet", &wanted.key).await?;
-        let live = live.map(|set| self.put(set));
-        match fresh().await?.filter(|now| now.owner.uid == seen.owner.uid) {
-            Some(seen) => {
-                let decision = self.decide(&seen, live.as_deref(), &wanted);
-                self.act(&seen, live, &wanted, decision).await
+        let Some(seen) = fresh().await?.filter(|now| now.owner.uid == seen.owner.uid) else {
+            return Ok(self.synced(seen, None, None, &wanted, Decision::Leave));
+        };
+        let mut attempt = 1;
+        loop {
+            let live = act::read::<StatefulSet>(&self.client, "read the StatefulSet", &wanted.key).await?;
+            let live = live.map(|set| self.put(set));
+            let decision = self.decide(&seen, live.as_deref(), &wanted);
+            match self.act(&seen, live, &wanted, decision).await {
+                Err(ApiError::Conflict { .. }) if attempt < ATTEMPTS => attempt += 1,
+                done => return done,
             }
-            None => Ok(self.synced(seen, live.as_deref(), None, &wanted, Decision::Leave)),
         }
     }
 

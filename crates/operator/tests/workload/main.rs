@@ -1,6 +1,13 @@
 //! The workload lifecycle: its table, its properties against a model of the API server, and every row on a real one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+mod children;
+mod driver;
+mod faults;
 mod model;
 mod objects;
+mod ownership;
+mod replacing;
+mod sent;
 mod table;
+mod tracking;

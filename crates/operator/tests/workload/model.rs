@@ -40,10 +40,10 @@ fn deed() -> impl Strategy<Value = Deed> {
 fn fate() -> impl Strategy<Value = Fate> {
     let fault = prop_oneof![
         4 => Just(Fault::None),
-        1 => (1_usize..4).prop_map(Fault::Refused),
-        1 => (1_usize..4).prop_map(Fault::Unanswered),
+        1 => (1_usize..7).prop_map(Fault::Refused),
+        1 => (1_usize..7).prop_map(Fault::Unanswered),
     ];
-    let meanwhile = proptest::option::weighted(0.2, (1_usize..4, deed()));
+    let meanwhile = proptest::option::weighted(0.2, (1_usize..7, deed()));
     (fault, meanwhile, proptest::bool::weighted(0.2), proptest::bool::weighted(0.1))
         .prop_map(|(fault, meanwhile, status_lost, crash)| Fate { fault, meanwhile, status_lost, crash })
 }

@@ -1,0 +1,227 @@
+//! A real API server with its controllers, and a reconciler reduced to what these tests are about.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http::{Method, Request};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::client::{Body, ClientBuilder};
+use kube::runtime::watcher::Event;
+use kube::{Client, ResourceExt as _};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use tower::util::MapRequestLayer;
+use vmafx_api::VmafxNode;
+use vmafx_api::workload::StatefulSetRef;
+use vmafx_kit::metrics::Metrics;
+use vmafx_operator::FIELD_MANAGER;
+use vmafx_operator::error::ApiError;
+use vmafx_operator::runtime::Cache;
+use vmafx_operator::workload::{Facts, Owner, Seen, Synced, WorkloadMetrics, Workloads};
+use vmafx_testkit::kube::{ControlPlane, Options, TestNamespace, install_crds};
+use vmafx_testkit::wait;
+
+use crate::objects::{NAME, Wanted};
+
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A namespace on a control plane with controllers, shared by all tests.
+pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
+    static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
+    let start = async || {
+        let options = Options { controller_manager: true, ..Options::default() };
+        let started = ControlPlane::start(options).await.unwrap();
+        install_crds(&started.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
+        started
+    };
+    SHARED.get_or_init(start).await.namespace(prefix).await.unwrap()
+}
+
+/// The requests that were sent, by method.
+#[derive(Clone, Default)]
+pub(crate) struct Requests(Arc<Mutex<Vec<Method>>>);
+
+impl Requests {
+    /// Those since the last call.
+    pub(crate) fn taken(&self) -> Vec<Method> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// A client whose requests are counted.
+    pub(crate) fn client(&self, ns: &TestNamespace) -> Client {
+        let sent = self.clone();
+        let layer = MapRequestLayer::new(move |request: Request<Body>| {
+            sent.0.lock().unwrap().push(request.method().clone());
+            request
+        });
+        let builder = ClientBuilder::try_from(ns.cluster().config().clone()).unwrap();
+        builder.with_layer(&layer).build()
+    }
+}
+
+/// The resource, its reconciler and what that has seen.
+pub(crate) struct Driver {
+    pub(crate) ns: TestNamespace,
+    pub(crate) requests: Requests,
+    pub(crate) wanted: Wanted,
+    cache: Cache<Facts>,
+    workloads: Workloads,
+    node: VmafxNode,
+}
+
+impl Driver {
+    pub(crate) async fn start(prefix: &str) -> Self {
+        let ns = namespace(prefix).await;
+        let node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
+                           "metadata": { "name": NAME }, "spec": { "gpuVendor": "cpu" } });
+        let nodes = Api::<VmafxNode>::namespaced(ns.client(), ns.name());
+        let node = serde_json::from_value(node).unwrap();
+        let node = nodes.create(&PostParams::default(), &node).await.unwrap();
+        let requests = Requests::default();
+        let (workloads, cache) = started(&ns, &requests);
+        Self { ns, requests, wanted: Wanted::default(), cache, workloads, node }
+    }
+
+    pub(crate) fn nodes(&self) -> Api<VmafxNode> {
+        Api::namespaced(self.ns.client(), self.ns.name())
+    }
+
+    pub(crate) fn sets(&self) -> Api<StatefulSet> {
+        Api::namespaced(self.ns.client(), self.ns.name())
+    }
+
+    /// The live StatefulSet.
+    pub(crate) async fn set(&self) -> StatefulSet {
+        self.sets().get(NAME).await.unwrap()
+    }
+
+    pub(crate) async fn uid(&self) -> String {
+        self.set().await.uid().unwrap()
+    }
+
+    /// Somebody makes one.
+    pub(crate) async fn make(&self, manifest: Value) -> StatefulSet {
+        let set = serde_json::from_value(manifest).unwrap();
+        self.sets().create(&PostParams::default(), &set).await.unwrap()
+    }
+
+    /// Somebody deletes it, and its Pods go with it.
+    pub(crate) async fn delete(&self) {
+        self.sets().delete(NAME, &DeleteParams::background()).await.unwrap();
+        self.gone().await;
+    }
+
+    pub(crate) async fn gone(&self) {
+        let gone = wait::until(PATIENCE, "the StatefulSet's end", || async {
+            self.sets().get_opt(NAME).await.is_ok_and(|set| set.is_none())
+        });
+        gone.await.unwrap();
+    }
+
+    /// Somebody changes it, by a merge patch.
+    pub(crate) async fn patch(&self, patch: Value) {
+        self.sets().patch(NAME, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    /// The operator starts anew: it remembers nothing.
+    pub(crate) fn restart(&mut self) {
+        (self.workloads, self.cache) = started(&self.ns, &self.requests);
+    }
+
+    /// Waits until the StatefulSet controller has nothing to do, so that requests can be counted.
+    pub(crate) async fn settled(&self) {
+        let settled = wait::until(PATIENCE, "the StatefulSet to settle", || async {
+            let Some(set) = self.sets().get_opt(NAME).await.unwrap() else { return true };
+            let (wanted, status) = (set.spec.unwrap().replicas.unwrap(), set.status.unwrap_or_default());
+            set.metadata.deletion_timestamp.is_some()
+                || (status.observed_generation == set.metadata.generation
+                    && status.replicas == wanted
+                    && status.updated_replicas.unwrap_or_default() == wanted)
+        });
+        settled.await.unwrap();
+    }
+
+    /// What watches would have told by now.
+    pub(crate) async fn watch(&mut self) {
+        self.settled().await;
+        self.cache.take(Event::Init);
+        for set in self.sets().list(&ListParams::default()).await.unwrap() {
+            self.cache.take(Event::InitApply(Facts::from(set)));
+        }
+        self.cache.take(Event::InitDone);
+        self.node = self.nodes().get(NAME).await.unwrap();
+    }
+
+    /// The UID that the status records.
+    pub(crate) async fn tracked(&self) -> Option<String> {
+        tracked(&self.nodes().get(NAME).await.unwrap()).map(|tracked| tracked.uid)
+    }
+
+    /// One pass with watches that are up to date.
+    pub(crate) async fn pass(&mut self) -> Synced {
+        self.watch().await;
+        self.blind_pass().await
+    }
+
+    /// One pass on what was seen last.
+    pub(crate) async fn blind_pass(&mut self) -> Synced {
+        let synced = self.sync().await.unwrap();
+        if synced.tracked != tracked(&self.node) {
+            self.record(synced.tracked.as_ref()).await;
+        }
+        synced
+    }
+
+    /// One pass whose status is never written.
+    pub(crate) async fn pass_without_status(&mut self) -> Synced {
+        self.watch().await;
+        self.sync().await.unwrap()
+    }
+
+    pub(crate) async fn sync(&mut self) -> Result<Synced, ApiError> {
+        let read = Mutex::new(None);
+        let (nodes, read_ref) = (self.nodes(), &read);
+        let fresh = || async move {
+            let node = nodes.get(NAME).await.map_err(|error| ApiError::of("read the resource", error))?;
+            let seen = seen(&node);
+            *read_ref.lock().unwrap() = Some(node);
+            Ok(Some(seen))
+        };
+        let wanted = self.wanted.rendered(self.ns.name());
+        let synced = self.workloads.sync(&seen(&self.node), &wanted, fresh).await;
+        if let Some(node) = read.into_inner().unwrap() {
+            self.node = node;
+        }
+        synced
+    }
+
+    /// Writes the status, if the resource is still as it was read.
+    async fn record(&mut self, tracked: Option<&StatefulSetRef>) {
+        // Never empty: the API server makes nothing of an object whose last field is taken away, and refuses it.
+        let mut status = json!({ "observedGeneration": self.node.metadata.generation });
+        if let Some(tracked) = tracked {
+            status["statefulSet"] = json!(tracked);
+        }
+        let body = json!({
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "status": status,
+            "metadata": { "name": NAME, "uid": self.node.uid(), "resourceVersion": self.node.resource_version() },
+        });
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        self.node = self.nodes().patch_status(NAME, &params, &Patch::Apply(body)).await.unwrap();
+    }
+}
+
+fn started(ns: &TestNamespace, requests: &Requests) -> (Workloads, Cache<Facts>) {
+    let cache = Cache::default();
+    let metrics = WorkloadMetrics::new(&mut Metrics::new("test"));
+    (Workloads::new(requests.client(ns), cache.clone(), metrics), cache)
+}
+
+fn tracked(node: &VmafxNode) -> Option<StatefulSetRef> {
+    node.status.as_ref()?.stateful_set.clone()
+}
+
+fn seen(node: &VmafxNode) -> Seen {
+    Seen { owner: Owner::of(node), tracked: tracked(node), said: None }
+}

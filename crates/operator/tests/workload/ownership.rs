@@ -1,0 +1,117 @@
+//! Whose it is: adopted, refused, taken out of our hands and taken back.
+
+use http::Method;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt as _;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use vmafx_api::conditions::Reason;
+use vmafx_operator::FIELD_MANAGER;
+use vmafx_operator::workload::{ADOPT, Decision, Refusal};
+
+use crate::driver::Driver;
+use crate::objects::NAME;
+
+/// A controller that really exists, or garbage collection would remove what it owns.
+async fn another_controller(driver: &Driver) -> Value {
+    let maps = Api::<ConfigMap>::namespaced(driver.ns.client(), driver.ns.name());
+    let map = serde_json::from_value(json!({ "metadata": { "name": "another" } })).unwrap();
+    let map = maps.create(&PostParams::default(), &map).await.unwrap();
+    json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "another", "uid": map.uid(), "controller": true }])
+}
+
+/// We have left no trace in it.
+fn untouched(set: &StatefulSet) -> bool {
+    set.managed_fields().iter().all(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER))
+}
+
+#[tokio::test]
+async fn an_unowned_compatible_namesake_is_adopted() {
+    let mut driver = Driver::start("adopted").await;
+    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    theirs["spec"]["replicas"] = json!(0);
+    let uid = driver.make(theirs).await.uid().unwrap();
+    let synced = driver.pass().await;
+    assert_eq!(synced.decision, Decision::Adopt { uid: uid.clone() });
+    assert_eq!(synced.notice.unwrap().reason, Reason::Adopted);
+    let set = driver.set().await;
+    assert_eq!(set.uid().as_ref(), Some(&uid));
+    assert_eq!(set.owner_references().len(), 1);
+    assert_eq!(set.spec.unwrap().replicas, Some(1));
+    assert_eq!(driver.tracked().await.as_ref(), Some(&uid));
+    assert_eq!(driver.pass().await.decision, Decision::Keep { uid });
+}
+
+#[tokio::test]
+async fn an_unowned_incompatible_namesake_is_refused() {
+    let mut driver = Driver::start("incompatible").await;
+    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    theirs["spec"]["selector"]["matchLabels"] = json!({ "app": "theirs" });
+    theirs["spec"]["template"]["metadata"]["labels"] = json!({ "app": "theirs" });
+    driver.make(theirs).await;
+    let synced = driver.pass().await;
+    assert_eq!(synced.decision, Decision::Refuse(Refusal::Incompatible));
+    assert!(synced.statement.message.contains("selector"), "{}", synced.statement.message);
+    assert_eq!(driver.requests.taken(), [Method::GET]);
+    assert!(untouched(&driver.set().await));
+    assert_eq!(driver.tracked().await, None);
+}
+
+#[tokio::test]
+async fn what_another_controls_is_refused_and_untouched() {
+    let mut driver = Driver::start("foreign").await;
+    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    theirs["metadata"]["ownerReferences"] = another_controller(&driver).await;
+    let made = driver.make(theirs).await;
+    for _ in 0..3 {
+        let synced = driver.pass().await;
+        assert_eq!(synced.decision, Decision::Refuse(Refusal::ForeignOwner));
+        assert_eq!(synced.statement.reason, Reason::ForeignOwner);
+        assert!(synced.statement.message.contains("ConfigMap another"), "{}", synced.statement.message);
+    }
+    assert_eq!(driver.requests.taken(), [Method::GET, Method::GET, Method::GET]);
+    let set = driver.set().await;
+    assert_eq!((set.uid(), set.metadata.generation), (made.uid(), made.metadata.generation));
+    assert!(untouched(&set));
+}
+
+#[tokio::test]
+async fn what_another_controls_is_refused_in_the_place_of_ours_too() {
+    let mut driver = Driver::start("foreign-tracked").await;
+    driver.pass().await;
+    let ours = driver.uid().await;
+    driver.delete().await;
+    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    theirs["metadata"]["ownerReferences"] = another_controller(&driver).await;
+    let made = driver.make(theirs).await;
+    assert_eq!(driver.pass().await.decision, Decision::Refuse(Refusal::ForeignOwner));
+    assert_eq!(driver.tracked().await, Some(ours), "it may come back");
+    let set = driver.set().await;
+    assert_eq!((set.uid(), set.metadata.generation), (made.uid(), made.metadata.generation));
+    assert!(untouched(&set));
+}
+
+#[tokio::test]
+async fn a_stripped_owner_reference_hands_it_over_until_it_is_asked_back() {
+    let mut driver = Driver::start("stripped").await;
+    driver.pass().await;
+    let uid = driver.uid().await;
+    driver.patch(json!({ "metadata": { "ownerReferences": null }, "spec": { "replicas": 2 } })).await;
+    driver.requests.taken();
+    for _ in 0..2 {
+        let synced = driver.pass().await;
+        assert_eq!(synced.decision, Decision::Refuse(Refusal::HandedOver));
+        assert_eq!(synced.notice.unwrap().reason, Reason::HandedOver);
+    }
+    assert_eq!(driver.requests.taken(), [Method::GET, Method::GET]);
+    assert_eq!(driver.set().await.spec.unwrap().replicas, Some(2));
+
+    let annotate = json!({ "metadata": { "annotations": { ADOPT: "true" } } });
+    driver.nodes().patch(NAME, &PatchParams::default(), &Patch::Merge(annotate)).await.unwrap();
+    assert_eq!(driver.pass().await.decision, Decision::Adopt { uid: uid.clone() });
+    let set = driver.set().await;
+    assert_eq!(set.owner_references().len(), 1);
+    assert_eq!((set.uid().as_ref(), set.spec.unwrap().replicas), (Some(&uid), Some(1)));
+    assert_eq!(driver.pass().await.decision, Decision::Keep { uid });
+}

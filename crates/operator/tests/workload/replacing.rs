@@ -1,0 +1,150 @@
+//! Impostors, what cannot be changed in place, and what is on its way out.
+
+use http::Method;
+use kube::ResourceExt as _;
+use kube::api::DeleteParams;
+use serde_json::{Value, json};
+use vmafx_api::conditions::Reason;
+use vmafx_operator::workload::{Decision, MOST_REPLACEMENTS, Refusal, Why};
+
+use crate::driver::Driver;
+use crate::objects::NAME;
+
+/// What somebody would keep of it and apply again.
+async fn dump(driver: &Driver) -> Value {
+    let mut dump = serde_json::to_value(driver.set().await).unwrap();
+    let metadata = dump["metadata"].as_object_mut().unwrap();
+    for field in ["uid", "resourceVersion", "managedFields", "creationTimestamp", "generation"] {
+        metadata.remove(field);
+    }
+    dump
+}
+
+/// Puts the impostor in the place of ours and follows what becomes of it.
+async fn replaced(driver: &mut Driver, impostor: Value) {
+    let ours = driver.uid().await;
+    driver.delete().await;
+    let impostor = driver.make(impostor).await.uid().unwrap();
+    let synced = driver.pass().await;
+    assert_eq!(synced.decision, Decision::Replace { uid: impostor.clone(), why: Why::Impostor });
+    assert_eq!((synced.statement.reason, synced.tracked), (Reason::ReplacingImpostor, None));
+    let note = synced.notice.unwrap().note;
+    assert!(note.contains(&impostor) && note.contains(&ours), "{note}");
+    assert_eq!(driver.tracked().await, None, "cleared by the same pass");
+    driver.gone().await;
+    assert_eq!(driver.pass().await.decision, Decision::Create);
+    let made = driver.uid().await;
+    assert!(made != ours && made != impostor);
+    assert_eq!(driver.tracked().await.as_ref(), Some(&made));
+    assert_eq!(driver.pass().await.decision, Decision::Keep { uid: made });
+}
+
+#[tokio::test]
+async fn impostor_replaced_if_it_is_a_namesake_without_owner() {
+    let mut driver = Driver::start("namesake").await;
+    driver.pass().await;
+    let impostor = driver.wanted.manifest(driver.ns.name());
+    replaced(&mut driver, impostor).await;
+}
+
+#[tokio::test]
+async fn impostor_replaced_if_it_is_a_dump_of_ours() {
+    let mut driver = Driver::start("dump").await;
+    driver.pass().await;
+    // The second of ours carries the mark of a successor, and so does the dump.
+    driver.delete().await;
+    driver.pass().await;
+    let impostor = dump(&driver).await;
+    replaced(&mut driver, impostor).await;
+}
+
+#[tokio::test]
+async fn impostor_clear_prevents_churn() {
+    let mut driver = Driver::start("churn").await;
+    driver.pass().await;
+    let impostor = dump(&driver).await;
+    driver.delete().await;
+    driver.make(impostor).await;
+    driver.pass().await;
+    driver.gone().await;
+    driver.requests.taken();
+    driver.pass().await;
+    let uid = driver.uid().await;
+    for _ in 0..5 {
+        assert_eq!(driver.pass().await.decision, Decision::Keep { uid: uid.clone() });
+    }
+    assert_eq!(driver.requests.taken(), [Method::GET, Method::PATCH]);
+}
+
+#[tokio::test]
+async fn a_clear_that_is_lost_leads_to_no_churn_either() {
+    let mut driver = Driver::start("clear-lost").await;
+    driver.pass().await;
+    let impostor = dump(&driver).await;
+    driver.delete().await;
+    driver.make(impostor).await;
+    driver.pass_without_status().await;
+    driver.gone().await;
+    assert!(matches!(driver.pass_without_status().await.decision, Decision::Recreate { .. }));
+    let uid = driver.uid().await;
+    assert_eq!(driver.pass().await.decision, Decision::Retrack { uid: uid.clone() });
+    assert_eq!(driver.pass().await.decision, Decision::Keep { uid });
+}
+
+#[tokio::test]
+async fn an_impostor_that_comes_again_and_again_is_left_at_last() {
+    let mut driver = Driver::start("loop").await;
+    driver.pass().await;
+    let manifest = dump(&driver).await;
+    for _ in 0..MOST_REPLACEMENTS {
+        driver.delete().await;
+        driver.make(manifest.clone()).await;
+        assert!(matches!(driver.pass().await.decision, Decision::Replace { .. }));
+        driver.gone().await;
+        driver.pass().await;
+    }
+    driver.delete().await;
+    let last = driver.make(manifest).await;
+    let synced = driver.pass().await;
+    assert_eq!(synced.decision, Decision::Refuse(Refusal::ReplaceLoop));
+    assert_eq!(driver.uid().await, last.uid().unwrap());
+    assert!(synced.again.as_secs() > 60, "when the oldest replacement no longer counts: {:?}", synced.again);
+}
+
+#[tokio::test]
+async fn terminating_is_waited_for() {
+    let mut driver = Driver::start("terminating").await;
+    driver.pass().await;
+    driver.patch(json!({ "metadata": { "finalizers": ["example.com/hold"] } })).await;
+    driver.sets().delete(NAME, &DeleteParams::background()).await.unwrap();
+    let old = driver.uid().await;
+    driver.requests.taken();
+    driver.wanted.replicas = 3;
+    for _ in 0..3 {
+        let synced = driver.pass().await;
+        assert_eq!(synced.decision, Decision::Wait { uid: old.clone() });
+        assert_eq!(synced.statement.reason, Reason::Terminating);
+    }
+    assert_eq!(driver.requests.taken(), [Method::GET, Method::GET, Method::GET]);
+    assert_eq!(driver.tracked().await.as_ref(), Some(&old));
+    driver.patch(json!({ "metadata": { "finalizers": null } })).await;
+    driver.gone().await;
+    assert_eq!(driver.pass().await.decision, Decision::Recreate { lost: old });
+}
+
+#[tokio::test]
+async fn immutable_drift_is_replaced() {
+    let mut driver = Driver::start("drift").await;
+    driver.pass().await;
+    let old = driver.uid().await;
+    driver.wanted.policy = "OrderedReady";
+    let synced = driver.pass().await;
+    assert_eq!(synced.decision, Decision::Replace { uid: old, why: Why::ImmutableDrift });
+    assert_eq!(synced.statement.reason, Reason::ReplacingImmutable);
+    assert!(synced.statement.message.contains("podManagementPolicy"), "{}", synced.statement.message);
+    driver.gone().await;
+    assert_eq!(driver.pass().await.decision, Decision::Create);
+    let set = driver.set().await;
+    assert_eq!(set.spec.as_ref().unwrap().pod_management_policy.as_deref(), Some("OrderedReady"));
+    assert_eq!(driver.pass().await.decision, Decision::Keep { uid: set.uid().unwrap() });
+}
