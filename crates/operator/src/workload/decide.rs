@@ -4,28 +4,32 @@
 //! status is a fence: it tells "we made this one" from "somebody made one like it". A wrong deletion costs running
 //! jobs, so a StatefulSet that another controller owns is never even written to, whatever our status says.
 //!
-//! Rows are tried from above. "Ours" in the column of immutables means that they are what we want.
+//! The first row that fits counts. A and B are UIDs; immutables are ours if they are what we want.
 //!
-//! | # | resource | tracked | live        | owner   | immutables | more                | decision                |
-//! |---|----------|---------|-------------|---------|------------|---------------------|-------------------------|
-//! | 12, 13 | deleting | any | any        | any     | any        |                     | Leave                   |
-//! | 1 |          | none    | absent      |         |            |                     | Create                  |
-//! | 5 |          | A       | absent      |         |            |                     | Recreate                |
-//! | 10 |         | any     | terminating | any     | any        |                     | Wait                    |
-//! | 4 |          | any     | any         | another | any        |                     | Refuse(ForeignOwner)    |
-//! | 2 |          | none    | any         | us      | ours       |                     | Retrack                 |
-//! | 6 |          | A       | A           | us      | ours       |                     | Keep                    |
-//! | 8 |          | A       | B           | us      | ours       | B succeeds A        | Retrack                 |
-//! | 8 |          | A       | B           | us      | any        | B does not          | Replace(Impostor)       |
-//! | 11 |         | any     | any         | us      | not ours   |                     | Replace(ImmutableDrift) |
-//! | 3 |          | none    | any         | nobody  | ours       |                     | Adopt                   |
-//! | 7 |          | A       | A           | nobody  | ours       | `adopt: "true"`     | Adopt                   |
-//! | 7 |          | A       | A           | nobody  | any        | no such annotation  | Refuse(HandedOver)      |
-//! | 9 |          | A       | B           | nobody  | our selector |                   | Replace(Impostor)       |
-//! | 3, 7, 9 |    | any     | any         | nobody  | not ours   |                     | Refuse(Incompatible)    |
+//! | #       | tracked | live        | owner   | and                             | decision                | test                                                |
+//! |---------|---------|-------------|---------|---------------------------------|-------------------------|-----------------------------------------------------|
+//! | 12, 13  | any     | any         | any     | the resource is being deleted   | Leave                   | `the_workload_of_a_deleted_resource_is_left`        |
+//! | 1       | none    | absent      |         |                                 | Create                  | `tracked_on_status`                                 |
+//! | 5       | A       | absent      |         |                                 | Recreate                | `recreated_after_delete`                            |
+//! | 10      | any     | terminating | any     |                                 | Wait                    | `terminating_is_waited_for`                         |
+//! | 4       | any     | any         | another |                                 | Refuse(ForeignOwner)    | `what_another_controls_is_refused_and_untouched`    |
+//! | 2       | none    | any         | us      | immutables ours                 | Retrack                 | `a_first_status_write_that_is_lost_is_retracked`    |
+//! | 6       | A       | A           | us      | immutables ours                 | Keep                    | `nothing_is_written_at_rest`                        |
+//! | 8       | A       | B           | us      | immutables ours, B succeeds A   | Retrack                 | `a_lost_status_write_is_retracked_without_new_pods` |
+//! | 8       | A       | B           | us      | B does not succeed A            | Replace(Impostor)       | `impostor_replaced_if_it_is_a_dump_of_ours`         |
+//! | 11      | any     | any         | us      | immutables not ours             | Replace(ImmutableDrift) | `immutable_drift_is_replaced`                       |
+//! | 3       | none    | any         | nobody  | immutables ours                 | Adopt                   | `an_unowned_compatible_namesake_is_adopted`         |
+//! | 7       | A       | A           | nobody  | immutables ours, asked to adopt | Adopt                   | `a_stripped_owner_reference_…`                      |
+//! | 7       | A       | A           | nobody  | not asked to adopt              | Refuse(HandedOver)      | `a_stripped_owner_reference_…`                      |
+//! | 9       | A       | B           | nobody  | selector ours                   | Replace(Impostor)       | `impostor_replaced_if_it_is_a_namesake_…`           |
+//! | 3, 7, 9 | any     | any         | nobody  | none of these                   | Refuse(Incompatible)    | `an_unowned_incompatible_namesake_is_refused`       |
+//!
+//! Each row is met on a real API server by the test that it names, and all of them over the whole product of inputs by
+//! `every_input_is_in_one_row_and_decided_as_the_row_says`. What holds for any sequence of them, with faults and others
+//! at work, is `whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched`.
 //!
 //! Every Replace becomes Refuse(ReplaceLoop) when there were [`MOST_REPLACEMENTS`] within ten minutes: somebody else
-//! keeps making it, and we would only take turns with them.
+//! keeps making it, and we would only take turns with them (`an_impostor_that_comes_again_and_again_is_left_at_last`).
 
 use vmafx_api::workload::StatefulSetRef;
 

@@ -2,7 +2,8 @@
 //!
 //! The cache may be old, and so may the status that the caller has. Both are good enough to find that nothing is to be
 //! done, and to apply with a fence: an apply that carries UID and version can neither bring back what is gone, nor hit
-//! another object, nor one that was given to somebody else. Every other decision is made again on live reads of both, and only that one is acted on.
+//! another object, nor one that was given to somebody else. Every other decision is made again on live reads of both,
+//! and only that one is acted on.
 
 use std::sync::Arc;
 use std::time::Duration;

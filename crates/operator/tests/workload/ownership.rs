@@ -4,7 +4,7 @@ use http::Method;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use vmafx_api::conditions::Reason;
 use vmafx_operator::FIELD_MANAGER;
@@ -114,4 +114,18 @@ async fn a_stripped_owner_reference_hands_it_over_until_it_is_asked_back() {
     assert_eq!(set.owner_references().len(), 1);
     assert_eq!((set.uid().as_ref(), set.spec.unwrap().replicas), (Some(&uid), Some(1)));
     assert_eq!(driver.pass().await.decision, Decision::Keep { uid });
+}
+
+#[tokio::test]
+async fn the_workload_of_a_deleted_resource_is_left() {
+    let mut driver = Driver::start("leaving").await;
+    driver.pass().await;
+    let held = json!({ "metadata": { "finalizers": ["example.com/hold"] } });
+    driver.nodes().patch(NAME, &PatchParams::default(), &Patch::Merge(held)).await.unwrap();
+    driver.nodes().delete(NAME, &DeleteParams::default()).await.unwrap();
+    driver.delete().await;
+    driver.requests.taken();
+    assert_eq!(driver.pass().await.decision, Decision::Leave);
+    assert_eq!(driver.requests.taken(), Vec::<Method>::new());
+    assert_eq!(driver.sets().get_opt(NAME).await.unwrap(), None, "nothing comes back");
 }
