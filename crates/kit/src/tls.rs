@@ -4,6 +4,8 @@
 //! files are looked at before a handshake, at most once a second, and compared by content: times of links lie.
 //! A pair that cannot be used (half written, a key of another certificate) changes nothing but a log line; the
 //! pair in use stays until a good one appears. Connections that exist keep what they began with.
+//!
+//! A process that makes its certificates itself shows them from memory ([`ServerTls::in_memory`]).
 
 mod files;
 mod pair;

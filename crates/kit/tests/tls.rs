@@ -10,7 +10,8 @@ use authority::Authority;
 use axum::Router;
 use axum::routing::get;
 use futures::StreamExt;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
@@ -152,6 +153,28 @@ async fn a_client_that_stops_in_its_handshake_holds_up_nobody() {
         let begun = tokio::time::Instant::now();
         assert_eq!(mute.read(&mut [0; 64]).await.unwrap_or(0), 0);
         assert_eq!(begun.elapsed().as_secs(), 10);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_certificate_from_memory_is_shown_once_it_is_there_and_replaced_while_serving() {
+    let authority = Authority::new();
+    let (first, second) = (authority.server(), authority.server());
+    let chain = |pair: &authority::Pair| vec![CertificateDer::from(pair.der.clone())];
+    let key = |pair: &authority::Pair| PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
+    let tls = ServerTls::in_memory(&["http/1.1"]).unwrap();
+    serving(tls.clone(), async |port| {
+        assert!(connect(port, &authority).await.is_err());
+        tls.replace(chain(&first), key(&first)).unwrap();
+        let mut old = connect(port, &authority).await.unwrap();
+        assert_eq!(shown(&old), first.der);
+
+        assert!(tls.replace(chain(&second), key(&first)).is_err());
+        assert_eq!(shown(&connect(port, &authority).await.unwrap()), first.der);
+        tls.replace(chain(&second), key(&second)).unwrap();
+        assert_eq!(shown(&connect(port, &authority).await.unwrap()), second.der);
+        assert!(ask(&mut old).await.starts_with("HTTP/1.1 200"));
     })
     .await;
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::net::TcpStream;
@@ -28,6 +29,9 @@ pub enum TlsError {
     /// The files cannot be used.
     #[error("the server's certificate cannot be used")]
     Pair(#[from] PairError),
+    /// A certificate and a key from memory do not belong together, or are of a kind that cannot be used.
+    #[error("the certificate and the key cannot be used together")]
+    Unfit(#[source] rustls::Error),
     /// Rustls refuses its own defaults.
     #[error("TLS cannot be set up")]
     Setup(#[source] rustls::Error),
@@ -47,12 +51,35 @@ impl ServerTls {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let pem = Pem::read(&files).await?;
         let pair = pem.certified(&files, &provider)?;
-        let current = Arc::new(Current {
-            pair: Mutex::new(pair),
-            seen: tokio::sync::Mutex::new(Seen { pem: Some(pem), at: Instant::now() }),
-            provider: Arc::clone(&provider),
-            files,
-        });
+        let seen = tokio::sync::Mutex::new(Seen { pem: Some(pem), at: Instant::now() });
+        Self::showing(Some(pair), Some(Watched { files, seen }), provider, protocols)
+    }
+
+    /// For certificates that the process makes itself: until the first is given to [`ServerTls::replace`], no
+    /// handshake succeeds.
+    pub fn in_memory(protocols: &[&str]) -> Result<Self, TlsError> {
+        Self::showing(None, None, Arc::new(aws_lc_rs::default_provider()), protocols)
+    }
+
+    /// Shows this certificate, the server's own first in `chain`, to everybody who connects from now on. A pair that
+    /// does not belong together is refused and changes nothing.
+    pub fn replace(
+        &self,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<(), TlsError> {
+        let pair = CertifiedKey::from_der(chain, key, &self.current.provider).map_err(TlsError::Unfit)?;
+        self.current.show(Arc::new(pair));
+        Ok(())
+    }
+
+    fn showing(
+        pair: Option<Arc<CertifiedKey>>,
+        watched: Option<Watched>,
+        provider: Arc<CryptoProvider>,
+        protocols: &[&str],
+    ) -> Result<Self, TlsError> {
+        let current = Arc::new(Current { pair: Mutex::new(pair), provider: Arc::clone(&provider), watched });
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(TlsError::Setup)?
@@ -69,7 +96,9 @@ impl ServerTls {
 
     /// Uses what the files hold, if that changed and if they were not looked at just before.
     pub async fn refresh(&self) {
-        self.current.refresh().await;
+        if let Some(watched) = &self.current.watched {
+            watched.refresh(&self.current).await;
+        }
     }
 
     /// Makes one handshake, with the newest certificate and within a deadline.
@@ -100,16 +129,14 @@ struct Seen {
     at: Instant,
 }
 
-/// The pair in use.
-struct Current {
-    pair: Mutex<Arc<CertifiedKey>>,
-    seen: tokio::sync::Mutex<Seen>,
-    provider: Arc<CryptoProvider>,
+/// The files that the pair comes from.
+struct Watched {
     files: TlsFiles,
+    seen: tokio::sync::Mutex<Seen>,
 }
 
-impl Current {
-    async fn refresh(&self) {
+impl Watched {
+    async fn refresh(&self, current: &Current) {
         // Whoever comes while another is looking goes on with the pair that is there.
         let Ok(mut seen) = self.seen.try_lock() else { return };
         if seen.at.elapsed() < LOOK_EVERY {
@@ -120,9 +147,9 @@ impl Current {
         match Pem::read(&self.files).await {
             Ok(pem) if seen.pem.as_ref() == Some(&pem) => {}
             Ok(pem) => {
-                match pem.certified(&self.files, &self.provider) {
+                match pem.certified(&self.files, &current.provider) {
                     Ok(pair) => {
-                        *self.pair.lock().unwrap_or_else(PoisonError::into_inner) = pair;
+                        current.show(pair);
                         tracing::info!(%cert, "the server's certificate was replaced");
                     }
                     Err(error) => {
@@ -143,14 +170,28 @@ impl Current {
     }
 }
 
+/// The pair in use, if there is one yet.
+struct Current {
+    pair: Mutex<Option<Arc<CertifiedKey>>>,
+    provider: Arc<CryptoProvider>,
+    watched: Option<Watched>,
+}
+
+impl Current {
+    fn show(&self, pair: Arc<CertifiedKey>) {
+        *self.pair.lock().unwrap_or_else(PoisonError::into_inner) = Some(pair);
+    }
+}
+
 impl fmt::Debug for Current {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Current").field("files", &self.files).finish_non_exhaustive()
+        let files = self.watched.as_ref().map(|watched| &watched.files);
+        f.debug_struct("Current").field("files", &files).finish_non_exhaustive()
     }
 }
 
 impl ResolvesServerCert for Current {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.pair.lock().unwrap_or_else(PoisonError::into_inner)))
+        self.pair.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
