@@ -1,15 +1,71 @@
-//! webhook
-#[derive(Clone, Debug, clap::Args)]
-pub struct WebhookArgs {}
+//! What is refused before it is stored.
+//!
+//! | module            | holds                                                                        |
+//! |-------------------|------------------------------------------------------------------------------|
+//! | [`rules`]         | the rules, and the names in a Pod template that belong to the operator       |
+//! | [`review`]        | from the bytes of a review to its answer                                     |
+//! | [`server`]        | the HTTPS server                                                             |
+//! | [`ca`], [`trust`] | our own authority, and how one follows the other                             |
+//! | [`rotate`], [`publish`] | the certificate that is shown, and the bundle that the API server has  |
+//! | [`configuration`], [`permissions`] | what must be installed for it                               |
+//!
+//! It runs on every replica, whoever leads: an API server asks whichever it reaches. It writes only its own Secret and
+//! the bundles of its configuration, each by resource version, so that several replicas do not need a leader for it.
 
-/// x
+pub mod args;
+pub mod ca;
+mod call;
+pub mod clock;
+pub mod configuration;
+pub mod permissions;
+pub mod publish;
+pub mod review;
+pub mod rotate;
+pub mod rules;
+pub mod server;
+pub mod trust;
+
+use kube::Client;
+use vmafx_kit::health::Readiness;
+use vmafx_kit::metrics::Metrics;
+use vmafx_kit::serve::{HttpOptions, listen, serve_with};
+use vmafx_kit::tasks::{BoxError, TaskSet};
+use vmafx_kit::tls::ServerTls;
+
+pub use self::args::WebhookArgs;
+use self::clock::Clock;
+use self::rotate::{Keeper, Names};
+use self::server::AdmissionMetrics;
+
+/// Starts the webhook, if it is wanted. `client` must be able to write on replicas that do not lead, too.
 pub async fn start(
-    _: &WebhookArgs,
-    _: &str,
-    _: kube::Client,
-    _: &vmafx_kit::health::Readiness,
-    _: &mut vmafx_kit::metrics::Metrics,
-    _: &mut vmafx_kit::tasks::TaskSet,
-) -> Result<(), vmafx_kit::tasks::BoxError> {
+    args: &WebhookArgs,
+    namespace: &str,
+    client: Client,
+    readiness: &Readiness,
+    metrics: &mut Metrics,
+    tasks: &mut TaskSet,
+) -> Result<(), BoxError> {
+    let files = args.files()?;
+    let Some(listener) = listen("VMAFX_OPERATOR_WEBHOOK_PORT", &args.addr()?).await? else { return Ok(()) };
+    let tls = match files {
+        Some(files) => ServerTls::open(files, &["http/1.1"]).await?,
+        None => {
+            let tls = ServerTls::in_memory(&["http/1.1"])?;
+            let names = Names {
+                secret: args.webhook_secret.clone(),
+                configuration: args.webhook_configuration.clone(),
+                hosts: args.hosts(namespace),
+            };
+            let gate = readiness.gate("webhook", "its certificate is not made yet");
+            let keeper = Keeper::new(client, namespace, names, Clock::wall(), tls.clone());
+            tasks.service("webhook-certificate", keeper.run(gate, tasks.shutdown()));
+            tls
+        }
+    };
+    let router = server::router(AdmissionMetrics::new(metrics));
+    let options = HttpOptions { limits: server::limits(), tls: Some(tls) };
+    // A support task: while the rest of the operator finishes, endpoints still point here.
+    tasks.support("webhook", |last_call| serve_with(listener, router, options, last_call));
     Ok(())
 }

@@ -1,0 +1,107 @@
+//! The `ValidatingWebhookConfiguration` that makes the API server ask us.
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::{
+    RuleWithOperations, ServiceReference, ValidatingWebhook, ValidatingWebhookConfiguration,
+    WebhookClientConfig,
+};
+use kube::Resource;
+use kube::core::ObjectMeta;
+use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
+use vmafx_kit::metrics::Label;
+
+use super::rules::Kind;
+use super::server;
+
+/// How the API server reaches the webhook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// By a Service.
+    Service {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Its port.
+        port: u16,
+    },
+    /// By an address such as `https://127.0.0.1:9443`.
+    Url(String),
+}
+
+/// The configuration for all kinds. `bundle` is left out where somebody puts it in: the operator itself, or
+/// cert-manager.
+pub fn configuration(name: &str, reach: &Reach, bundle: Option<&str>) -> ValidatingWebhookConfiguration {
+    ValidatingWebhookConfiguration {
+        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        webhooks: Some(Kind::all().into_iter().map(|kind| webhook(kind, reach, bundle)).collect()),
+    }
+}
+
+fn webhook(kind: Kind, reach: &Reach, bundle: Option<&str>) -> ValidatingWebhook {
+    let words = |list: &[&str]| Some(list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+    ValidatingWebhook {
+        name: format!("{}.{}", kind.value().to_lowercase(), vmafx_api::GROUP),
+        admission_review_versions: vec!["v1".to_owned()],
+        client_config: client(kind, reach, bundle),
+        // What is not judged must not be stored: the operator would only report it later, when nobody looks.
+        failure_policy: Some("Fail".to_owned()),
+        match_policy: Some("Equivalent".to_owned()),
+        side_effects: "None".to_owned(),
+        timeout_seconds: Some(5),
+        rules: Some(vec![RuleWithOperations {
+            api_groups: words(&[vmafx_api::GROUP]),
+            api_versions: words(&["v1"]),
+            operations: words(&["CREATE", "UPDATE"]),
+            resources: words(&[&plural(kind)]),
+            scope: Some("Namespaced".to_owned()),
+        }]),
+        ..ValidatingWebhook::default()
+    }
+}
+
+fn client(kind: Kind, reach: &Reach, bundle: Option<&str>) -> WebhookClientConfig {
+    let path = server::path(kind);
+    let ca_bundle = bundle.map(|pem| ByteString(pem.as_bytes().to_vec()));
+    match reach {
+        Reach::Url(base) => WebhookClientConfig {
+            ca_bundle,
+            url: Some(format!("{base}{path}")),
+            ..WebhookClientConfig::default()
+        },
+        Reach::Service { namespace, name, port } => WebhookClientConfig {
+            ca_bundle,
+            service: Some(ServiceReference {
+                namespace: namespace.clone(),
+                name: name.clone(),
+                path: Some(path),
+                port: Some(i32::from(*port)),
+            }),
+            url: None,
+        },
+    }
+}
+
+fn plural(kind: Kind) -> String {
+    match kind {
+        Kind::Job => VmafxJob::plural(&()),
+        Kind::Node => VmafxNode::plural(&()),
+        Kind::Training => VmafxModelTraining::plural(&()),
+    }
+    .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_as_it_is_installed() {
+        let reach = Reach::Service {
+            namespace: "vmafx-system".into(),
+            name: "vmafx-operator-webhook".into(),
+            port: 443,
+        };
+        insta::assert_json_snapshot!(configuration("vmafx-operator", &reach, None));
+    }
+}

@@ -1,0 +1,72 @@
+//! Tells the API server whom to trust.
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::call::call;
+use crate::FIELD_MANAGER;
+use crate::error::ApiError;
+
+/// What became of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// It was there.
+    Already,
+    /// It is there now.
+    Written,
+    /// There is no configuration to put it into.
+    NoConfiguration,
+}
+
+/// Puts the bundle into every webhook of the configuration that has another one. Nothing else is touched, and nothing
+/// is written when all have it.
+pub async fn publish(
+    api: &Api<ValidatingWebhookConfiguration>,
+    name: &str,
+    bundle: &str,
+) -> Result<Published, ApiError> {
+    let Some(live) = call("read the webhook configuration", api.get_opt(name)).await? else {
+        return Ok(Published::NoConfiguration);
+    };
+    let Some(patch) = patch(&live, bundle) else { return Ok(Published::Already) };
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    call("publish the webhook's authorities", api.patch(name, &params, &Patch::Strategic(patch))).await?;
+    tracing::info!(configuration = name, "the webhook's authorities were published");
+    Ok(Published::Written)
+}
+
+/// A strategic patch, which merges webhooks by name, tied to the version that was looked at.
+fn patch(live: &ValidatingWebhookConfiguration, bundle: &str) -> Option<Value> {
+    let bundle = ByteString(bundle.as_bytes().to_vec());
+    let stale =
+        live.webhooks.iter().flatten().filter(|hook| hook.client_config.ca_bundle.as_ref() != Some(&bundle));
+    let webhooks: Vec<_> =
+        stale.map(|hook| json!({ "name": hook.name, "clientConfig": { "caBundle": bundle } })).collect();
+    let metadata = json!({ "resourceVersion": live.metadata.resource_version });
+    (!webhooks.is_empty()).then(|| json!({ "metadata": metadata, "webhooks": webhooks }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::webhook::configuration::{Reach, configuration};
+
+    #[test]
+    fn only_bundles_that_differ_are_written_and_only_to_the_version_that_was_seen() {
+        let reach = Reach::Url("https://127.0.0.1:1".into());
+        let mut live = configuration("c", &reach, Some("new"));
+        live.metadata.resource_version = Some("7".into());
+        assert_eq!(patch(&live, "new"), None);
+        live.webhooks.as_mut().unwrap()[1].client_config.ca_bundle = None;
+        assert_eq!(
+            patch(&live, "new").unwrap(),
+            json!({
+                "metadata": { "resourceVersion": "7" },
+                "webhooks": [{ "name": "vmafxnode.vmafx.dev", "clientConfig": { "caBundle": "bmV3" } }],
+            })
+        );
+    }
+}

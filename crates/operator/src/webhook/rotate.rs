@@ -1,0 +1,259 @@
+//! Keeps the certificate that the webhook shows and the authorities that the API server trusts in step.
+//!
+//! The order of every change: the API server is told first, then the certificate that needs it is shown. Both ends are
+//! looked at every minute by the wall clock, because a timer of months does not survive a machine that sleeps.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::time::Duration;
+
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+use vmafx_kit::health::Gate;
+use vmafx_kit::tasks::Shutdown;
+use vmafx_kit::tls::{ServerTls, TlsError};
+
+use super::ca::{CaError, Leaf};
+use super::call::call;
+use super::clock::Clock;
+use super::publish::{Published, publish};
+use super::trust::{Change, Trust};
+use crate::FIELD_MANAGER;
+use crate::error::ApiError;
+
+/// How often all is looked at.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// How soon after a failure.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Steps of the trust in one look; there are three kinds of them.
+const STEPS: usize = 4;
+
+/// Why a look was in vain.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// The API server.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The cryptography.
+    #[error("the webhook's certificate cannot be made")]
+    Certificate(#[from] CaError),
+    /// TLS.
+    #[error("the webhook's certificate cannot be shown")]
+    Show(#[from] TlsError),
+}
+
+/// What the keeper keeps.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// The Secret with the authorities.
+    pub secret: String,
+    /// The configuration whose bundles are kept.
+    pub configuration: String,
+    /// What the webhook is called by: names and addresses for its certificate.
+    pub hosts: Vec<String>,
+}
+
+/// Keeps authorities and certificate. Every replica has one.
+#[derive(Debug)]
+pub struct Keeper {
+    secrets: Api<Secret>,
+    configurations: Api<ValidatingWebhookConfiguration>,
+    names: Names,
+    clock: Clock,
+    tls: ServerTls,
+    /// What was last read, for when the API server cannot be asked.
+    trust: Option<Trust>,
+    leaf: Option<Leaf>,
+    /// What was last said to the log, so that it is said once.
+    said: Option<String>,
+}
+
+impl Keeper {
+    /// Nothing is shown before the first [`Keeper::look`].
+    pub fn new(client: Client, namespace: &str, names: Names, clock: Clock, tls: ServerTls) -> Self {
+        Self {
+            secrets: Api::namespaced(client.clone(), namespace),
+            configurations: Api::all(client),
+            names,
+            clock,
+            tls,
+            trust: None,
+            leaf: None,
+            said: None,
+        }
+    }
+
+    /// Looks until shutdown. The gate is open while the API server can trust what is shown.
+    pub async fn run(mut self, gate: Gate, shutdown: Shutdown) -> Result<(), Infallible> {
+        let mut trusted = false;
+        loop {
+            let Some(looked) = shutdown.cuts(self.look()).await else { return Ok(()) };
+            let (pause, problem) = match looked {
+                Ok(Published::Already | Published::Written) => (EVERY, None),
+                Ok(Published::NoConfiguration) => {
+                    trusted = false;
+                    let name = &self.names.configuration;
+                    (
+                        AGAIN,
+                        Some(format!("there is no ValidatingWebhookConfiguration {name}, so nobody asks")),
+                    )
+                }
+                Err(error) => (AGAIN, Some(chain(&error))),
+            };
+            self.say(problem.as_deref());
+            match problem {
+                None => {
+                    trusted = true;
+                    gate.open();
+                }
+                // An API server that does not answer has not forgotten whom it trusts.
+                Some(_) if trusted => {}
+                Some(reason) => gate.close(reason),
+            }
+            if shutdown.cuts(tokio::time::sleep(pause)).await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Brings everything up to date, once.
+    pub async fn look(&mut self) -> Result<Published, KeepError> {
+        let mut told = self.tell().await;
+        for _ in 1..STEPS {
+            // Another replica was faster: what it wrote is as good.
+            if !matches!(told, Err(KeepError::Api(ApiError::Conflict { .. }))) {
+                break;
+            }
+            told = self.tell().await;
+        }
+        self.show(told.is_ok())?;
+        told
+    }
+
+    /// Reads the authorities, takes the steps that are due, and tells the API server after each.
+    async fn tell(&mut self) -> Result<Published, KeepError> {
+        let (mut secret, mut trust) = self.stored().await?;
+        for _ in 0..STEPS {
+            self.trust = Some(trust.clone());
+            let published = publish(&self.configurations, &self.names.configuration, &trust.bundle()).await?;
+            let step = trust.advance(self.clock.now(), published == Published::Already)?;
+            let Some((next, change)) = step else { return Ok(published) };
+            next.write(&mut secret);
+            secret = self.replace(&secret).await?;
+            tracing::info!(secret = self.names.secret, "{}", words(change));
+            trust = next;
+        }
+        Ok(Published::Written)
+    }
+
+    /// The Secret and what it holds; made if there is none, made anew if it cannot be used.
+    async fn stored(&self) -> Result<(Secret, Trust), KeepError> {
+        let (name, now) = (self.names.secret.as_str(), self.clock.now());
+        let Some(mut secret) = call("read the webhook's authority", self.secrets.get_opt(name)).await? else {
+            let trust = Trust::make(now)?;
+            let secret = self.create(&trust).await?;
+            tracing::info!(secret = name, "a new authority for the webhook was made");
+            return Ok((secret, trust));
+        };
+        match Trust::read(&secret) {
+            Ok(trust) if trust.current.root.begins <= now => return Ok((secret, trust)),
+            Ok(trust) => {
+                let begins = trust.current.root.begins;
+                tracing::error!(secret = name, %begins, "tls.crt is not valid yet; a new authority takes its place, alone");
+            }
+            Err(error) => {
+                let error = &error as &dyn Error;
+                tracing::error!(
+                    secret = name,
+                    error,
+                    "the Secret holds no authority; a new one takes its place, alone"
+                );
+            }
+        }
+        let trust = Trust::make(now)?;
+        trust.write(&mut secret);
+        Ok((self.replace(&secret).await?, trust))
+    }
+
+    async fn create(&self, trust: &Trust) -> Result<Secret, ApiError> {
+        let mut secret = Secret {
+            metadata: ObjectMeta { name: Some(self.names.secret.clone()), ..ObjectMeta::default() },
+            type_: Some("kubernetes.io/tls".to_owned()),
+            ..Secret::default()
+        };
+        trust.write(&mut secret);
+        call("store the webhook's authority", self.secrets.create(&params(), &secret)).await
+    }
+
+    /// Written by resource version: whoever wrote in between is not overwritten.
+    async fn replace(&self, secret: &Secret) -> Result<Secret, ApiError> {
+        call("store the webhook's authority", self.secrets.replace(&self.names.secret, &params(), secret))
+            .await
+    }
+
+    /// Shows another certificate, if it is time for one; `told` says whether the API server knows the authorities.
+    fn show(&mut self, told: bool) -> Result<(), KeepError> {
+        let Some(trust) = &self.trust else { return Ok(()) };
+        let now = self.clock.now();
+        let wanted = match &self.leaf {
+            None => true,
+            Some(leaf) if leaf.authority == trust.current.root.pem => leaf.is_due(now),
+            // The API server may not know its authority yet, but it still takes the old one.
+            Some(leaf) => told || leaf.has_ended(now),
+        };
+        if wanted {
+            let leaf = trust.current.sign(&self.names.hosts, now)?;
+            let (chain, key) = leaf.pair();
+            self.tls.replace(chain, key)?;
+            tracing::info!(ends = %leaf.ends(), hosts = ?self.names.hosts, "the webhook shows a new certificate");
+            self.leaf = Some(leaf);
+        }
+        Ok(())
+    }
+
+    /// The certificate that is shown.
+    pub fn leaf(&self) -> Option<&Leaf> {
+        self.leaf.as_ref()
+    }
+
+    /// The authorities, as they were last seen.
+    pub fn trust(&self) -> Option<&Trust> {
+        self.trust.as_ref()
+    }
+
+    fn say(&mut self, problem: Option<&str>) {
+        if self.said.as_deref() != problem {
+            if let Some(problem) = problem {
+                tracing::warn!(problem, "the webhook's certificate is not in order; trying again");
+            }
+            self.said = problem.map(str::to_owned);
+        }
+    }
+}
+
+fn params() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}
+
+fn words(change: Change) -> &'static str {
+    match change {
+        Change::NextMade => "the webhook's authority ends within a year; the next one was made",
+        Change::NextSigns => "the next authority signs the webhook's certificates",
+        Change::PreviousForgotten => "the previous authority of the webhook is forgotten",
+    }
+}
+
+/// The error and what caused it, for people.
+fn chain(error: &KeepError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

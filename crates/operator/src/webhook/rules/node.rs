@@ -1,0 +1,35 @@
+//! Rules for `VmafxNode`.
+
+use vmafx_api::VmafxNodeSpec;
+
+use super::pod_template::{self, Target};
+use super::violation::{Findings, Path};
+use super::{labels, location, resources, tolerations};
+
+/// Checks a pool of workers.
+pub fn check(spec: &VmafxNodeSpec) -> Findings {
+    let mut findings = Findings::default();
+    let path = Path::spec();
+    if let Some(image) = &spec.image {
+        location::image(&path.field("image"), image, &mut findings);
+    }
+    if let Some(wanted) = &spec.resources {
+        resources::check(&path.field("resources"), wanted, Some(spec.gpu_vendor), &mut findings);
+    }
+    if let Some(selector) = &spec.node_selector {
+        labels::check(&path.field("nodeSelector"), selector, &mut findings);
+    }
+    tolerations::check(
+        &path.field("tolerations"),
+        spec.tolerations.as_deref().unwrap_or_default(),
+        &mut findings,
+    );
+    if let Some(template) = &spec.pod_template {
+        let target = Target { restart_policy: "Always", stateful: true, vendor: Some(spec.gpu_vendor) };
+        pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
+    }
+    if spec.paused && spec.replicas == 0 {
+        findings.warn(&path.field("replicas"), "is 0: no worker will return when paused is set to false");
+    }
+    findings
+}

@@ -1,0 +1,125 @@
+//! A partial Pod template: what the schema leaves open on purpose, and what belongs to the operator.
+
+mod containers;
+mod shape;
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec, Volume};
+use serde_json::Value;
+use vmafx_api::node::GpuVendor;
+use vmafx_api::pod_template::PartialPodTemplate;
+
+use super::labels::{self, NAME};
+use super::violation::{Findings, Path};
+use super::{reserved, tolerations};
+
+/// What a template is merged into.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    /// The only restart policy that works there.
+    pub(super) restart_policy: &'static str,
+    /// Whether Pods are named and numbered by a StatefulSet.
+    pub(super) stateful: bool,
+    /// Whose GPUs the scoring container can use, if that is known.
+    pub(super) vendor: Option<GpuVendor>,
+}
+
+/// Checks a template.
+pub(super) fn check(path: &Path, template: &PartialPodTemplate, target: Target, findings: &mut Findings) {
+    let written = Value::Object(template.0.clone());
+    let decoded: PodTemplateSpec = match serde_json::from_value(written.clone()) {
+        Ok(decoded) => decoded,
+        Err(_) => return shape::explain::<PodTemplateSpec>(path, &written, findings),
+    };
+    shape::unknown(path, &written, &decoded, findings);
+    if let Some(meta) = &decoded.metadata {
+        metadata(&path.field("metadata"), meta, findings);
+    }
+    if let Some(spec) = &decoded.spec {
+        let path = path.field("spec");
+        owned(&path, spec, target, findings);
+        let volumes = volumes(&path.field("volumes"), spec.volumes.as_deref().unwrap_or_default(), findings);
+        containers::check(&path, spec, &volumes, target, findings);
+        if let Some(selector) = &spec.node_selector {
+            labels::check(&path.field("nodeSelector"), selector, findings);
+        }
+        tolerations::check(
+            &path.field("tolerations"),
+            spec.tolerations.as_deref().unwrap_or_default(),
+            findings,
+        );
+    }
+}
+
+fn metadata(path: &Path, meta: &kube::core::ObjectMeta, findings: &mut Findings) {
+    let named = [("name", &meta.name), ("namespace", &meta.namespace), ("generateName", &meta.generate_name)];
+    for (field, value) in named {
+        if value.is_some() {
+            findings
+                .forbidden(&path.field(field), "Pods are named by the workload that makes them: remove it");
+        }
+    }
+    if let Some(map) = &meta.labels {
+        labels::check(&path.field("labels"), map, findings);
+    }
+    for (field, map) in [("labels", &meta.labels), ("annotations", &meta.annotations)] {
+        for key in map.iter().flatten().map(|(key, _)| key) {
+            if key.starts_with(reserved::PREFIX) {
+                let advice =
+                    format!("{} is the operator's own: remove it or use another prefix", reserved::PREFIX);
+                findings.forbidden(&path.field(field).key(key), advice);
+            }
+            if field == "annotations" && !labels::is_key(&key.to_ascii_lowercase()) {
+                findings.invalid(&path.field(field), key.as_str(), labels::KEY);
+            }
+        }
+    }
+}
+
+/// Fields of the Pod that follow from the workload it is part of.
+fn owned(path: &Path, spec: &PodSpec, target: Target, findings: &mut Findings) {
+    if let Some(policy) = spec.restart_policy.as_deref().filter(|policy| *policy != target.restart_policy) {
+        let advice = format!("must be {}: remove it", target.restart_policy);
+        findings.invalid(&path.field("restartPolicy"), policy, advice);
+    }
+    if spec.ephemeral_containers.as_ref().is_some_and(|list| !list.is_empty()) {
+        let advice = "exists only in running Pods, as kubectl debug adds them: remove it";
+        findings.forbidden(&path.field("ephemeralContainers"), advice);
+    }
+    if target.stateful {
+        if spec.active_deadline_seconds.is_some() {
+            findings.forbidden(&path.field("activeDeadlineSeconds"), "workers run without end: remove it");
+        }
+        for (field, value) in [("hostname", &spec.hostname), ("subdomain", &spec.subdomain)] {
+            if value.is_some() {
+                findings.forbidden(&path.field(field), "workers are named by their StatefulSet: remove it");
+            }
+        }
+    }
+    if let Some(node) = &spec.node_name {
+        findings.warn(
+            &path.field("nodeName"),
+            format!("every Pod goes to {node} past the scheduler; use nodeSelector"),
+        );
+    }
+}
+
+/// Checks the volumes and says which there are, the operator's own included.
+fn volumes<'a>(path: &Path, volumes: &'a [Volume], findings: &mut Findings) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
+    for (index, volume) in volumes.iter().enumerate() {
+        let (path, name) = (path.item(index).field("name"), volume.name.as_str());
+        if name.is_empty() {
+            findings.required(&path, "volumes are merged by name");
+        } else if name == reserved::TOKEN_VOLUME {
+            findings.forbidden(&path, format!("{name} holds the operator's token: use another name"));
+        } else if !labels::is_dns_label(name) {
+            findings.invalid(&path, name, NAME);
+        } else if !names.insert(name) {
+            findings.duplicate(&path, name, "two volumes have this name: rename one");
+        }
+    }
+    names.extend(reserved::VOLUMES);
+    names
+}

@@ -1,0 +1,100 @@
+//! Containers of a partial template: merged by name, so every one needs one, and only one may have it.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{Container, PodSpec};
+
+use super::Target;
+use crate::webhook::rules::labels::{self, NAME};
+use crate::webhook::rules::violation::{Findings, Path};
+use crate::webhook::rules::{location, reserved, resources};
+
+pub(super) fn check(
+    path: &Path,
+    spec: &PodSpec,
+    volumes: &BTreeSet<&str>,
+    target: Target,
+    findings: &mut Findings,
+) {
+    let mut names = BTreeSet::new();
+    let lists = [
+        ("initContainers", spec.init_containers.as_deref().unwrap_or_default()),
+        ("containers", &*spec.containers),
+    ];
+    for (list, containers) in lists {
+        for (index, container) in containers.iter().enumerate() {
+            let path = path.field(list).item(index);
+            let scores = list == "containers" && container.name == reserved::CONTAINER;
+            name(&path.field("name"), &container.name, &mut names, findings);
+            image(&path.field("image"), container, scores, findings);
+            environment(&path.field("env"), container, scores, findings);
+            mounts(&path.field("volumeMounts"), container, volumes, findings);
+            if let Some(wanted) = &container.resources {
+                let vendor = target.vendor.filter(|_| scores);
+                resources::check(&path.field("resources"), wanted, vendor, findings);
+            }
+        }
+    }
+}
+
+fn name<'a>(path: &Path, name: &'a str, names: &mut BTreeSet<&'a str>, findings: &mut Findings) {
+    if name.is_empty() {
+        let own = reserved::CONTAINER;
+        findings.required(path, format!("containers are merged by name; the scoring one is called {own}"));
+    } else if !labels::is_dns_label(name) {
+        findings.invalid(path, name, NAME);
+    } else if !names.insert(name) {
+        findings.duplicate(path, name, "two containers have this name: rename one");
+    }
+}
+
+fn image(path: &Path, container: &Container, scores: bool, findings: &mut Findings) {
+    match &container.image {
+        Some(_) if scores => {
+            findings.forbidden(path, "set spec.image instead, or configure the operator's default")
+        }
+        Some(image) => location::image(path, image, findings),
+        None if scores => {}
+        None => {
+            let own = reserved::CONTAINER;
+            findings.required(
+                path,
+                format!("a further container needs an image; the scoring one is called {own}"),
+            );
+        }
+    }
+}
+
+fn environment(path: &Path, container: &Container, scores: bool, findings: &mut Findings) {
+    let mut names = BTreeSet::new();
+    for (index, variable) in container.env.iter().flatten().enumerate() {
+        let (path, name) = (path.item(index).field("name"), variable.name.as_str());
+        if name.is_empty() {
+            findings.required(&path, "variables are merged by name");
+        } else if let Some(advice) = reserved::variable(name).filter(|_| scores) {
+            findings.forbidden(&path, format!("{name} is set by the operator: {advice}"));
+        } else if !names.insert(name) {
+            findings.duplicate(&path, name, "two variables have this name: remove one");
+        }
+    }
+}
+
+fn mounts(path: &Path, container: &Container, volumes: &BTreeSet<&str>, findings: &mut Findings) {
+    let mut places = BTreeSet::new();
+    for (index, mount) in container.volume_mounts.iter().flatten().enumerate() {
+        let path = path.item(index);
+        if !volumes.contains(mount.name.as_str()) {
+            let advice = "there is no such volume: add it to volumes or correct the name";
+            findings.invalid(&path.field("name"), mount.name.as_str(), advice);
+        }
+        if mount.mount_path.is_empty() {
+            findings.required(&path.field("mountPath"), "say where the volume is to appear");
+        } else if !places.insert(mount.mount_path.as_str()) {
+            findings.duplicate(
+                &path.field("mountPath"),
+                mount.mount_path.as_str(),
+                "two volumes are mounted here",
+            );
+        }
+    }
+}

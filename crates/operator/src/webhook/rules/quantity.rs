@@ -1,0 +1,117 @@
+//! Amounts as Kubernetes writes them: `500m`, `2Gi`, `1e3`.
+
+/// An amount in billionths, which is finer than the API server keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Amount(i128);
+
+const BILLION: i128 = 1_000_000_000;
+
+impl Amount {
+    /// Reads an amount; nothing if the text is none, or is larger than anything there is.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (negative, text) = match text.as_bytes().first()? {
+            b'-' => (true, &text[1..]),
+            b'+' => (false, &text[1..]),
+            _ => (false, text),
+        };
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, suffix) = text.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
+            return None;
+        }
+        let (factor, divisor) = scale(suffix)?;
+        let mantissa: i128 = format!("0{whole}{fraction}").parse().ok()?;
+        let places = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        let scaled = mantissa.checked_mul(factor)?.checked_mul(BILLION)?;
+        let amount = scaled / places.checked_mul(divisor)?;
+        Some(Self(if negative { -amount } else { amount }))
+    }
+
+    pub(super) fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    pub(super) fn is_whole(self) -> bool {
+        self.0 % BILLION == 0
+    }
+}
+
+/// What a suffix multiplies and divides by.
+fn scale(suffix: &str) -> Option<(i128, i128)> {
+    let up = |power: u32| Some((10_i128.pow(power), 1));
+    let down = |power: u32| Some((1, 10_i128.pow(power)));
+    let binary = |power: u32| Some((1_i128 << (10 * power), 1));
+    match suffix {
+        "n" => down(9),
+        "u" => down(6),
+        "m" => down(3),
+        "" => up(0),
+        "k" => up(3),
+        "M" => up(6),
+        "G" => up(9),
+        "T" => up(12),
+        "P" => up(15),
+        "E" => up(18),
+        "Ki" => binary(1),
+        "Mi" => binary(2),
+        "Gi" => binary(3),
+        "Ti" => binary(4),
+        "Pi" => binary(5),
+        "Ei" => binary(6),
+        _ => match suffix.strip_prefix(['e', 'E'])?.parse::<i32>().ok()? {
+            power @ 0..=18 => up(power.unsigned_abs()),
+            power @ -18..0 => down(power.unsigned_abs()),
+            _ => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("1", "1000m")]
+    #[case("1.5Gi", "1536Mi")]
+    #[case("0.1", "100m")]
+    #[case(".5", "5e-1")]
+    #[case("1e3", "1k")]
+    #[case("2.", "2")]
+    #[case("+1Ki", "1024")]
+    #[case("-1", "-1000m")]
+    fn equal_amounts_are_equal_however_they_are_written(#[case] one: &str, #[case] other: &str) {
+        assert_eq!(Amount::parse(one).unwrap(), Amount::parse(other).unwrap());
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("-")]
+    #[case(".")]
+    #[case("1.2.3")]
+    #[case("1 Gi")]
+    #[case("1gi")]
+    #[case("2GB")]
+    #[case("1e")]
+    #[case("lots")]
+    #[case("1e99")]
+    #[case("99999999999999999999999999999999999999999")]
+    fn what_is_no_amount_is_none(#[case] text: &str) {
+        assert_eq!(Amount::parse(text), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn amounts_are_ordered_as_numbers(a in 0_u32.., b in 0_u32.., suffix in "[mkMG]|Ki|Mi|Gi|") {
+            let amount = |n: u32| Amount::parse(&format!("{n}{suffix}")).unwrap();
+            proptest::prop_assert_eq!(amount(a).cmp(&amount(b)), a.cmp(&b));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".*") {
+            let _ = Amount::parse(&text);
+        }
+    }
+}

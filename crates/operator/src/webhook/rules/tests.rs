@@ -1,0 +1,324 @@
+//! Every rule on whole objects, as the webhook sees them.
+
+mod changes;
+
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+
+pub(super) fn object(kind: Kind, spec: Value) -> DynamicObject {
+    use vmafx_kit::metrics::Label;
+    let value = json!({
+        "apiVersion": "vmafx.dev/v1", "kind": kind.value(), "metadata": { "name": "a" }, "spec": spec,
+    });
+    serde_json::from_value(value).unwrap()
+}
+
+pub(super) fn merged(mut base: Value, over: &Value) -> Value {
+    for (key, value) in over.as_object().unwrap() {
+        base[key] = value.clone();
+    }
+    base
+}
+
+pub(super) fn job(over: &Value) -> DynamicObject {
+    object(Kind::Job, merged(json!({ "reference": "s3://b/ref.mp4", "distorted": "s3://b/dis.mp4" }), over))
+}
+
+pub(super) fn node(over: &Value) -> DynamicObject {
+    object(Kind::Node, merged(json!({ "gpuVendor": "nvidia" }), over))
+}
+
+fn training(over: &Value) -> DynamicObject {
+    let base = json!({ "baseModel": "vmaf_v0.6.1", "algorithm": "online-sgd-ema",
+                       "outputRegistry": "localhost:5000/models" });
+    object(Kind::Training, merged(base, over))
+}
+
+fn template(spec: &Value) -> DynamicObject {
+    node(&json!({ "podTemplate": { "spec": spec } }))
+}
+
+fn with_container(container: &Value) -> DynamicObject {
+    template(&json!({ "containers": [container] }))
+}
+
+/// One violation, with this field and these words.
+fn refused(findings: &Findings, field: &str, words: &str) {
+    assert_eq!(findings.violations.len(), 1, "{findings:#?}");
+    let violation = &findings.violations[0];
+    assert_eq!(violation.field, field);
+    assert!(violation.message.contains(words), "{}", violation.message);
+}
+
+#[rstest]
+#[case::reference(json!({ "reference": "ref.mp4" }), "spec.reference", "write the scheme before the path")]
+#[case::distorted(json!({ "distorted": "/data/d.mp4" }), "spec.distorted", "write the scheme before the path")]
+#[case::file_host(json!({ "distorted": "file://data/d.mp4" }), "spec.distorted", "write file:///data/d.mp4")]
+#[case::report(json!({ "reportURI": "s3://reports" }), "spec.reportURI", "names no object")]
+#[case::report_over_clip(json!({ "reportURI": "s3://b/ref.mp4" }), "spec.reportURI", "would overwrite spec.reference")]
+#[case::model(json!({ "model": "https://h/m.json" }), "spec.model", "oci://registry/repository:tag")]
+#[case::restart_policy(
+    json!({ "execution": "Pod", "podTemplate": { "spec": { "restartPolicy": "Always" } } }),
+    "spec.podTemplate.spec.restartPolicy",
+    "must be Never"
+)]
+#[case::gpu(
+    json!({ "execution": "Pod", "backend": "hip", "podTemplate": { "spec": { "containers": [
+        { "name": "worker", "resources": { "limits": { "nvidia.com/gpu": 1 } } }
+    ] } } }),
+    "spec.podTemplate.spec.containers[0].resources.limits[nvidia.com/gpu]",
+    "a GPU of amd is used here"
+)]
+fn a_broken_job_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
+    refused(&judge(Kind::Job, None, &job(&over)), field, words);
+}
+
+#[rstest]
+#[case::vendor(json!({ "gpuVendor": "matrox" }), "spec.gpuVendor", "\"matrox\": use one of nvidia, amd, intel, cpu")]
+#[case::image(json!({ "image": "https://r/i:1" }), "spec.image", "without a scheme")]
+#[case::quantity(
+    json!({ "resources": { "limits": { "memory": "2GB" } } }),
+    "spec.resources.limits[memory]",
+    "write an amount such as"
+)]
+#[case::negative(json!({ "resources": { "limits": { "cpu": "-1" } } }), "spec.resources.limits[cpu]", "negative")]
+#[case::limits(
+    json!({ "resources": { "requests": { "memory": "3Gi" }, "limits": { "memory": "2G" } } }),
+    "spec.resources.requests[memory]",
+    "must not be more than the limit, 2G"
+)]
+#[case::device_without_limit(
+    json!({ "resources": { "requests": { "nvidia.com/gpu": 1 } } }),
+    "spec.resources.requests[nvidia.com/gpu]",
+    "devices need a limit"
+)]
+#[case::half_a_device(
+    json!({ "resources": { "limits": { "example.com/fpga": "500m" } } }),
+    "spec.resources.limits[example.com/fpga]",
+    "devices are whole"
+)]
+#[case::other_vendor(
+    json!({ "resources": { "limits": { "amd.com/gpu": 1 } } }),
+    "spec.resources.limits[amd.com/gpu]",
+    "a GPU of nvidia is used here"
+)]
+#[case::gpu_without_vendor(
+    json!({ "gpuVendor": "cpu", "resources": { "limits": { "nvidia.com/gpu": 1 } } }),
+    "spec.resources.limits[nvidia.com/gpu]",
+    "no GPU is used here"
+)]
+#[case::selector_key(json!({ "nodeSelector": { "a b": "c" } }), "spec.nodeSelector", "\"a b\"")]
+#[case::selector_value(json!({ "nodeSelector": { "zone": "a b" } }), "spec.nodeSelector[zone]", "\"a b\"")]
+#[case::toleration_key(json!({ "tolerations": [{ "key": "/gpu" }] }), "spec.tolerations[0].key", "a key is")]
+#[case::toleration_value(
+    json!({ "tolerations": [{ "key": "gpu", "operator": "Exists", "value": "x" }] }),
+    "spec.tolerations[0].value",
+    "Exists takes no value"
+)]
+#[case::toleration_of_nothing(json!({ "tolerations": [{}] }), "spec.tolerations[0].operator", "use Exists")]
+#[case::toleration_effect(
+    json!({ "tolerations": [{ "key": "gpu", "effect": "NoWay" }] }),
+    "spec.tolerations[0].effect",
+    "use one of NoSchedule"
+)]
+#[case::toleration_seconds(
+    json!({ "tolerations": [{ "key": "gpu", "tolerationSeconds": 5 }] }),
+    "spec.tolerations[0].effect",
+    "only for NoExecute"
+)]
+fn a_broken_node_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
+    refused(&judge(Kind::Node, None, &node(&over)), field, words);
+}
+
+#[rstest]
+#[case::model(json!({ "baseModel": "s3://m" }), "spec.baseModel", "models come by name")]
+#[case::port(json!({ "outputRegistry": "host:99999/m" }), "spec.outputRegistry", "its port is none")]
+#[case::image(json!({ "image": "a b" }), "spec.image", "without spaces")]
+#[case::selector(
+    json!({ "dataSource": { "nodeSelector": { "pool": "-" } } }),
+    "spec.dataSource.nodeSelector[pool]",
+    "a value has"
+)]
+fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
+    refused(&judge(Kind::Training, None, &training(&over)), field, words);
+}
+
+#[rstest]
+#[case::wrong_type(
+    template(&json!({ "containers": [{ "name": "worker", "env": [{ "name": "A" }, { "name": 1 }] }] })),
+    "spec.podTemplate.spec.containers[0].env[1].name",
+    "invalid type: integer `1`, expected a string"
+)]
+#[case::not_a_list(template(&json!({ "volumes": {} })), "spec.podTemplate.spec.volumes", "expected a sequence")]
+#[case::restart_policy(
+    template(&json!({ "restartPolicy": "OnFailure" })),
+    "spec.podTemplate.spec.restartPolicy",
+    "must be Always"
+)]
+#[case::deadline(
+    template(&json!({ "activeDeadlineSeconds": 5 })),
+    "spec.podTemplate.spec.activeDeadlineSeconds",
+    "workers run without end"
+)]
+#[case::hostname(template(&json!({ "hostname": "h" })), "spec.podTemplate.spec.hostname", "named by their StatefulSet")]
+#[case::debug_containers(
+    template(&json!({ "ephemeralContainers": [{ "name": "d" }] })),
+    "spec.podTemplate.spec.ephemeralContainers",
+    "kubectl debug"
+)]
+#[case::selector_label(
+    node(&json!({ "podTemplate": { "metadata": { "labels": { "vmafx.dev/workload": "x" } } } })),
+    "spec.podTemplate.metadata.labels[vmafx.dev/workload]",
+    "is the operator's own"
+)]
+#[case::own_annotation(
+    node(&json!({ "podTemplate": { "metadata": { "annotations": { "vmafx.dev/succeeds": "x" } } } })),
+    "spec.podTemplate.metadata.annotations[vmafx.dev/succeeds]",
+    "is the operator's own"
+)]
+#[case::pod_name(
+    node(&json!({ "podTemplate": { "metadata": { "name": "x" } } })),
+    "spec.podTemplate.metadata.name",
+    "remove it"
+)]
+#[case::label_value(
+    node(&json!({ "podTemplate": { "metadata": { "labels": { "team": "a b" } } } })),
+    "spec.podTemplate.metadata.labels[team]",
+    "a value has"
+)]
+#[case::nameless(
+    with_container(&json!({ "image": "a:1" })),
+    "spec.podTemplate.spec.containers[0].name",
+    "the scoring one is called worker"
+)]
+#[case::bad_name(
+    with_container(&json!({ "name": "Side_Car", "image": "a:1" })),
+    "spec.podTemplate.spec.containers[0].name",
+    "lower-case"
+)]
+#[case::same_name(
+    template(&json!({ "initContainers": [{ "name": "a", "image": "i:1" }],
+                      "containers": [{ "name": "worker" }, { "name": "a", "image": "i:1" }] })),
+    "spec.podTemplate.spec.containers[1].name",
+    "two containers have this name"
+)]
+#[case::sidecar_without_image(
+    with_container(&json!({ "name": "proxy" })),
+    "spec.podTemplate.spec.containers[0].image",
+    "needs an image"
+)]
+#[case::own_image(
+    with_container(&json!({ "name": "worker", "image": "i:1" })),
+    "spec.podTemplate.spec.containers[0].image",
+    "set spec.image instead"
+)]
+#[case::own_variable(
+    with_container(&json!({ "name": "worker", "env": [{ "name": "VMAFX_NODE_SLOTS", "value": "9" }] })),
+    "spec.podTemplate.spec.containers[0].env[0].name",
+    "set spec.capacity instead"
+)]
+#[case::same_variable(
+    with_container(&json!({ "name": "worker", "env": [{ "name": "A" }, { "name": "A" }] })),
+    "spec.podTemplate.spec.containers[0].env[1].name",
+    "two variables have this name"
+)]
+#[case::own_volume(
+    template(&json!({ "volumes": [{ "name": "vmafx-token", "emptyDir": {} }] })),
+    "spec.podTemplate.spec.volumes[0].name",
+    "use another name"
+)]
+#[case::same_volume(
+    template(&json!({ "volumes": [{ "name": "a", "emptyDir": {} }, { "name": "a", "emptyDir": {} }] })),
+    "spec.podTemplate.spec.volumes[1].name",
+    "two volumes have this name"
+)]
+#[case::no_such_volume(
+    with_container(&json!({ "name": "worker", "volumeMounts": [{ "name": "media", "mountPath": "/media" }] })),
+    "spec.podTemplate.spec.containers[0].volumeMounts[0].name",
+    "there is no such volume"
+)]
+#[case::same_place(
+    with_container(&json!({ "name": "worker", "volumeMounts": [
+        { "name": "scratch", "mountPath": "/m" }, { "name": "vmafx-token", "mountPath": "/m" }
+    ] })),
+    "spec.podTemplate.spec.containers[0].volumeMounts[1].mountPath",
+    "two volumes are mounted here"
+)]
+#[case::other_gpu(
+    with_container(&json!({ "name": "worker", "resources": { "limits": { "gpu.intel.com/i915": 1 } } })),
+    "spec.podTemplate.spec.containers[0].resources.limits[gpu.intel.com/i915]",
+    "a GPU of nvidia is used here"
+)]
+#[case::selector(
+    template(&json!({ "nodeSelector": { "zone": "?" } })),
+    "spec.podTemplate.spec.nodeSelector[zone]",
+    "a value has"
+)]
+fn a_broken_template_is_refused_by_field(
+    #[case] object: DynamicObject,
+    #[case] field: &str,
+    #[case] words: &str,
+) {
+    refused(&judge(Kind::Node, None, &object), field, words);
+}
+
+#[test]
+fn a_template_as_people_write_it_passes_without_a_word() {
+    let object = node(&json!({
+        "image": "registry.example.com/vmafx/node:1.0",
+        "resources": { "requests": { "cpu": 2, "memory": "2Gi" }, "limits": { "memory": "2Gi", "nvidia.com/gpu": 2 } },
+        "nodeSelector": { "topology.kubernetes.io/zone": "a" },
+        "tolerations": [{ "operator": "Exists" }, { "key": "gpu", "effect": "NoExecute", "tolerationSeconds": 5 }],
+        "podTemplate": {
+            "metadata": { "labels": { "team": "video" }, "annotations": { "Example.com/note": "any text at all" } },
+            "spec": {
+                "serviceAccountName": "media",
+                "initContainers": [{ "name": "wait", "image": "busybox:1.36", "command": ["true"] }],
+                "containers": [
+                    { "name": "worker", "env": [{ "name": "VMAFX_SCRATCH_BYTES", "value": "10Gi" }],
+                      "volumeMounts": [{ "name": "media", "mountPath": "/media", "readOnly": true }] },
+                    { "name": "proxy", "image": "proxy:2", "env": [{ "name": "VMAFX_NODE_SLOTS", "value": "mine" }],
+                      "resources": { "limits": { "amd.com/gpu": 1 } },
+                      "volumeMounts": [{ "name": "scratch", "mountPath": "/scratch" }] },
+                ],
+                "volumes": [
+                    { "name": "media", "persistentVolumeClaim": { "claimName": "media" } },
+                    { "name": "scratch", "emptyDir": { "sizeLimit": "50Gi" } },
+                ],
+            },
+        },
+    }));
+    assert_eq!(judge(Kind::Node, None, &object), Findings::default());
+}
+
+#[rstest]
+#[case::same_clip(Kind::Job, job(&json!({ "distorted": "s3://b/ref.mp4" })), "spec.distorted: is the reference itself")]
+#[case::gone_at_once(Kind::Job, job(&json!({ "ttlSecondsAfterFinished": 0 })), "nobody keeps its score")]
+#[case::image(Kind::Node, node(&json!({ "image": "node" })), "write a tag or a digest")]
+#[case::paused(Kind::Node, node(&json!({ "paused": true, "replicas": 0 })), "no worker will return")]
+#[case::misspelt(
+    Kind::Node,
+    with_container(&json!({ "name": "worker", "volumeMount": [] })),
+    "unknown field \"spec.podTemplate.spec.containers[0].volumeMount\""
+)]
+#[case::node_name(Kind::Node, template(&json!({ "nodeName": "n1" })), "past the scheduler")]
+#[case::gate(Kind::Training, training(&json!({ "gate": { "maxRmseRatio": 0 } })), "the stable tag will never move")]
+#[case::anonymous(Kind::Training, training(&json!({ "outputRegistry": "r.example.com/m" })), "the push is anonymous")]
+fn what_is_legal_and_probably_not_meant_is_warned_about(
+    #[case] kind: Kind,
+    #[case] object: DynamicObject,
+    #[case] words: &str,
+) {
+    let findings = judge(kind, None, &object);
+    assert_eq!(findings.violations, []);
+    assert_eq!(findings.warnings.len(), 1, "{findings:?}");
+    assert!(findings.warnings[0].contains(words), "{findings:?}");
+}
+
+#[test]
+fn a_spec_of_another_release_is_refused_with_the_reason() {
+    let findings = judge(Kind::Job, None, &job(&json!({ "backend": "quantum" })));
+    refused(&findings, "spec", "unknown variant `quantum`");
+}

@@ -1,0 +1,49 @@
+//! Taints that are put up with.
+
+use k8s_openapi::api::core::v1::Toleration;
+
+use super::labels::{self, KEY, VALUE};
+use super::violation::{Findings, Path};
+
+const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+pub(super) fn check(path: &Path, tolerations: &[Toleration], findings: &mut Findings) {
+    for (index, toleration) in tolerations.iter().enumerate() {
+        check_one(&path.item(index), toleration, findings);
+    }
+}
+
+fn check_one(path: &Path, toleration: &Toleration, findings: &mut Findings) {
+    let key = toleration.key.as_deref().unwrap_or_default();
+    let value = toleration.value.as_deref().unwrap_or_default();
+    let effect = toleration.effect.as_deref().unwrap_or_default();
+    if !key.is_empty() && !labels::is_key(key) {
+        findings.invalid(&path.field("key"), key, KEY);
+    }
+    match toleration.operator.as_deref().unwrap_or_default() {
+        "Exists" if !value.is_empty() => {
+            findings.invalid(&path.field("value"), value, "Exists takes no value: remove it or use Equal");
+        }
+        "Exists" => {}
+        "" | "Equal" if key.is_empty() => {
+            findings.invalid(
+                &path.field("operator"),
+                "Equal",
+                "without a key use Exists, which tolerates every taint",
+            );
+        }
+        "" | "Equal" if !labels::is_value(value) => findings.invalid(&path.field("value"), value, VALUE),
+        // Others are the API server's to judge: it may know operators that we do not.
+        _ => {}
+    }
+    if !effect.is_empty() && !EFFECTS.contains(&effect) {
+        findings.unsupported(&path.field("effect"), effect, &EFFECTS);
+    }
+    if toleration.toleration_seconds.is_some() && effect != "NoExecute" {
+        findings.invalid(
+            &path.field("effect"),
+            effect,
+            "tolerationSeconds counts only for NoExecute: set the effect or remove tolerationSeconds",
+        );
+    }
+}

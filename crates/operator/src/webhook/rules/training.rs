@@ -1,0 +1,36 @@
+//! Rules for `VmafxModelTraining`.
+
+use vmafx_api::VmafxModelTrainingSpec;
+
+use super::violation::{Findings, Path};
+use super::{labels, location};
+
+/// Checks a training run.
+pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
+    let mut findings = Findings::default();
+    let path = Path::spec();
+    location::model(&path.field("baseModel"), &spec.base_model, &mut findings);
+    location::repository(&path.field("outputRegistry"), &spec.output_registry, &mut findings);
+    if let Some(image) = &spec.image {
+        location::image(&path.field("image"), image, &mut findings);
+    }
+    if let Some(selector) = spec.data_source.as_ref().and_then(|source| source.node_selector.as_ref()) {
+        labels::check(&path.field("dataSource").field("nodeSelector"), selector, &mut findings);
+    }
+    if spec.gate.max_rmse_ratio == 0.0 {
+        let text = "is 0: no checkpoint without any error exists, so the stable tag will never move";
+        findings.warn(&path.field("gate").field("maxRmseRatio"), text);
+    }
+    if spec.registry_secret.is_none() && !is_local(&spec.output_registry) {
+        findings.warn(
+            &path.field("registrySecret"),
+            "is not set: the push is anonymous, which most registries refuse",
+        );
+    }
+    findings
+}
+
+fn is_local(repository: &str) -> bool {
+    let host = repository.trim_start_matches("oci://").split(['/', ':']).next().unwrap_or_default();
+    host == "localhost" || host.ends_with(".svc") || host.ends_with(".cluster.local")
+}
