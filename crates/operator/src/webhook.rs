@@ -48,20 +48,19 @@ pub async fn start(
 ) -> Result<(), BoxError> {
     let files = args.files()?;
     let Some(listener) = listen("VMAFX_OPERATOR_WEBHOOK_PORT", &args.addr()?).await? else { return Ok(()) };
-    let tls = match files {
-        Some(files) => ServerTls::open(files, &["http/1.1"]).await?,
-        None => {
-            let tls = ServerTls::in_memory(&["http/1.1"])?;
-            let names = Names {
-                secret: args.webhook_secret.clone(),
-                configuration: args.webhook_configuration.clone(),
-                hosts: args.hosts(namespace),
-            };
-            let gate = readiness.gate("webhook", "its certificate is not made yet");
-            let keeper = Keeper::new(client, namespace, names, Clock::wall(), tls.clone());
-            tasks.service("webhook-certificate", keeper.run(gate, tasks.shutdown()));
-            tls
-        }
+    let tls = if let Some(files) = files {
+        ServerTls::open(files, &["http/1.1"]).await?
+    } else {
+        let tls = ServerTls::in_memory(&["http/1.1"])?;
+        let names = Names {
+            secret: args.webhook_secret.clone(),
+            configuration: args.webhook_configuration.clone(),
+            hosts: args.hosts(namespace),
+        };
+        let gate = readiness.gate("webhook", "its certificate is not made yet");
+        let keeper = Keeper::new(client, namespace, names, Clock::wall(), tls.clone());
+        tasks.service("webhook-certificate", keeper.run(gate, tasks.shutdown()));
+        tls
     };
     let router = server::router(AdmissionMetrics::new(metrics));
     let options = HttpOptions { limits: server::limits(), tls: Some(tls) };

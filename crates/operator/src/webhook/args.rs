@@ -51,7 +51,7 @@ pub struct WebhookArgs {
     )]
     pub webhook_secret: String,
 
-    /// Name of the ValidatingWebhookConfiguration that is told of the authority.
+    /// Name of the `ValidatingWebhookConfiguration` that is told of the authority.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_WEBHOOK_CONFIGURATION",

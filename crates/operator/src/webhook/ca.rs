@@ -10,7 +10,7 @@ use rcgen::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-const DAY: SignedDuration = SignedDuration::from_hours(24);
+use super::clock::Now;
 
 /// How long an authority is valid.
 pub const AUTHORITY_LIFE: SignedDuration = SignedDuration::from_hours(24 * 3650);
@@ -20,9 +20,6 @@ pub const AUTHORITY_REPLACED_BEFORE: SignedDuration = SignedDuration::from_hours
 
 /// How long a server's certificate is valid.
 pub const LEAF_LIFE: SignedDuration = SignedDuration::from_hours(24 * 30);
-
-/// Certificates begin this long before they are made, because clocks differ.
-pub const BACKDATED: SignedDuration = SignedDuration::from_hours(1);
 
 /// Why a certificate cannot be made or read.
 #[derive(Debug, thiserror::Error)]
@@ -87,17 +84,18 @@ pub struct Authority {
 
 impl Authority {
     /// Makes one.
-    pub fn make(now: Timestamp) -> Result<Self, CaError> {
+    pub fn make(now: Now) -> Result<Self, CaError> {
+        let begins = now.time - now.skew;
         let key = KeyPair::generate().map_err(CaError::Make)?;
         let mut params = CertificateParams::default();
         // The time tells two of them apart in whatever shows certificates.
         params
             .distinguished_name
-            .push(DnType::CommonName, format!("vmafx-operator webhook authority {now:.0}"));
+            .push(DnType::CommonName, format!("vmafx-operator webhook authority {:.0}", now.time));
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        params.not_before = system(now - BACKDATED).into();
-        params.not_after = system(now + AUTHORITY_LIFE).into();
+        params.not_before = system(begins).into();
+        params.not_after = system(now.time + AUTHORITY_LIFE).into();
         let certificate = params.self_signed(&key).map_err(CaError::Make)?;
         Self::read(&certificate.pem(), &key.serialize_pem())
     }
@@ -119,22 +117,23 @@ impl Authority {
     }
 
     /// A certificate for a server that is called by these names and addresses.
-    pub fn sign(&self, names: &[String], now: Timestamp) -> Result<Leaf, CaError> {
+    pub fn sign(&self, names: &[String], now: Now) -> Result<Leaf, CaError> {
         let key = KeyPair::generate().map_err(CaError::Make)?;
-        let ends = (now + LEAF_LIFE).min(self.root.ends);
+        let (begins, ends) = (now.time - now.skew, (now.time + LEAF_LIFE).min(self.root.ends));
         let mut params = CertificateParams::new(names).map_err(CaError::Make)?;
         params.distinguished_name.push(DnType::CommonName, "vmafx-operator webhook");
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
-        params.not_before = system(now - BACKDATED).into();
+        params.not_before = system(begins).into();
         params.not_after = system(ends).into();
         let certificate = params.signed_by(&key, &self.issuer).map_err(CaError::Make)?;
         Ok(Leaf {
             authority: self.root.pem.clone(),
             certificate: certificate.der().clone(),
             key: key.serialize_der(),
-            made: now,
+            begins,
+            made: now.time,
             ends,
         })
     }
@@ -146,6 +145,7 @@ pub struct Leaf {
     pub authority: String,
     certificate: CertificateDer<'static>,
     key: Vec<u8>,
+    begins: Timestamp,
     made: Timestamp,
     ends: Timestamp,
 }
@@ -154,7 +154,7 @@ impl Leaf {
     /// Whether it is time for another: two thirds of its life are over, or the clock was set back to before it.
     pub fn is_due(&self, now: Timestamp) -> bool {
         let life = self.ends.duration_since(self.made);
-        now >= self.made + life * 2 / 3 || now + BACKDATED < self.made
+        now >= self.made + life * 2 / 3 || now < self.begins
     }
 
     /// Whether nobody takes it any more.

@@ -1,34 +1,48 @@
 //! What time it is.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+/// How far other clocks are thought to be behind.
+const SKEW: SignedDuration = SignedDuration::from_hours(1);
+
+/// A time, and how far it may differ elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// By our clock.
+    pub time: Timestamp,
+    /// Certificates begin this long before they are made, because other clocks may be behind.
+    pub skew: SignedDuration,
+}
 
 /// The wall clock, or one that a test turns. Certificates end by the wall clock, also while a machine sleeps and its
 /// monotonic clock stands still.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+pub struct Clock(Arc<dyn Fn() -> Now + Send + Sync>);
 
 impl Clock {
     /// The machine's.
     pub fn wall() -> Self {
-        Self::new(|| Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH))
+        let time = || Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
+        Self::new(move || Now { time: time(), skew: SKEW })
     }
 
     /// Another.
-    pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+    pub fn new(now: impl Fn() -> Now + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
     /// The time.
-    pub fn now(&self) -> Timestamp {
+    pub fn now(&self) -> Now {
         (self.0)()
     }
 }
 
-impl std::fmt::Debug for Clock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Clock").field(&self.now()).finish()
     }
 }

@@ -32,7 +32,7 @@ closed_label! {
 pub fn answer(kind: Kind, body: &[u8]) -> (AdmissionReview<DynamicObject>, Outcome) {
     let (response, outcome) = match read(body) {
         Ok(request) => judged(kind, &request),
-        Err(malformed) => (malformed, Outcome::Malformed),
+        Err(malformed) => (*malformed, Outcome::Malformed),
     };
     (response.into_review(), outcome)
 }
@@ -46,7 +46,7 @@ pub fn malformed(uid: &str, message: &str) -> AdmissionResponse {
     response
 }
 
-fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, AdmissionResponse> {
+fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, Box<AdmissionResponse>> {
     let error = match serde_json::from_slice::<AdmissionReview<DynamicObject>>(body) {
         Ok(review) => match review.try_into() {
             Ok(request) => return Ok(request),
@@ -56,7 +56,7 @@ fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, AdmissionRespons
     };
     let document: Value = serde_json::from_slice(body).unwrap_or_default();
     let uid = document["request"]["uid"].as_str().unwrap_or_default();
-    Err(malformed(uid, &format!("this is no AdmissionReview of admission.k8s.io/v1: {error}")))
+    Err(Box::new(malformed(uid, &format!("this is no AdmissionReview of admission.k8s.io/v1: {error}"))))
 }
 
 fn judged(kind: Kind, request: &AdmissionRequest<DynamicObject>) -> (AdmissionResponse, Outcome) {

@@ -24,7 +24,7 @@ use crate::FIELD_MANAGER;
 use crate::error::ApiError;
 
 /// How often all is looked at.
-const EVERY: Duration = Duration::from_secs(60);
+const EVERY: Duration = Duration::from_mins(1);
 
 /// How soon after a failure.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -160,7 +160,7 @@ impl Keeper {
             return Ok((secret, trust));
         };
         match Trust::read(&secret) {
-            Ok(trust) if trust.current.root.begins <= now => return Ok((secret, trust)),
+            Ok(trust) if trust.current.root.begins <= now.time => return Ok((secret, trust)),
             Ok(trust) => {
                 let begins = trust.current.root.begins;
                 tracing::error!(secret = name, %begins, "tls.crt is not valid yet; a new authority takes its place, alone");
@@ -201,9 +201,9 @@ impl Keeper {
         let now = self.clock.now();
         let wanted = match &self.leaf {
             None => true,
-            Some(leaf) if leaf.authority == trust.current.root.pem => leaf.is_due(now),
+            Some(leaf) if leaf.authority == trust.current.root.pem => leaf.is_due(now.time),
             // The API server may not know its authority yet, but it still takes the old one.
-            Some(leaf) => told || leaf.has_ended(now),
+            Some(leaf) => told || leaf.has_ended(now.time),
         };
         if wanted {
             let leaf = trust.current.sign(&self.names.hosts, now)?;
@@ -257,3 +257,6 @@ fn chain(error: &KeepError) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

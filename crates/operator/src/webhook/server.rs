@@ -1,5 +1,7 @@
 //! The server that the API server asks.
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
@@ -7,7 +9,6 @@ use axum::routing::post;
 use axum::{Json, Router};
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionReview;
-use std::time::Duration;
 use vmafx_kit::metrics::{By, CounterBy, Label, Metrics};
 use vmafx_kit::serve::HttpLimits;
 
@@ -81,5 +82,47 @@ pub(super) fn limits() -> HttpLimits {
         header_bytes: 64 * 1024,
         connections: 1024,
         ..HttpLimits::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::{Request, StatusCode};
+    use http_body_util::BodyExt;
+    use serde_json::Value;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    async fn ask(body: Vec<u8>) -> (StatusCode, Value, String) {
+        let mut metrics = Metrics::new("1");
+        let router = router(AdmissionMetrics::new(&mut metrics));
+        let request = Request::post("/validate-vmafx-dev-v1-vmafxjob").body(Body::from(body)).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap(), metrics.encode().unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_malformed_review_gets_a_review_and_is_counted() {
+        let (status, review, metrics) = ask(br#"{"request":{"uid":"u"}}"#.to_vec()).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(review["kind"], "AdmissionReview");
+        assert_eq!(
+            (&review["response"]["uid"], &review["response"]["allowed"]),
+            (&"u".into(), &false.into())
+        );
+        let line = "vmafx_operator_admissions_total{kind=\"VmafxJob\",outcome=\"malformed\"} 1";
+        assert!(metrics.contains(line), "{metrics}");
+    }
+
+    #[tokio::test]
+    async fn a_review_that_is_too_large_gets_a_review() {
+        let (status, review, _) = ask(vec![b' '; BODY + 1]).await;
+        assert_eq!(status, StatusCode::OK);
+        let message = review["response"]["status"]["message"].as_str().unwrap();
+        assert!(message.starts_with("the review could not be read: "), "{message}");
     }
 }

@@ -20,6 +20,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::ca::{AUTHORITY_REPLACED_BEFORE, Authority, CaError, LEAF_LIFE, Root};
+use super::clock::Now;
 
 /// How long a new authority is known before it signs: every API server must have heard of it.
 pub const KNOWN_FOR: SignedDuration = SignedDuration::from_mins(10);
@@ -81,7 +82,7 @@ pub struct Trust {
 
 impl Trust {
     /// A new authority, and none beside it.
-    pub fn make(now: Timestamp) -> Result<Self, CaError> {
+    pub fn make(now: Now) -> Result<Self, CaError> {
         Ok(Self { current: Arc::new(Authority::make(now)?), next: None, previous: None })
     }
 
@@ -138,23 +139,23 @@ impl Trust {
     }
 
     /// The next step, if one is due; `published` says whether the API server has had exactly this bundle already.
-    pub fn advance(&self, now: Timestamp, published: bool) -> Result<Option<(Self, Change)>, CaError> {
+    pub fn advance(&self, now: Now, published: bool) -> Result<Option<(Self, Change)>, CaError> {
         let mut after = self.clone();
         let current = &self.current.root;
         let change = match (&self.next, &self.previous) {
-            (_, Some((_, until))) if now >= *until => {
+            (_, Some((_, until))) if now.time >= *until => {
                 after.previous = None;
                 Change::PreviousForgotten
             }
-            (None, _) if now >= current.ends - AUTHORITY_REPLACED_BEFORE => {
-                after.next = Some((Arc::new(Authority::make(now)?), now));
+            (None, _) if now.time >= current.ends - AUTHORITY_REPLACED_BEFORE => {
+                after.next = Some((Arc::new(Authority::make(now)?), now.time));
                 Change::NextMade
             }
             // An authority that has ended vouches for nobody, so there is nothing to wait for.
             (Some((next, since)), None)
-                if (published && now >= *since + KNOWN_FOR) || now >= current.ends =>
+                if (published && now.time >= *since + KNOWN_FOR) || now.time >= current.ends =>
             {
-                after.previous = Some((current.clone(), now + TRUSTED_FOR));
+                after.previous = Some((current.clone(), now.time + TRUSTED_FOR));
                 after.current = Arc::clone(next);
                 after.next = None;
                 Change::NextSigns

@@ -2,8 +2,10 @@ use rstest::rstest;
 
 use super::*;
 
-fn now() -> Timestamp {
-    "2026-11-16T06:00:00Z".parse().unwrap()
+const SKEW: SignedDuration = SignedDuration::from_hours(1);
+
+fn now() -> Now {
+    Now { time: "2026-11-16T06:00:00Z".parse().unwrap(), skew: SKEW }
 }
 
 #[test]
@@ -12,7 +14,7 @@ fn an_authority_is_read_back_as_it_was_stored() {
     let read = Authority::read(&made.root.pem, &made.key_pem()).unwrap();
     assert_eq!(read.root, made.root);
     assert_eq!(read.key_pem(), made.key_pem());
-    assert_eq!((made.root.begins, made.root.ends), (now() - BACKDATED, now() + AUTHORITY_LIFE));
+    assert_eq!((made.root.begins, made.root.ends), (now().time - SKEW, now().time + AUTHORITY_LIFE));
 }
 
 #[test]
@@ -40,13 +42,14 @@ fn a_leaf_is_replaced_after_two_thirds_of_its_life(
     #[case] ended: bool,
 ) {
     let leaf = Authority::make(now()).unwrap().sign(&["localhost".into()], now()).unwrap();
-    let later = now() + SignedDuration::from_hours(hours);
+    let later = now().time + SignedDuration::from_hours(hours);
     assert_eq!((leaf.is_due(later), leaf.has_ended(later)), (due, ended));
 }
 
 #[test]
 fn a_leaf_does_not_outlive_its_authority() {
     let authority = Authority::make(now()).unwrap();
-    let leaf = authority.sign(&["localhost".into()], authority.root.ends - DAY).unwrap();
+    let late = Now { time: authority.root.ends - SignedDuration::from_hours(24), ..now() };
+    let leaf = authority.sign(&["localhost".into()], late).unwrap();
     assert_eq!(leaf.ends(), authority.root.ends);
 }

@@ -40,7 +40,7 @@ fn file(path: &Path, text: &str, rest: &str, findings: &mut Findings) {
             findings.invalid(path, text, advice);
         }
         Some(_) if text.ends_with('/') => {
-            findings.invalid(path, text, "names a directory: write the file's name")
+            findings.invalid(path, text, "names a directory: write the file's name");
         }
         Some(_) => {}
     }

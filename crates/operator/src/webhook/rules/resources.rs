@@ -63,7 +63,7 @@ fn check_amount(path: &Path, name: &str, quantity: &Quantity, findings: &mut Fin
     match Amount::parse(&quantity.0) {
         None => findings.invalid(path, quantity.0.as_str(), "write an amount such as 2, 500m, 1.5Gi or 200M"),
         Some(amount) if amount.is_negative() => {
-            findings.invalid(path, quantity.0.as_str(), "must not be negative")
+            findings.invalid(path, quantity.0.as_str(), "must not be negative");
         }
         Some(amount) if is_extended(name) && !amount.is_whole() => {
             findings.invalid(path, quantity.0.as_str(), "devices are whole: write a number such as 1");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 
-pub(super) fn object(kind: Kind, spec: Value) -> DynamicObject {
+pub(super) fn object(kind: Kind, spec: &Value) -> DynamicObject {
     use vmafx_kit::metrics::Label;
     let value = json!({
         "apiVersion": "vmafx.dev/v1", "kind": kind.value(), "metadata": { "name": "a" }, "spec": spec,
@@ -23,17 +23,17 @@ pub(super) fn merged(mut base: Value, over: &Value) -> Value {
 }
 
 pub(super) fn job(over: &Value) -> DynamicObject {
-    object(Kind::Job, merged(json!({ "reference": "s3://b/ref.mp4", "distorted": "s3://b/dis.mp4" }), over))
+    object(Kind::Job, &merged(json!({ "reference": "s3://b/ref.mp4", "distorted": "s3://b/dis.mp4" }), over))
 }
 
 pub(super) fn node(over: &Value) -> DynamicObject {
-    object(Kind::Node, merged(json!({ "gpuVendor": "nvidia" }), over))
+    object(Kind::Node, &merged(json!({ "gpuVendor": "nvidia" }), over))
 }
 
 fn training(over: &Value) -> DynamicObject {
     let base = json!({ "baseModel": "vmaf_v0.6.1", "algorithm": "online-sgd-ema",
                        "outputRegistry": "localhost:5000/models" });
-    object(Kind::Training, merged(base, over))
+    object(Kind::Training, &merged(base, over))
 }
 
 fn template(spec: &Value) -> DynamicObject {

@@ -24,7 +24,6 @@ fn check_one(path: &Path, toleration: &Toleration, findings: &mut Findings) {
         "Exists" if !value.is_empty() => {
             findings.invalid(&path.field("value"), value, "Exists takes no value: remove it or use Equal");
         }
-        "Exists" => {}
         "" | "Equal" if key.is_empty() => {
             findings.invalid(
                 &path.field("operator"),

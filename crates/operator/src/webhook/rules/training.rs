@@ -32,5 +32,5 @@ pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
 
 fn is_local(repository: &str) -> bool {
     let host = repository.trim_start_matches("oci://").split(['/', ':']).next().unwrap_or_default();
-    host == "localhost" || host.ends_with(".svc") || host.ends_with(".cluster.local")
+    host == "localhost" || [".svc", ".cluster.local"].iter().any(|inside| host.ends_with(inside))
 }

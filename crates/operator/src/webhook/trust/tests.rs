@@ -5,6 +5,10 @@ fn start() -> Timestamp {
     "2026-11-16T06:00:00Z".parse().unwrap()
 }
 
+fn at(time: Timestamp) -> Now {
+    Now { time, skew: SignedDuration::from_hours(1) }
+}
+
 fn stored(trust: &Trust) -> Secret {
     let mut secret = Secret::default();
     trust.write(&mut secret);
@@ -12,7 +16,7 @@ fn stored(trust: &Trust) -> Secret {
 }
 
 fn advanced(trust: Trust, now: Timestamp, published: bool) -> (Trust, Option<Change>) {
-    let (trust, change) = match trust.advance(now, published).unwrap() {
+    let (trust, change) = match trust.advance(at(now), published).unwrap() {
         Some((after, change)) => (after, Some(change)),
         None => (trust, None),
     };
@@ -24,7 +28,7 @@ fn advanced(trust: Trust, now: Timestamp, published: bool) -> (Trust, Option<Cha
 
 #[test]
 fn an_authority_is_replaced_in_three_steps_a_year_before_its_end() {
-    let trust = Trust::make(start()).unwrap();
+    let trust = Trust::make(at(start())).unwrap();
     let first = trust.current.root.clone();
     let year_before = start() + AUTHORITY_LIFE - AUTHORITY_REPLACED_BEFORE;
 
@@ -55,7 +59,7 @@ fn an_authority_is_replaced_in_three_steps_a_year_before_its_end() {
 
 #[test]
 fn an_authority_that_ended_while_nobody_ran_is_replaced_at_once() {
-    let trust = Trust::make(start()).unwrap();
+    let trust = Trust::make(at(start())).unwrap();
     let late = start() + AUTHORITY_LIFE;
     let (trust, change) = advanced(trust, late, false);
     assert_eq!(change, Some(Change::NextMade));
@@ -66,7 +70,7 @@ fn an_authority_that_ended_while_nobody_ran_is_replaced_at_once() {
 
 #[test]
 fn what_cannot_be_read_is_named() {
-    let whole = stored(&Trust::make(start()).unwrap());
+    let whole = stored(&Trust::make(at(start())).unwrap());
     let without = |key: &str| {
         let mut secret = whole.clone();
         secret.data.as_mut().unwrap().remove(key);
@@ -75,7 +79,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(without("tls.crt"), "tls.crt is missing or no text");
     assert_eq!(without("tls.key"), "tls.key is missing or no text");
     let mut mixed = whole.clone();
-    let other = stored(&Trust::make(start()).unwrap());
+    let other = stored(&Trust::make(at(start())).unwrap());
     mixed.data.as_mut().unwrap().insert("tls.key".into(), other.data.unwrap()["tls.key"].clone());
     assert_eq!(Trust::read(&mixed).unwrap_err().to_string(), "tls.crt cannot be used");
 }
@@ -83,7 +87,7 @@ fn what_cannot_be_read_is_named() {
 #[test]
 fn a_damaged_next_authority_is_made_anew() {
     let year_before = start() + AUTHORITY_LIFE - AUTHORITY_REPLACED_BEFORE;
-    let (trust, _) = advanced(Trust::make(start()).unwrap(), year_before, true);
+    let (trust, _) = advanced(Trust::make(at(start())).unwrap(), year_before, true);
     let mut secret = stored(&trust);
     secret.data.as_mut().unwrap().insert("next.crt".into(), ByteString(b"?".to_vec()));
     let read = Trust::read(&secret).unwrap();

@@ -51,7 +51,7 @@ fn name<'a>(path: &Path, name: &'a str, names: &mut BTreeSet<&'a str>, findings:
 fn image(path: &Path, container: &Container, scores: bool, findings: &mut Findings) {
     match &container.image {
         Some(_) if scores => {
-            findings.forbidden(path, "set spec.image instead, or configure the operator's default")
+            findings.forbidden(path, "set spec.image instead, or configure the operator's default");
         }
         Some(image) => location::image(path, image, findings),
         None if scores => {}

@@ -45,7 +45,7 @@ fn a_container_that_moved_is_not_broken_anew() {
 
 #[test]
 fn a_spec_that_this_release_cannot_read_may_be_mended() {
-    let old = object(Kind::Node, json!({ "gpuVendor": "matrox" }));
+    let old = object(Kind::Node, &json!({ "gpuVendor": "matrox" }));
     assert_eq!(judge(Kind::Node, Some(&old), &node(&json!({}))).violations, []);
 }
 

@@ -1,0 +1,123 @@
+//! A keeper whose API server comes and goes.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::webhook::clock::Now;
+
+/// An API server with one Secret and no configuration.
+#[derive(Clone, Default)]
+struct Server {
+    secret: Arc<Mutex<Option<Value>>>,
+    down: Arc<AtomicBool>,
+}
+
+impl Server {
+    async fn answer(self, request: Request<Body>) -> Result<Response<Full<Bytes>>, std::io::Error> {
+        if self.down.load(Ordering::Relaxed) {
+            return Err(std::io::Error::other("connection refused"));
+        }
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await.map_err(std::io::Error::other)?.to_bytes();
+        let mut secret = self.secret.lock().unwrap();
+        if parts.method != Method::GET {
+            *secret = Some(serde_json::from_slice(&body).unwrap());
+        }
+        let found = secret.clone().filter(|_| parts.uri.path().contains("/secrets"));
+        let (code, answer) = match found {
+            Some(secret) => (200, secret),
+            None => {
+                (404, json!({ "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404 }))
+            }
+        };
+        Ok(Response::builder().status(code).body(Full::from(answer.to_string())).unwrap())
+    }
+
+    fn client(&self) -> Client {
+        let server = self.clone();
+        Client::new(tower::service_fn(move |request| server.clone().answer(request)), "ns")
+    }
+}
+
+/// A keeper, and the hours that its clock has gone.
+fn keeper(server: &Server) -> (Keeper, Arc<AtomicI64>) {
+    let hours = Arc::new(AtomicI64::new(0));
+    let gone = Arc::clone(&hours);
+    let start: Timestamp = "2026-11-16T06:00:00Z".parse().unwrap();
+    let clock = Clock::new(move || Now {
+        time: start + SignedDuration::from_hours(gone.load(Ordering::Relaxed)),
+        skew: SignedDuration::from_hours(1),
+    });
+    let names = Names { secret: "ca".into(), configuration: "c".into(), hosts: vec!["localhost".into()] };
+    let tls = ServerTls::in_memory(&[]).unwrap();
+    (Keeper::new(server.client(), "ns", names, clock, tls), hours)
+}
+
+#[tokio::test]
+async fn a_leaf_is_renewed_from_memory_while_the_api_server_does_not_answer() {
+    let server = Server::default();
+    let (mut keeper, hours) = keeper(&server);
+    assert_eq!(keeper.look().await.unwrap(), Published::NoConfiguration);
+    let first = keeper.leaf().unwrap().ends();
+
+    server.down.store(true, Ordering::Relaxed);
+    hours.store(20 * 24, Ordering::Relaxed);
+    let error = keeper.look().await.unwrap_err();
+    assert!(chain(&error).contains("connection refused"), "{}", chain(&error));
+    assert!(keeper.leaf().unwrap().ends() > first);
+}
+
+#[tokio::test]
+async fn without_an_api_server_nothing_is_shown_and_it_is_said() {
+    let server = Server::default();
+    server.down.store(true, Ordering::Relaxed);
+    let (mut keeper, _) = keeper(&server);
+    assert!(keeper.look().await.is_err());
+    assert!(keeper.leaf().is_none());
+}
+
+#[tokio::test]
+async fn an_authority_from_the_future_is_replaced() {
+    let server = Server::default();
+    let (mut keeper, hours) = keeper(&server);
+    keeper.look().await.unwrap();
+    let before = keeper.trust().unwrap().current.root.clone();
+    hours.store(-2, Ordering::Relaxed);
+    keeper.look().await.unwrap();
+    let after = &keeper.trust().unwrap().current.root;
+    assert!(after.begins < before.begins);
+    assert_eq!(keeper.leaf().unwrap().authority, after.pem);
+}
+
+#[tokio::test(start_paused = true)]
+async fn readiness_follows_what_the_api_server_can_trust() {
+    use vmafx_kit::health::Readiness;
+
+    let server = Server::default();
+    server.down.store(true, Ordering::Relaxed);
+    let (keeper, _) = keeper(&server);
+    let shutdown = Shutdown::new();
+    let readiness = Readiness::new(shutdown.clone());
+    let gate = readiness.gate("webhook", "not made yet");
+    let watched = async {
+        for (down, words) in
+            [(true, "connection refused"), (false, "there is no ValidatingWebhookConfiguration c")]
+        {
+            server.down.store(down, Ordering::Relaxed);
+            tokio::time::sleep(AGAIN * 2).await;
+            let missing = readiness.missing();
+            assert!(missing.len() == 1 && missing[0].1.contains(words), "{missing:?}");
+        }
+        shutdown.begin();
+    };
+    let (ran, ()) = tokio::join!(keeper.run(gate, shutdown.clone()), watched);
+    ran.unwrap();
+}

@@ -1,0 +1,186 @@
+//! A webhook that one namespace of the shared API server asks.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::http::HeaderValue;
+use axum::response::Response;
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::Api;
+use kube::api::PostParams;
+use kube::core::Status;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use vmafx_api::VmafxJob;
+use vmafx_kit::metrics::Metrics;
+use vmafx_kit::serve::{HttpOptions, serve_with};
+use vmafx_kit::tasks::Shutdown;
+use vmafx_kit::tls::ServerTls;
+use vmafx_operator::webhook::clock::{Clock, Now};
+use vmafx_operator::webhook::configuration::{Reach, configuration};
+use vmafx_operator::webhook::rotate::{Keeper, Names};
+use vmafx_operator::webhook::server::{self, AdmissionMetrics};
+use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
+use vmafx_testkit::wait;
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A namespace with our kinds.
+pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
+    let cluster = ControlPlane::shared().await.unwrap();
+    install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
+    cluster.namespace(prefix).await.unwrap()
+}
+
+/// A job that every rule likes, with these fields changed.
+pub(crate) fn job(name: &str, over: &Value) -> VmafxJob {
+    let mut job = json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name },
+        "spec": { "reference": "s3://bucket/ref.mp4", "distorted": "s3://bucket/dis.mp4" },
+    });
+    for (field, value) in over.as_object().unwrap() {
+        job["spec"][field] = value.clone();
+    }
+    serde_json::from_value(job).unwrap()
+}
+
+/// What the definitions let through and the webhook does not.
+pub(crate) fn broken_job(name: &str) -> VmafxJob {
+    job(name, &json!({ "reference": "file://data/ref.mp4" }))
+}
+
+pub(crate) fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Box<Status> {
+    match answer.unwrap_err() {
+        kube::Error::Api(status) => status,
+        other => panic!("{other}"),
+    }
+}
+
+/// Makes the API server ask `base` about everything in this namespace, and nothing else.
+pub(crate) async fn install(ns: &TestNamespace, base: &str, bundle: Option<&str>) {
+    let namespaces = Api::<Namespace>::all(ns.client());
+    let owner = namespaces.get(ns.name()).await.unwrap();
+    let mut wanted = configuration(ns.name(), &Reach::Url(base.to_owned()), bundle);
+    // Goes when the namespace goes, where somebody collects garbage.
+    wanted.metadata.owner_references = Some(vec![OwnerReference {
+        api_version: "v1".into(),
+        kind: "Namespace".into(),
+        name: ns.name().to_owned(),
+        uid: owner.metadata.uid.unwrap(),
+        ..OwnerReference::default()
+    }]);
+    let here: std::collections::BTreeMap<_, _> =
+        [("kubernetes.io/metadata.name".to_owned(), ns.name().to_owned())].into();
+    for webhook in wanted.webhooks.iter_mut().flatten() {
+        webhook.namespace_selector =
+            Some(LabelSelector { match_labels: Some(here.clone()), ..LabelSelector::default() });
+    }
+    configurations(ns).create(&PostParams::default(), &wanted).await.unwrap();
+}
+
+pub(crate) fn configurations(ns: &TestNamespace) -> Api<ValidatingWebhookConfiguration> {
+    Api::all(ns.client())
+}
+
+/// Waits until the API server asks and trusts the answer.
+pub(crate) async fn asked(ns: &TestNamespace) {
+    let jobs = Api::<VmafxJob>::namespaced(ns.client(), ns.name());
+    let dry = PostParams { dry_run: true, ..PostParams::default() };
+    wait::until(PATIENCE, "the webhook to be asked", || async {
+        match jobs.create(&dry, &broken_job("probe")).await {
+            Err(kube::Error::Api(status)) if status.message.contains("denied the request") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await
+    .unwrap();
+}
+
+/// A clock that a test turns. Its certificates begin in 1970, because the API server's clock is not turned with it.
+#[derive(Clone)]
+pub(crate) struct Turned(Arc<Mutex<Timestamp>>);
+
+impl Turned {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Timestamp::now())))
+    }
+
+    pub(crate) fn to(&self, time: Timestamp) {
+        *self.0.lock().unwrap() = time;
+    }
+
+    pub(crate) fn by(&self, time: SignedDuration) {
+        *self.0.lock().unwrap() += time;
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        let time = Arc::clone(&self.0);
+        Clock::new(move || {
+            let time = *time.lock().unwrap();
+            Now { time, skew: time.duration_since(Timestamp::UNIX_EPOCH) }
+        })
+    }
+}
+
+/// A webhook whose certificate the test keeps. Every answer ends its connection, so that every review needs a
+/// handshake.
+pub(crate) struct Hook {
+    pub(crate) ns: TestNamespace,
+    pub(crate) keeper: Keeper,
+    pub(crate) clock: Turned,
+    pub(crate) base: String,
+    _serving: JoinSet<std::io::Result<()>>,
+}
+
+impl Hook {
+    pub(crate) async fn new(prefix: &str) -> Self {
+        let ns = namespace(prefix).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("https://{}", listener.local_addr().unwrap());
+        let tls = ServerTls::in_memory(&["http/1.1"]).unwrap();
+        let close = |mut response: Response| async {
+            response.headers_mut().insert("connection", HeaderValue::from_static("close"));
+            response
+        };
+        let router = server::router(AdmissionMetrics::new(&mut Metrics::new("test")));
+        let router = router.layer(axum::middleware::map_response(close));
+        let options = HttpOptions { tls: Some(tls.clone()), ..HttpOptions::default() };
+        let mut serving = JoinSet::new();
+        serving.spawn(serve_with(listener, router, options, Shutdown::new()));
+        let clock = Turned::new();
+        let keeper = keeper(&ns, &clock, tls);
+        Self { ns, keeper, clock, base, _serving: serving }
+    }
+
+    /// Installed, trusted and asked.
+    pub(crate) async fn asked(prefix: &str) -> Self {
+        let mut hook = Self::new(prefix).await;
+        install(&hook.ns, &hook.base, None).await;
+        hook.keeper.look().await.unwrap();
+        asked(&hook.ns).await;
+        hook
+    }
+
+    pub(crate) fn jobs(&self) -> Api<VmafxJob> {
+        Api::namespaced(self.ns.client(), self.ns.name())
+    }
+}
+
+/// A replica's keeper for the webhook of this namespace.
+pub(crate) fn keeper(ns: &TestNamespace, clock: &Turned, tls: ServerTls) -> Keeper {
+    keeper_as(ns.client(), ns, clock, tls)
+}
+
+/// The same, as somebody who may not do everything.
+pub(crate) fn keeper_as(client: kube::Client, ns: &TestNamespace, clock: &Turned, tls: ServerTls) -> Keeper {
+    let names = Names {
+        secret: "webhook-ca".into(),
+        configuration: ns.name().to_owned(),
+        hosts: vec!["127.0.0.1".into(), "localhost".into()],
+    };
+    Keeper::new(client, ns.name(), names, clock.clock(), tls)
+}

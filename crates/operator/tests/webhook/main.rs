@@ -1,0 +1,8 @@
+//! The webhook, asked by a real API server.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
+
+mod admission;
+mod authority;
+mod hook;
+mod rotation;
+mod started;
