@@ -147,6 +147,7 @@ async fn a_frozen_leader_sends_no_write_after_it_thaws() {
             let writer = config_maps(&config, &name, first.permit.clone());
             write(&writer, "before").await.unwrap();
             thawed.recv().unwrap();
+            assert!(!first.permit.holds(), "nothing but the clock has told it");
             let result = write(&writer, "after").await;
             journal.reads(&[Began("first"), Dropped("first")]).await;
             first.kill().await;

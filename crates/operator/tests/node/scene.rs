@@ -17,10 +17,10 @@ use vmafx_testkit::kube::{ControlPlane, Options, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
 /// Generous: the usual is less than a second.
-pub const SOON: Duration = Duration::from_mins(1);
+pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 /// The StatefulSet of every test's node.
-pub const SET: &str = "vmafx-node-pool";
+pub(crate) const SET: &str = "vmafx-node-pool";
 
 /// What all tests share. Never dropped, as no `static` is: the processes die with this one.
 struct Stage {
@@ -58,14 +58,14 @@ fn operator(directory: &Path, kubeconfig: &Path, controller: &str) -> Process {
 }
 
 /// One test's own.
-pub struct Scene {
-    pub namespace: TestNamespace,
-    pub nodes: Api<VmafxNode>,
-    pub sets: Api<StatefulSet>,
+pub(crate) struct Scene {
+    pub(crate) namespace: TestNamespace,
+    pub(crate) nodes: Api<VmafxNode>,
+    pub(crate) sets: Api<StatefulSet>,
 }
 
 impl Scene {
-    pub async fn set() -> Self {
+    pub(crate) async fn set() -> Self {
         let stage = stage().await;
         let namespace = stage.cluster.namespace("node").await.unwrap();
         let (client, name) = (namespace.client(), namespace.name().to_owned());
@@ -76,11 +76,11 @@ impl Scene {
         }
     }
 
-    pub fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.namespace.client()
     }
 
-    pub fn all<K>(&self) -> Api<K>
+    pub(crate) fn all<K>(&self) -> Api<K>
     where
         K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
     {
@@ -88,23 +88,23 @@ impl Scene {
     }
 
     /// Makes the node `pool`.
-    pub async fn node(&self, spec: Value) -> VmafxNode {
+    pub(crate) async fn node(&self, spec: Value) -> VmafxNode {
         let node = json!({
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "pool" }, "spec": spec,
         });
         self.nodes.create(&PostParams::default(), &serde_json::from_value(node).unwrap()).await.unwrap()
     }
 
-    pub async fn change(&self, patch: Value) {
+    pub(crate) async fn change(&self, patch: Value) {
         self.nodes.patch("pool", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
-    pub async fn delete_set(&self) {
+    pub(crate) async fn delete_set(&self) {
         self.sets.delete(SET, &DeleteParams::default()).await.unwrap();
     }
 
     /// Waits until the node is as it should be; what it was instead is in the failure.
-    pub async fn until(&self, what: &str, holds: impl Fn(&VmafxNode) -> bool) -> VmafxNode {
+    pub(crate) async fn until(&self, what: &str, holds: impl Fn(&VmafxNode) -> bool) -> VmafxNode {
         let holds = Arc::new(holds);
         wait::until(SOON, what, || {
             let (nodes, holds) = (self.nodes.clone(), Arc::clone(&holds));
@@ -118,18 +118,18 @@ impl Scene {
     }
 
     /// Waits until a condition has a reason.
-    pub async fn until_reason(&self, type_: &str, reason: &str) -> VmafxNode {
+    pub(crate) async fn until_reason(&self, type_: &str, reason: &str) -> VmafxNode {
         self.until(&format!("{type_} to be {reason}"), |node| self::reason(node, type_) == reason).await
     }
 
     /// Waits until the StatefulSet is there and tracked; its UID.
-    pub async fn tracked(&self) -> String {
+    pub(crate) async fn tracked(&self) -> String {
         let node = self.until("a tracked StatefulSet", |node| tracked(node).is_some()).await;
         tracked(&node).unwrap()
     }
 
     /// Waits until the StatefulSet that is there is the one that is tracked, and is not this one.
-    pub async fn tracked_other_than(&self, uid: &str) -> String {
+    pub(crate) async fn tracked_other_than(&self, uid: &str) -> String {
         let node = self
             .until("another tracked StatefulSet", |node| tracked(node).is_some_and(|tracked| tracked != uid))
             .await;
@@ -139,7 +139,7 @@ impl Scene {
     }
 
     /// Waits until the StatefulSet wants so many workers.
-    pub async fn wants(&self, replicas: i32) -> StatefulSet {
+    pub(crate) async fn wants(&self, replicas: i32) -> StatefulSet {
         wait::until(SOON, &format!("{replicas} replicas to be wanted"), || async {
             let set = self.sets.get(SET).await.map_err(|error| error.to_string())?;
             let wanted = set.spec.as_ref().and_then(|spec| spec.replicas);
@@ -150,7 +150,7 @@ impl Scene {
     }
 
     /// Waits until there is an event; the reasons of all so far.
-    pub async fn until_event(&self, reason: &str) -> Vec<String> {
+    pub(crate) async fn until_event(&self, reason: &str) -> Vec<String> {
         wait::until(SOON, &format!("the event {reason}"), || async {
             let events = self.events().await;
             if events.iter().any(|event| event == reason) { Ok(events) } else { Err(events.join(", ")) }
@@ -160,7 +160,7 @@ impl Scene {
     }
 
     /// The reasons of all events so far, in order of their time.
-    pub async fn events(&self) -> Vec<String> {
+    pub(crate) async fn events(&self) -> Vec<String> {
         let mut events = self.all::<Event>().list(&ListParams::default()).await.unwrap().items;
         events.retain(|event| event.reporting_controller.as_deref() == Some("vmafx.dev/vmafx-operator"));
         events.sort_by_key(|event| event.event_time.clone().map(|time| time.0));
@@ -168,16 +168,16 @@ impl Scene {
     }
 }
 
-pub fn tracked(node: &VmafxNode) -> Option<String> {
+pub(crate) fn tracked(node: &VmafxNode) -> Option<String> {
     node.status.as_ref()?.stateful_set.as_ref().map(|set| set.uid.clone())
 }
 
-pub fn reason(node: &VmafxNode, type_: &str) -> String {
+pub(crate) fn reason(node: &VmafxNode, type_: &str) -> String {
     let conditions = node.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     conditions.iter().find(|one| one.type_ == type_).map(|one| one.reason.clone()).unwrap_or_default()
 }
 
-pub fn message(node: &VmafxNode, type_: &str) -> String {
+pub(crate) fn message(node: &VmafxNode, type_: &str) -> String {
     let conditions = node.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     conditions.iter().find(|one| one.type_ == type_).map(|one| one.message.clone()).unwrap_or_default()
 }

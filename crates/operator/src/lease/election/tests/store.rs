@@ -52,6 +52,16 @@ impl Store {
         self.0.lock().unwrap().lease.clone().unwrap().spec.unwrap()
     }
 
+    /// Somebody edits the record.
+    pub(super) fn hand_to(&self, holder: &str) {
+        let mut state = self.0.lock().unwrap();
+        state.version += 1;
+        let version = state.version.to_string();
+        let lease = state.lease.as_mut().unwrap();
+        lease.metadata.resource_version = Some(version);
+        lease.spec.as_mut().unwrap().holder_identity = Some(holder.to_owned());
+    }
+
     /// Writes that were asked for and failed.
     pub(super) fn writes_refused(&self) -> usize {
         self.0.lock().unwrap().refused
