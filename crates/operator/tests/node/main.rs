@@ -4,11 +4,7 @@
 //! one operator.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
-#[path = "node/health.rs"]
 mod health;
-#[path = "node/lifecycle.rs"]
 mod lifecycle;
-#[path = "node/scene.rs"]
 mod scene;
-#[path = "node/spec.rs"]
 mod spec;
