@@ -5,6 +5,7 @@ mod server;
 mod world;
 
 use proptest::prelude::*;
+use rstest::rstest;
 use vmafx_operator::workload::Decision;
 
 use self::server::{Deed, Fault};
@@ -119,4 +120,44 @@ fn whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(play(moves))?;
     });
+}
+
+/// Every deed just before every request of a pass that would otherwise go through: nobody else's is touched, and it
+/// comes to rest all the same.
+#[rstest]
+#[case::ours_is_kept(&[])]
+#[case::ours_is_gone(&[Deed::Delete])]
+#[case::an_unowned_impostor(&[Deed::Delete, Deed::Create(true)])]
+#[case::a_namesake_of_another_kind(&[Deed::Delete, Deed::Create(false)])]
+#[case::a_dump_of_ours(&[Deed::Delete, Deed::ApplyDump])]
+#[case::handed_over(&[Deed::StripOwner])]
+#[case::taken_by_another(&[Deed::Take])]
+#[case::on_its_way_out(&[Deed::Hold, Deed::Delete])]
+#[tokio::test]
+async fn whatever_somebody_does_between_our_read_and_our_write(
+    #[case] before: &[Deed],
+    #[values(false, true)] drift: bool,
+    #[values(false, true)] old: bool,
+) {
+    for deed in Deed::ALL {
+        for request in 1..=6 {
+            let mut world = World::new();
+            world.pass(Fate::GOOD).await.unwrap();
+            world.watch();
+            before.iter().for_each(|deed| world.server.state().deed(*deed));
+            if !old {
+                world.watch();
+            }
+            world.wanted.replicas = 2;
+            if drift {
+                world.wanted.policy = "OrderedReady";
+            }
+            drop(world.pass(Fate { meanwhile: Some((request, deed)), ..Fate::GOOD }).await);
+            let violations = std::mem::take(&mut world.server.state().violations);
+            assert!(violations.is_empty(), "{deed:?} before request {request}: {violations:?}");
+            if let Err(failure) = rests(world).await {
+                panic!("{deed:?} before request {request}: {failure}");
+            }
+        }
+    }
 }

@@ -28,6 +28,21 @@ pub(crate) enum Deed {
     LetEnd,
 }
 
+impl Deed {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Delete,
+        Self::Create(true),
+        Self::Create(false),
+        Self::ApplyDump,
+        Self::StripOwner,
+        Self::Take,
+        Self::LetGo,
+        Self::Scale,
+        Self::Hold,
+        Self::LetEnd,
+    ];
+}
+
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -53,6 +68,10 @@ pub(crate) struct State {
     pub(crate) writes: usize,
     pub(crate) fault: Fault,
     pub(crate) meanwhile: Option<(usize, Deed)>,
+    /// The UID of the last one that we made, until somebody else puts a hand on its owner.
+    made: Option<String>,
+    /// The policy that is wanted, which cannot be changed in place.
+    pub(crate) policy: &'static str,
     /// Whether somebody else did something since our last deletion.
     pub(crate) stirred: bool,
     pub(crate) violations: Vec<String>,
@@ -74,6 +93,8 @@ impl Server {
             writes: 0,
             fault: Fault::None,
             meanwhile: None,
+            made: None,
+            policy: Wanted::default().policy,
             stirred: true,
             violations: Vec::new(),
         })))
@@ -152,7 +173,9 @@ impl State {
             if fence.get("uid").is_some() {
                 return failure(409, "");
             }
-            return (201, self.store(body.clone(), true));
+            let made = self.store(body.clone(), true);
+            self.made = made["metadata"]["uid"].as_str().map(str::to_owned);
+            return (201, made);
         };
         if fence.get("uid").is_some_and(|uid| *uid != object["metadata"]["uid"]) {
             return failure(422, "metadata.uid");
@@ -198,6 +221,10 @@ impl State {
         if owner_uid(&object).is_some_and(|uid| uid != "owner") {
             self.violations.push(format!("deleted what another controls: {object}"));
         }
+        let ours = self.made.as_deref() == object["metadata"]["uid"].as_str();
+        if ours && object["spec"]["podManagementPolicy"] == json!(self.policy) {
+            self.violations.push(format!("deleted what we made ourselves: {object}"));
+        }
         if !self.stirred {
             self.violations.push(format!("deleted twice in a row: {object}"));
         }
@@ -242,6 +269,9 @@ impl State {
 
     pub(crate) fn deed(&mut self, deed: Deed) {
         self.stirred = true;
+        if matches!(deed, Deed::StripOwner | Deed::Take | Deed::LetGo) {
+            self.made = None;
+        }
         match (deed, self.object.clone()) {
             (Deed::Delete, Some(object)) => self.end(object),
             (Deed::Create(compatible), None) => {

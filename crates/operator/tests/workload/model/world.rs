@@ -80,6 +80,7 @@ impl World {
     pub(crate) async fn pass(&mut self, fate: Fate) -> Result<Synced, ApiError> {
         {
             let mut state = self.server.state();
+            state.policy = self.wanted.policy;
             (state.requests, state.writes) = (0, 0);
             (state.fault, state.meanwhile) = (fate.fault, fate.meanwhile);
         }
