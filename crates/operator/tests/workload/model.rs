@@ -144,7 +144,9 @@ async fn whatever_somebody_does_between_our_read_and_our_write(
             let mut world = World::new();
             world.pass(Fate::GOOD).await.unwrap();
             world.watch();
-            before.iter().for_each(|deed| world.server.state().deed(*deed));
+            for deed in before {
+                world.server.state().deed(*deed);
+            }
             if !old {
                 world.watch();
             }
