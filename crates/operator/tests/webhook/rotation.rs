@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use futures::future::join_all;
 use k8s_openapi::jiff::SignedDuration;
 use kube::api::PostParams;
 use serde_json::json;
@@ -13,7 +14,10 @@ use vmafx_testkit::wait;
 use crate::hook::{Hook, PATIENCE, configurations, job, keeper};
 
 /// Reviews that must come through between two steps.
-const BETWEEN: u32 = 25;
+const BETWEEN: u32 = 100;
+
+/// Who send them at the same time, so that some handshake is under way at every moment.
+const CLIENTS: u32 = 8;
 
 /// More than any run needs: the load ends by itself if the steps never do.
 const MOST: u32 = 5_000;
@@ -24,7 +28,7 @@ async fn leaf_and_authority_are_replaced_without_one_failed_admission() {
     let mut other = keeper(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
     let (jobs, done, stop) = (hook.jobs(), Cell::new(0), Cell::new(false));
     let dry = PostParams { dry_run: true, ..PostParams::default() };
-    let load = async {
+    let client = async |_| {
         while !stop.get() && done.get() < MOST {
             // Fields that the webhook reads, so that its answer cannot be another's.
             let wanted = job("load", &json!({ "priority": done.get() }));
@@ -32,6 +36,7 @@ async fn leaf_and_authority_are_replaced_without_one_failed_admission() {
             done.set(done.get() + 1);
         }
     };
+    let load = join_all((0..CLIENTS).map(client));
     let reviews = async || {
         let begun = done.get();
         wait::until(PATIENCE, "reviews", || async { done.get() >= begun + BETWEEN }).await.unwrap();

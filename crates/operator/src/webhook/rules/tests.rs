@@ -204,6 +204,11 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
     "spec.podTemplate.spec.containers[1].name",
     "two containers have this name"
 )]
+#[case::name_of_the_scoring_one(
+    template(&json!({ "initContainers": [{ "name": "worker", "image": "i:1" }] })),
+    "spec.podTemplate.spec.initContainers[0].name",
+    "the scoring container has this name"
+)]
 #[case::sidecar_without_image(
     with_container(&json!({ "name": "proxy" })),
     "spec.podTemplate.spec.containers[0].image",
@@ -291,6 +296,13 @@ fn a_template_as_people_write_it_passes_without_a_word() {
         },
     }));
     assert_eq!(judge(Kind::Node, None, &object), Findings::default());
+}
+
+#[test]
+fn a_job_in_a_pod_of_its_own_chooses_its_image_in_the_template() {
+    let template = json!({ "spec": { "containers": [{ "name": "worker", "image": "node:2" }] } });
+    let object = job(&json!({ "execution": "Pod", "podTemplate": template }));
+    assert_eq!(judge(Kind::Job, None, &object), Findings::default());
 }
 
 #[rstest]

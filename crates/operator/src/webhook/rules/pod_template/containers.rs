@@ -25,8 +25,13 @@ pub(super) fn check(
         for (index, container) in containers.iter().enumerate() {
             let path = path.field(list).item(index);
             let scores = list == "containers" && container.name == reserved::CONTAINER;
-            name(&path.field("name"), &container.name, &mut names, findings);
-            image(&path.field("image"), container, scores, findings);
+            if list == "initContainers" && container.name == reserved::CONTAINER {
+                let advice = "the scoring container has this name: choose another";
+                findings.duplicate(&path.field("name"), reserved::CONTAINER, advice);
+            } else {
+                name(&path.field("name"), &container.name, &mut names, findings);
+            }
+            image(&path.field("image"), container, scores, target, findings);
             environment(&path.field("env"), container, scores, findings);
             mounts(&path.field("volumeMounts"), container, volumes, findings);
             if let Some(wanted) = &container.resources {
@@ -48,9 +53,9 @@ fn name<'a>(path: &Path, name: &'a str, names: &mut BTreeSet<&'a str>, findings:
     }
 }
 
-fn image(path: &Path, container: &Container, scores: bool, findings: &mut Findings) {
+fn image(path: &Path, container: &Container, scores: bool, target: Target, findings: &mut Findings) {
     match &container.image {
-        Some(_) if scores => {
+        Some(_) if scores && target.stateful => {
             findings.forbidden(path, "set spec.image instead, or configure the operator's default");
         }
         Some(image) => location::image(path, image, findings),
