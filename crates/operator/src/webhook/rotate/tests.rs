@@ -18,11 +18,14 @@ use crate::webhook::clock::Now;
 struct Server {
     secret: Arc<Mutex<Option<Value>>>,
     down: Arc<AtomicBool>,
+    /// Only the Secret can be reached.
+    half: Arc<AtomicBool>,
 }
 
 impl Server {
     async fn answer(self, request: Request<Body>) -> Result<Response<Full<Bytes>>, std::io::Error> {
-        if self.down.load(Ordering::Relaxed) {
+        let is_secret = request.uri().path().contains("/secrets");
+        if self.down.load(Ordering::Relaxed) || !is_secret && self.half.load(Ordering::Relaxed) {
             return Err(std::io::Error::other("connection refused"));
         }
         let (parts, body) = request.into_parts();
@@ -31,7 +34,7 @@ impl Server {
         if parts.method != Method::GET {
             *secret = Some(serde_json::from_slice(&body).unwrap());
         }
-        let found = secret.clone().filter(|_| parts.uri.path().contains("/secrets"));
+        let found = secret.clone().filter(|_| is_secret);
         let (code, answer) = match found {
             Some(secret) => (200, secret),
             None => {
@@ -73,6 +76,24 @@ async fn a_leaf_is_renewed_from_memory_while_the_api_server_does_not_answer() {
     let error = keeper.look().await.unwrap_err();
     assert!(chain(&error).contains("connection refused"), "{}", chain(&error));
     assert!(keeper.leaf().unwrap().ends() > first);
+}
+
+#[tokio::test]
+async fn a_new_authority_signs_only_once_the_api_server_was_told_of_it() {
+    let server = Server::default();
+    let (mut keeper, _) = keeper(&server);
+    keeper.look().await.unwrap();
+    let before = keeper.leaf().unwrap().authority.clone();
+
+    *server.secret.lock().unwrap() = None;
+    server.half.store(true, Ordering::Relaxed);
+    assert!(keeper.look().await.is_err());
+    assert_eq!(keeper.leaf().unwrap().authority, before);
+
+    server.half.store(false, Ordering::Relaxed);
+    keeper.look().await.unwrap();
+    assert_ne!(keeper.leaf().unwrap().authority, before);
+    assert_eq!(keeper.leaf().unwrap().authority, keeper.trust().unwrap().current.root.pem);
 }
 
 #[tokio::test]
