@@ -109,6 +109,8 @@ impl Base {
             .arg(format!("--secure-port={port}"))
             // There is only one: an election would cost two seconds at every start.
             .arg("--leader-elect=false")
+            // The default spares an API server with many clients; here it would only make tests wait.
+            .args(["--kube-api-qps=200", "--kube-api-burst=400"])
     }
 
     /// Where the audit log is.

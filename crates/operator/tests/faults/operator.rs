@@ -1,0 +1,153 @@
+//! The operator as a child process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::wait;
+
+use crate::SOON;
+
+/// How to start one.
+#[derive(Clone)]
+pub(crate) struct Recipe {
+    pub(crate) name: String,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) namespace: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) env: Vec<(&'static str, String)>,
+}
+
+/// A running operator. Dropping it kills it; in a test that fails it says what it logged last.
+pub(crate) struct Operator {
+    process: Process,
+    pub(crate) log: PathBuf,
+    http: reqwest::Client,
+}
+
+impl Operator {
+    pub(crate) fn start(recipe: &Recipe) -> Self {
+        let log = tempfile::Builder::new()
+            .prefix(&format!("{}-", recipe.name))
+            .suffix(".log")
+            .tempfile_in(&recipe.directory)
+            .unwrap()
+            .into_temp_path()
+            .keep()
+            .unwrap();
+        let launch = Launch::new(&recipe.name, env!("CARGO_BIN_EXE_vmafx-operator"), &log)
+            .env("KUBECONFIG", &recipe.kubeconfig)
+            .env("POD_NAMESPACE", &recipe.namespace)
+            .env("POD_NAME", &recipe.name)
+            .env("VMAFX_OPERATOR_METRICS_ADDR", "127.0.0.1:0")
+            .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "127.0.0.1:0")
+            .env("VMAFX_OPERATOR_NODE_IMAGE", "registry.test/vmafx-node:1")
+            .env("VMAFX_LOG_LEVEL", "info,vmafx_operator=debug")
+            .env("VMAFX_LOG_FORMAT", "json");
+        let launch = recipe.env.iter().fold(launch, |launch, (name, value)| launch.env(name, value));
+        vmafx_kit::tls::choose_provider();
+        let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().unwrap();
+        Self { process: Process::start(&launch).unwrap(), log, http }
+    }
+
+    /// Kills it from anywhere, also while its process is borrowed elsewhere.
+    pub(crate) fn killer(&self) -> impl Fn() + Send + Sync + use<> {
+        let pid = Pid::from_raw(i32::try_from(self.process.pid()).unwrap()).unwrap();
+        move || drop(kill_process(pid, Signal::KILL))
+    }
+
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        self.process.signal(signal).unwrap();
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.process.ended().is_some()
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) async fn ended(&mut self) {
+        wait::until(SOON, "the operator to end", || {
+            let ended = self.process.ended().is_some();
+            async move { ended }
+        })
+        .await
+        .unwrap();
+    }
+
+    /// The address of what a variable says.
+    fn address(&self, variable: &str) -> Result<String, String> {
+        let log = fs::read_to_string(&self.log).map_err(|error| error.to_string())?;
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let find = |line: &Value, field: &str| {
+            [&line[field], &line["fields"][field]].into_iter().find_map(Value::as_str).map(str::to_owned)
+        };
+        lines
+            .filter(|line| find(line, "variable").as_deref() == Some(variable))
+            .find_map(|line| find(&line, "addr"))
+            .ok_or_else(|| format!("not listening yet: {}", tail(&self.log)))
+    }
+
+    async fn page(&self, variable: &str, path: &str) -> Result<(u16, String), String> {
+        let url = format!("http://{}{path}", self.address(variable)?);
+        let answer = self.http.get(url).send().await.map_err(|error| error.to_string())?;
+        let code = answer.status().as_u16();
+        Ok((code, answer.text().await.map_err(|error| error.to_string())?))
+    }
+
+    /// What `/readyz` says.
+    pub(crate) async fn readiness(&self) -> Result<(u16, String), String> {
+        self.page("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "/readyz").await
+    }
+
+    pub(crate) async fn ready(&mut self) {
+        let Self { process, .. } = self;
+        let ended = process.ended().map(|error| error.to_string());
+        assert_eq!(ended, None);
+        wait::until(SOON, "the operator to be ready", || async {
+            match self.readiness().await? {
+                (200, _) => Ok(()),
+                (_, why) => Err(why),
+            }
+        })
+        .await
+        .unwrap_or_else(|error| panic!("{error}\n{}", tail(&self.log)));
+    }
+
+    /// The sum of a metric over all series whose labels contain `labels`.
+    pub(crate) async fn metric(&self, name: &str, labels: &str) -> Result<f64, String> {
+        let (_, text) = self.page("VMAFX_OPERATOR_METRICS_ADDR", "/metrics").await?;
+        let series = text.lines().filter_map(|line| line.rsplit_once(' '));
+        let wanted = |series: &str| {
+            let (metric, with) = series.split_once('{').unwrap_or((series, ""));
+            metric.ends_with(name) && with.contains(labels)
+        };
+        Ok(series.filter(|(series, _)| wanted(series)).filter_map(|(_, value)| value.parse::<f64>().ok()).sum())
+    }
+
+    /// How many reconciles there were.
+    pub(crate) async fn reconciles(&self) -> f64 {
+        wait::until(SOON, "metrics", || self.metric("operator_reconcile_seconds_count", "")).await.unwrap()
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the operator's last words, {}:\n{}", self.log.display(), tail(&self.log));
+        }
+    }
+}
+
+fn tail(log: &Path) -> String {
+    const LINES: usize = 30;
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}

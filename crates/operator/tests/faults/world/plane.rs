@@ -1,0 +1,91 @@
+//! The control plane that most tests share.
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
+use kube::{Api, ResourceExt as _};
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
+use vmafx_api::VmafxNode;
+use vmafx_operator::rbac;
+use vmafx_testkit::kube::account::{Account, Grant};
+use vmafx_testkit::kube::{Audit, Cluster, ControlPlane, Options, install_crds};
+use vmafx_testkit::wait;
+
+use crate::SOON;
+
+/// Where the operator lives.
+pub(crate) const SYSTEM: &str = "vmafx-system";
+
+/// A control plane with our definitions, and the operator's account.
+pub(crate) struct Plane {
+    pub(crate) control_plane: ControlPlane,
+    pub(crate) account: Account,
+}
+
+static PLANE: OnceCell<Plane> = OnceCell::const_new();
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// The shared control plane, for one test at a time.
+pub(crate) struct Exclusive(#[expect(dead_code, reason = "others wait while it is held")] MutexGuard<'static, ()>);
+
+impl Exclusive {
+    pub(crate) fn plane(&self) -> &'static Plane {
+        PLANE.get().unwrap()
+    }
+}
+
+impl Plane {
+    /// Waits for its turn; what tests before have left is gone then.
+    pub(crate) async fn exclusive() -> Exclusive {
+        let turn = TURN.lock().await;
+        let plane = PLANE.get_or_init(Self::start).await;
+        clear(&plane.control_plane).await;
+        Exclusive(turn)
+    }
+
+    /// With everything that can be refused being refused, and everything that is asked written down.
+    async fn start() -> Self {
+        let options = Options {
+            controller_manager: true,
+            audit: Audit::Metadata,
+            api_server_args: vec!["--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned()],
+        };
+        let control_plane = ControlPlane::start(options).await.unwrap();
+        install_crds(&control_plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
+        let account = account(&control_plane).await;
+        Self { control_plane, account }
+    }
+}
+
+/// The operator's account, which may do exactly what the operator's role says.
+pub(crate) async fn account(cluster: &Cluster) -> Account {
+    let metadata = ObjectMeta { name: Some(SYSTEM.to_owned()), ..ObjectMeta::default() };
+    let namespaces = Api::<Namespace>::all(cluster.client().unwrap());
+    let namespace = Namespace { metadata, ..Namespace::default() };
+    match namespaces.create(&PostParams::default(), &namespace).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+        other => drop(other.unwrap()),
+    }
+    Account::create(cluster, SYSTEM, "vmafx-operator", &grants()).await.unwrap()
+}
+
+/// The role as `make manifests` writes it.
+pub(crate) fn grants() -> Vec<Grant> {
+    let files = rbac::files();
+    let role = files.iter().find(|file| file.name == "role.yaml").unwrap();
+    let documents: Vec<_> = role.objects.iter().map(ToString::to_string).collect();
+    Grant::from_yaml(&documents.join("\n---\n")).unwrap()
+}
+
+async fn clear(cluster: &Cluster) {
+    let client = cluster.client().unwrap();
+    let all = Api::<VmafxNode>::all(client.clone());
+    for node in all.list(&ListParams::default()).await.unwrap() {
+        let nodes = Api::<VmafxNode>::namespaced(client.clone(), &node.namespace().unwrap());
+        let _ = nodes.delete(&node.name_any(), &DeleteParams::background()).await;
+    }
+    wait::until(SOON, "the nodes of other tests to be gone", async || {
+        all.list(&ListParams::default()).await.is_ok_and(|list| list.items.is_empty())
+    })
+    .await
+    .unwrap();
+}
