@@ -94,9 +94,17 @@ fn render() -> Result<Vec<Generated>> {
         let path = Path::new("config/rbac").join(file.name);
         files.push(Generated { path, text: yaml::render_all(&file.objects)? });
     }
+    files.push(Generated { path: "config/webhook/manifests.yaml".into(), text: yaml::render(&webhooks()?)? });
     let crds = definitions.iter().map(|(_, crd)| crd).collect::<Vec<_>>();
     files.push(Generated { path: "docs/api.md".into(), text: reference::render(&crds) });
     Ok(files)
+}
+
+/// What makes the API server ask the operator, by the names that its settings have by default.
+fn webhooks() -> Result<serde_json::Value> {
+    use vmafx_operator::webhook::{args, configuration};
+    let service = configuration::Reach::Service { namespace: NAMESPACE.to_owned(), name: args::SERVICE.to_owned() };
+    Ok(serde_json::to_value(configuration::configuration(args::CONFIGURATION, &service, None))?)
 }
 
 /// The definitions with their plural names, as JSON.

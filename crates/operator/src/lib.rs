@@ -10,7 +10,7 @@
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
 //! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
-//! | [`rbac`]       | the permissions, in one table                                                       |
+//! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
 
 pub mod client;
@@ -20,7 +20,9 @@ pub mod events;
 pub mod key;
 pub mod lease;
 pub mod node;
+mod quantity;
 pub mod rbac;
+pub mod reserved;
 pub mod runtime;
 pub mod settings;
 pub mod start;

@@ -5,6 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::webhook::args;
+
 /// A part of the operator that has a role of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -85,6 +87,24 @@ pub const TABLE: &[Grant] = &[
         resource: "leases",
         verbs: &["get", "update"],
         names: &[LEASE],
+    },
+    // None of these with mounted certificates; both objects are read once a minute, not watched.
+    grant(Part::Webhook, Scope::Own, "", "secrets", &["create"]),
+    Grant {
+        part: Part::Webhook,
+        scope: Scope::Own,
+        group: "",
+        resource: "secrets",
+        verbs: &["get", "update"],
+        names: &[args::SECRET],
+    },
+    Grant {
+        part: Part::Webhook,
+        scope: Scope::Cluster,
+        group: "admissionregistration.k8s.io",
+        resource: "validatingwebhookconfigurations",
+        verbs: &["get", "patch"],
+        names: &[args::CONFIGURATION],
     },
 ];
 

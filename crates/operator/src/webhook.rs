@@ -7,7 +7,7 @@
 //! | [`server`]        | the HTTPS server                                                             |
 //! | [`ca`], [`trust`] | our own authority, and how one follows the other                             |
 //! | [`rotate`], [`publish`] | the certificate that is shown, and the bundle that the API server has  |
-//! | [`configuration`], [`permissions`] | what must be installed for it                               |
+//! | [`configuration`] | what must be installed for it                                                |
 //!
 //! It runs on every replica, whoever leads: an API server asks whichever it reaches. It writes only its own Secret and
 //! the bundles of its configuration, each by resource version, so that several replicas do not need a leader for it.
@@ -17,7 +17,6 @@ pub mod ca;
 mod call;
 pub mod clock;
 pub mod configuration;
-pub mod permissions;
 pub mod publish;
 pub mod review;
 pub mod rotate;

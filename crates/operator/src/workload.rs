@@ -14,7 +14,6 @@ mod fingerprint;
 mod immutables;
 mod metrics;
 mod owner;
-mod quantity;
 mod replacements;
 mod say;
 mod sync;
@@ -27,7 +26,6 @@ pub use self::fingerprint::Fingerprint;
 pub use self::immutables::Immutables;
 pub use self::metrics::{WorkloadDecision, WorkloadMetrics};
 pub use self::owner::{ControllerRef, Owner};
-pub use self::say::Notice;
 pub use self::sync::{Seen, Synced, Workloads};
 
 /// On a StatefulSet: the UID of the one that it was made in place of. By it we know our own if the status that should
@@ -36,6 +34,3 @@ pub const SUCCEEDS: &str = "vmafx.dev/succeeds";
 
 /// On a resource: `"true"` takes back a StatefulSet whose owner reference was removed.
 pub const ADOPT: &str = "vmafx.dev/adopt";
-
-/// The container that does the work, in every pod that we render.
-pub const AGENT: &str = "agent";

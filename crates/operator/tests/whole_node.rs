@@ -195,7 +195,7 @@ impl Stage {
     async fn workers(&self) -> Vec<(String, String)> {
         let labelled = ListParams::default().labels("vmafx.dev/workload=vmafx-node-pool");
         let mut pods = self.pods.list(&labelled).await.unwrap().items;
-        pods.sort_by_key(ResourceExt::name_any);
+        pods.sort_by_key(|pod| pod.name_any());
         pods.iter().map(|pod| (pod.name_any(), pod.uid().unwrap())).collect()
     }
 

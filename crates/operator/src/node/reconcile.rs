@@ -23,7 +23,7 @@ use crate::error::{ApiError, Retry, chain};
 use crate::events::{Happening, Recorder};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Failure, Kind, Next, Reconcile};
-use crate::workload::{self, Children, Ensured, Facts, Notice, Owner, Workloads};
+use crate::workload::{self, Children, Ensured, Facts, Owner, Workloads};
 
 /// Reconciles nodes.
 pub struct NodeReconciler {
@@ -143,7 +143,7 @@ impl NodeReconciler {
             tracked: synced.tracked,
             synced: statement,
             live: synced.live,
-            happening: synced.notice.map(happening),
+            happening: synced.happening,
             again: synced.again,
             failure: None,
         })
@@ -190,11 +190,6 @@ fn external() -> Pass {
         again: LOOK_EVERY,
         failure: None,
     }
-}
-
-fn happening(notice: Notice) -> Happening {
-    let tell = if notice.warning { Happening::warning } else { Happening::normal };
-    tell(notice.reason, notice.note)
 }
 
 /// What the lifecycle of a workload needs of a node.

@@ -5,6 +5,12 @@ use std::path::PathBuf;
 use vmafx_kit::config::{ListenAddr, Refusal};
 use vmafx_kit::tls::{TlsFiles, TlsVariables};
 
+/// The usual name of the Secret with the authority.
+pub const SECRET: &str = "vmafx-operator-webhook-ca";
+
+/// The usual name of the configuration that is told of it.
+pub const CONFIGURATION: &str = "vmafx-operator";
+
 const PORT: &str = "VMAFX_OPERATOR_WEBHOOK_PORT";
 
 const VARIABLES: TlsVariables = TlsVariables {
@@ -47,7 +53,7 @@ pub struct WebhookArgs {
         long,
         env = "VMAFX_OPERATOR_WEBHOOK_SECRET",
         value_name = "NAME",
-        default_value = "vmafx-operator-webhook-ca"
+        default_value = SECRET
     )]
     pub webhook_secret: String,
 
@@ -56,7 +62,7 @@ pub struct WebhookArgs {
         long,
         env = "VMAFX_OPERATOR_WEBHOOK_CONFIGURATION",
         value_name = "NAME",
-        default_value = "vmafx-operator"
+        default_value = CONFIGURATION
     )]
     pub webhook_configuration: String,
 

@@ -12,8 +12,6 @@ mod labels;
 mod location;
 pub mod node;
 mod pod_template;
-mod quantity;
-pub mod reserved;
 mod resources;
 mod tolerations;
 pub mod training;

@@ -4,11 +4,12 @@ use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use kube::ResourceExt as _;
 use vmafx_api::workload::StatefulSetRef;
 
+use super::SUCCEEDS;
 use super::fingerprint::Fingerprint;
 use super::immutables::Immutables;
 use super::owner::ControllerRef;
-use super::{AGENT, SUCCEEDS};
 use crate::key::ObjectKey;
+use crate::reserved::CONTAINER;
 use crate::runtime::Cached;
 use crate::runtime::watch::Identity;
 
@@ -88,7 +89,7 @@ impl From<StatefulSet> for Facts {
 
 fn agent_image(spec: &StatefulSetSpec) -> Option<String> {
     let containers = &spec.template.spec.as_ref()?.containers;
-    containers.iter().find(|container| container.name == AGENT)?.image.clone()
+    containers.iter().find(|container| container.name == CONTAINER)?.image.clone()
 }
 
 impl Cached for Facts {

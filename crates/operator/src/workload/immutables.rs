@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpe
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
-use super::quantity::billionths;
+use crate::quantity::Amount;
 
 /// Written the same way whether or not the API server has filled in its defaults, so that what we want and what it
 /// keeps of it are equal.
@@ -87,8 +87,8 @@ fn claim(claim: &PersistentVolumeClaim) -> Claim {
 }
 
 fn same_unit(amount: &mut Quantity) {
-    if let Some(billionths) = billionths(&amount.0) {
-        amount.0 = format!("{billionths}n");
+    if let Some(same) = Amount::parse(&amount.0) {
+        amount.0 = same.to_string();
     }
 }
 

@@ -7,18 +7,8 @@ use super::decide::{Decision, MOST_REPLACEMENTS, Refusal, Why};
 use super::facts::Facts;
 use super::immutables::Immutables;
 use crate::conditions::Statement;
+use crate::events::Happening;
 use crate::key::ObjectKey;
-
-/// An event to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// Whether somebody should do something about it.
-    pub warning: bool,
-    /// In a word.
-    pub reason: Reason,
-    /// In a sentence.
-    pub note: String,
-}
 
 /// What a decision was about.
 pub(super) struct About<'a> {
@@ -34,11 +24,11 @@ pub(super) struct About<'a> {
 }
 
 /// The condition, and the event if something has happened.
-pub(super) fn told(decision: &Decision, about: &About<'_>) -> (Statement, Option<Notice>) {
+pub(super) fn told(decision: &Decision, about: &About<'_>) -> (Statement, Option<Happening>) {
     let key = about.key;
     let happened = |reason, note: String| {
         let statement = as_expected(about);
-        (statement, Some(Notice { warning: false, reason, note }))
+        (statement, Some(Happening::normal(reason, note)))
     };
     match decision {
         Decision::Create => {
@@ -87,9 +77,9 @@ pub(super) fn told(decision: &Decision, about: &About<'_>) -> (Statement, Option
 }
 
 /// It is not as it should be. There is an event unless the condition says so already.
-fn standing(reason: Reason, note: String, said: Option<&str>) -> (Statement, Option<Notice>) {
-    let notice = Notice { warning: true, reason, note: note.clone() };
-    (Statement::no(reason, note), (said != Some(reason.as_str())).then_some(notice))
+fn standing(reason: Reason, note: String, said: Option<&str>) -> (Statement, Option<Happening>) {
+    let happening = Happening::warning(reason, note.clone());
+    (Statement::no(reason, note), (said != Some(reason.as_str())).then_some(happening))
 }
 
 fn as_expected(about: &About<'_>) -> Statement {

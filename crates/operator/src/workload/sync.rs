@@ -25,9 +25,10 @@ use super::immutables::Immutables;
 use super::metrics::WorkloadMetrics;
 use super::owner::Owner;
 use super::replacements::Replacements;
-use super::say::{About, Notice, told};
+use super::say::{About, told};
 use crate::conditions::Statement;
 use crate::error::ApiError;
+use crate::events::Happening;
 use crate::key::ObjectKey;
 use crate::runtime::Cache;
 
@@ -66,7 +67,7 @@ pub struct Synced {
     /// For the condition `WorkloadSynced`.
     pub statement: Statement,
     /// For an event.
-    pub notice: Option<Notice>,
+    pub happening: Option<Happening>,
     /// When to look again, if nothing happens before.
     pub again: Duration,
 }
@@ -217,8 +218,8 @@ impl Workloads {
             now: now.as_deref(),
             said: seen.said.as_deref(),
         };
-        let (statement, notice) = told(&decision, &about);
-        if let Some(Notice { reason, note, .. }) = &notice {
+        let (statement, happening) = told(&decision, &about);
+        if let Some(Happening { reason, note, .. }) = &happening {
             tracing::info!(owner = %seen.owner.key, reason = reason.as_str(), "{note}");
         }
         let (tracked, again) = match &decision {
@@ -236,7 +237,7 @@ impl Workloads {
             Decision::Refuse(_) => (seen.tracked.clone(), SLOWLY),
             Decision::Leave => (seen.tracked.clone(), RESYNC),
         };
-        Synced { decision, tracked, live: now, statement, notice, again }
+        Synced { decision, tracked, live: now, statement, happening, again }
     }
 }
 

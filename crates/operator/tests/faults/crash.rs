@@ -4,8 +4,8 @@ use rstest::rstest;
 use vmafx_testkit::kube::proxy::{Act, Pass};
 use vmafx_testkit::wait;
 
-use crate::world::{Bystanders, Flow, World};
 use crate::SOON;
+use crate::world::{Bystanders, Flow, World};
 
 /// More writes than this are a loop. A flow has at most nine; an operator that starts looks at three objects again.
 const MOST_WRITES: usize = 24;

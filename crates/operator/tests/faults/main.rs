@@ -11,8 +11,8 @@ mod operator;
 mod outages;
 mod permissions;
 mod rest;
-mod world;
 mod watches;
+mod world;
 
 use std::time::Duration;
 

@@ -128,7 +128,10 @@ impl Operator {
             let (metric, with) = series.split_once('{').unwrap_or((series, ""));
             metric.ends_with(name) && with.contains(labels)
         };
-        Ok(series.filter(|(series, _)| wanted(series)).filter_map(|(_, value)| value.parse::<f64>().ok()).sum())
+        Ok(series
+            .filter(|(series, _)| wanted(series))
+            .filter_map(|(_, value)| value.parse::<f64>().ok())
+            .sum())
     }
 
     /// How many reconciles there were.

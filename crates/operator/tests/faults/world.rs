@@ -14,9 +14,9 @@ use kube::{Api, Client};
 use tempfile::TempDir;
 use vmafx_api::VmafxNode;
 use vmafx_testkit::http_server::{HttpServer, Reply};
+use vmafx_testkit::kube::account::Account;
 use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, Record, Which};
 use vmafx_testkit::kube::{Cluster, TestNamespace};
-use vmafx_testkit::kube::account::Account;
 
 pub(crate) use bystanders::Bystanders;
 pub(crate) use flow::Flow;

@@ -11,7 +11,7 @@ use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 use vmafx_kit::tls::ServerTls;
-use vmafx_operator::webhook::permissions::{Only, PERMISSIONS, Scope};
+use vmafx_operator::rbac::{Grant, Part, Scope, TABLE};
 use vmafx_operator::webhook::publish::Published;
 
 use crate::hook::{Hook, asked, configurations, install, keeper, keeper_as};
@@ -94,18 +94,18 @@ async fn a_missing_configuration_is_said_and_not_fatal() {
 /// The rules of the table for one scope, with the names of this test.
 fn rules(hook: &Hook, scope: Scope) -> Vec<PolicyRule> {
     let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-    let rule = |permission: &vmafx_operator::webhook::permissions::Permission| PolicyRule {
-        api_groups: Some(texts(&[permission.group])),
-        resources: Some(texts(&[permission.resource])),
-        verbs: texts(permission.verbs),
-        resource_names: match permission.only {
-            Only::Any => None,
-            Only::Secret => Some(texts(&["webhook-ca"])),
-            Only::Configuration => Some(texts(&[hook.ns.name()])),
+    let rule = |grant: &Grant| PolicyRule {
+        api_groups: Some(texts(&[grant.group])),
+        resources: Some(texts(&[grant.resource])),
+        verbs: texts(grant.verbs),
+        resource_names: match (grant.names, grant.resource) {
+            ([], _) => None,
+            (_, "secrets") => Some(texts(&["webhook-ca"])),
+            _ => Some(texts(&[hook.ns.name()])),
         },
         ..PolicyRule::default()
     };
-    PERMISSIONS.iter().filter(|permission| permission.scope == scope).map(rule).collect()
+    TABLE.iter().filter(|grant| grant.part == Part::Webhook && grant.scope == scope).map(rule).collect()
 }
 
 /// Grants the table to the namespace's default account, and gives a client of that account.
@@ -123,7 +123,7 @@ async fn restricted(hook: &Hook) -> Client {
         kind: kind.into(),
         name: ns.into(),
     };
-    let role = Role { metadata: metadata.clone(), rules: Some(rules(hook, Scope::OwnNamespace)) };
+    let role = Role { metadata: metadata.clone(), rules: Some(rules(hook, Scope::Own)) };
     Api::namespaced(client.clone(), ns).create(&post, &role).await.unwrap();
     let bound = RoleBinding {
         metadata: metadata.clone(),

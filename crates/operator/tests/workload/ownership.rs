@@ -34,7 +34,7 @@ async fn an_unowned_compatible_namesake_is_adopted() {
     let uid = driver.make(theirs).await.uid().unwrap();
     let synced = driver.pass().await;
     assert_eq!(synced.decision, Decision::Adopt { uid: uid.clone() });
-    assert_eq!(synced.notice.unwrap().reason, Reason::Adopted);
+    assert_eq!(synced.happening.unwrap().reason, Reason::Adopted);
     let set = driver.set().await;
     assert_eq!(set.uid().as_ref(), Some(&uid));
     assert_eq!(set.owner_references().len(), 1);
@@ -102,7 +102,7 @@ async fn a_stripped_owner_reference_hands_it_over_until_it_is_asked_back() {
     for _ in 0..2 {
         let synced = driver.pass().await;
         assert_eq!(synced.decision, Decision::Refuse(Refusal::HandedOver));
-        assert_eq!(synced.notice.unwrap().reason, Reason::HandedOver);
+        assert_eq!(synced.happening.unwrap().reason, Reason::HandedOver);
     }
     assert_eq!(driver.requests.taken(), [Method::GET, Method::GET]);
     assert_eq!(driver.set().await.spec.unwrap().replicas, Some(2));

@@ -28,7 +28,7 @@ async fn replaced(driver: &mut Driver, impostor: Value) {
     let synced = driver.pass().await;
     assert_eq!(synced.decision, Decision::Replace { uid: impostor.clone(), why: Why::Impostor });
     assert_eq!((synced.statement.reason, synced.tracked), (Reason::ReplacingImpostor, None));
-    let note = synced.notice.unwrap().note;
+    let note = synced.happening.unwrap().note;
     assert!(note.contains(&impostor) && note.contains(&ours), "{note}");
     assert_eq!(driver.tracked().await, None, "cleared by the same pass");
     driver.gone().await;

@@ -34,7 +34,7 @@ async fn tracked_on_status() {
     let mut driver = Driver::start("tracked").await;
     let synced = driver.pass().await;
     assert_eq!(synced.decision, Decision::Create);
-    assert_eq!(synced.notice.unwrap().reason, Reason::Created);
+    assert_eq!(synced.happening.unwrap().reason, Reason::Created);
     let set = driver.set().await;
     assert_eq!(driver.tracked().await, set.uid());
     let owners = set.owner_references();
@@ -114,7 +114,7 @@ async fn nothing_is_written_at_rest() {
     for _ in 0..20 {
         let synced = driver.pass().await;
         assert!(matches!(synced.decision, Decision::Keep { .. }));
-        assert_eq!(synced.notice, None);
+        assert_eq!(synced.happening, None);
     }
     assert_eq!(driver.requests.taken(), Vec::<Method>::new());
     driver.restart();

@@ -6,18 +6,16 @@ use kube::ResourceExt as _;
 use vmafx_api::VmafxNode;
 
 use super::name::workload_name;
+use crate::reserved::WORKLOAD_LABEL;
 
-/// The one label that selects the workers. A selector cannot be changed, so it holds nothing that could.
-pub const SELECTOR: &str = "vmafx.dev/workload";
-
-/// What selects the workers of a node.
+/// What selects the workers of a node: one label. A selector cannot be changed, so it holds nothing that could.
 pub fn selector(node: &VmafxNode) -> BTreeMap<String, String> {
-    [(SELECTOR.to_owned(), workload_name(&node.name_any()))].into()
+    [(WORKLOAD_LABEL.to_owned(), workload_name(&node.name_any()))].into()
 }
 
 /// The same as text, which the scale subresource wants.
 pub fn selector_text(node: &VmafxNode) -> String {
-    format!("{SELECTOR}={}", workload_name(&node.name_any()))
+    format!("{WORKLOAD_LABEL}={}", workload_name(&node.name_any()))
 }
 
 /// All labels.

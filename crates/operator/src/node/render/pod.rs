@@ -16,17 +16,12 @@ use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
 use super::{Defaults, RenderError, labels};
+use crate::reserved::{CONTAINER, SCRATCH_VOLUME, TOKEN_VOLUME};
 
-/// The container that is the worker.
-pub const AGENT: &str = "agent";
 /// The name and number of the port of its health pages.
 pub const HTTP: &str = "http";
 /// See [`HTTP`].
 pub const HTTP_PORT: i32 = 9090;
-/// The volume for clips that are fetched.
-pub const SCRATCH: &str = "scratch";
-/// The volume with the token for the controller.
-pub const TOKEN: &str = "controller-token";
 
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/controller";
 const SCRATCH_DIRECTORY: &str = "/tmp";
@@ -80,7 +75,7 @@ fn grace_seconds(node: &VmafxNode, defaults: &Defaults) -> i64 {
 fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container, RenderError> {
     let image = node.spec.image.clone().or_else(|| defaults.image.clone()).ok_or(RenderError::NoImage)?;
     Ok(Container {
-        name: AGENT.to_owned(),
+        name: CONTAINER.to_owned(),
         image: Some(image),
         env: Some(environment(node, defaults, grace)),
         ports: Some(vec![ContainerPort {
@@ -104,12 +99,12 @@ fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container,
         }),
         volume_mounts: Some(vec![
             VolumeMount {
-                name: SCRATCH.to_owned(),
+                name: SCRATCH_VOLUME.to_owned(),
                 mount_path: SCRATCH_DIRECTORY.to_owned(),
                 ..VolumeMount::default()
             },
             VolumeMount {
-                name: TOKEN.to_owned(),
+                name: TOKEN_VOLUME.to_owned(),
                 mount_path: TOKEN_DIRECTORY.to_owned(),
                 read_only: Some(true),
                 ..VolumeMount::default()
@@ -225,12 +220,16 @@ fn probe(path: &str, period: i32, failures: i32) -> Probe {
 }
 
 fn scratch() -> Volume {
-    Volume { name: SCRATCH.to_owned(), empty_dir: Some(EmptyDirVolumeSource::default()), ..Volume::default() }
+    Volume {
+        name: SCRATCH_VOLUME.to_owned(),
+        empty_dir: Some(EmptyDirVolumeSource::default()),
+        ..Volume::default()
+    }
 }
 
 fn token(defaults: &Defaults) -> Volume {
     Volume {
-        name: TOKEN.to_owned(),
+        name: TOKEN_VOLUME.to_owned(),
         projected: Some(ProjectedVolumeSource {
             sources: Some(vec![VolumeProjection {
                 service_account_token: Some(ServiceAccountTokenProjection {

@@ -117,7 +117,7 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
             "volumes": [{ "name": "media", "persistentVolumeClaim": { "claimName": "clips" } }],
             "containers": [
                 { "name": "agent", "volumeMounts": [{ "name": "media", "mountPath": "/media" }],
-                  "env": [{ "name": "VMAFX_SCRATCH_BYTES", "value": "5Gi" }, { "name": "VMAFX_NODE_SLOTS", "value": "7" }] },
+                  "env": [{ "name": "VMAFX_SCRATCH_BYTES", "value": "5Gi" }] },
                 { "name": "exporter", "image": "exporter:3" },
             ],
         },
@@ -129,7 +129,7 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
     assert_eq!(pod["volumes"].as_array().unwrap().len(), 3);
     assert_eq!(agent(&set)["volumeMounts"].as_array().unwrap().len(), 3);
     assert_eq!(variable(&set, "VMAFX_SCRATCH_BYTES"), Some("5Gi"));
-    assert_eq!(variable(&set, "VMAFX_NODE_SLOTS"), Some("7"), "whoever writes it means it");
+    assert_eq!(variable(&set, "VMAFX_NODE_SLOTS"), Some("1"), "what is not mentioned stays");
     assert_eq!(pod["containers"][1]["name"], "exporter");
 }
 

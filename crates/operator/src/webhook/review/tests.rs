@@ -80,7 +80,7 @@ fn a_review_of_something_else_is_malformed(#[case] kind: &str, #[case] object: V
 #[test]
 fn the_list_of_violations_has_an_end() {
     let env: Vec<_> = (0..50).map(|n| json!({ "name": format!("V{}", n / 2) })).collect();
-    let template = json!({ "spec": { "containers": [{ "name": "worker", "env": env }] } });
+    let template = json!({ "spec": { "containers": [{ "name": "agent", "env": env }] } });
     let spec = json!({ "reference": "s3://b/r", "distorted": "s3://b/d", "execution": "Pod", "podTemplate": template });
     let (response, _) = ask(&review("VmafxJob", "CREATE", &job(&spec), &Value::Null));
     assert!(response.result.message.ends_with("and 5 more]"), "{}", response.result.message);

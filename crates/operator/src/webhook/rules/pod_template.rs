@@ -11,8 +11,9 @@ use vmafx_api::node::GpuVendor;
 use vmafx_api::pod_template::PartialPodTemplate;
 
 use super::labels::{self, NAME};
+use super::tolerations;
 use super::violation::{Findings, Path};
-use super::{reserved, tolerations};
+use crate::reserved;
 
 /// What a template is merged into.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use vmafx_api::node::GpuVendor;
 
-use super::quantity::Amount;
 use super::violation::{Findings, Path};
+use crate::quantity::Amount;
 
 /// The domains under which device plugins offer GPUs.
 const DOMAINS: [(GpuVendor, &str); 3] =

@@ -66,7 +66,7 @@ fn refused(findings: &Findings, field: &str, words: &str) {
 )]
 #[case::gpu(
     json!({ "execution": "Pod", "backend": "hip", "podTemplate": { "spec": { "containers": [
-        { "name": "worker", "resources": { "limits": { "nvidia.com/gpu": 1 } } }
+        { "name": "agent", "resources": { "limits": { "nvidia.com/gpu": 1 } } }
     ] } } }),
     "spec.podTemplate.spec.containers[0].resources.limits[nvidia.com/gpu]",
     "a GPU of amd is used here"
@@ -147,7 +147,7 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
 
 #[rstest]
 #[case::wrong_type(
-    template(&json!({ "containers": [{ "name": "worker", "env": [{ "name": "A" }, { "name": 1 }] }] })),
+    template(&json!({ "containers": [{ "name": "agent", "env": [{ "name": "A" }, { "name": 1 }] }] })),
     "spec.podTemplate.spec.containers[0].env[1].name",
     "invalid type: integer `1`, expected a string"
 )]
@@ -200,12 +200,12 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
 )]
 #[case::same_name(
     template(&json!({ "initContainers": [{ "name": "a", "image": "i:1" }],
-                      "containers": [{ "name": "worker" }, { "name": "a", "image": "i:1" }] })),
+                      "containers": [{ "name": "agent" }, { "name": "a", "image": "i:1" }] })),
     "spec.podTemplate.spec.containers[1].name",
     "two containers have this name"
 )]
 #[case::name_of_the_scoring_one(
-    template(&json!({ "initContainers": [{ "name": "worker", "image": "i:1" }] })),
+    template(&json!({ "initContainers": [{ "name": "agent", "image": "i:1" }] })),
     "spec.podTemplate.spec.initContainers[0].name",
     "the scoring container has this name"
 )]
@@ -215,17 +215,17 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
     "needs an image"
 )]
 #[case::own_image(
-    with_container(&json!({ "name": "worker", "image": "i:1" })),
+    with_container(&json!({ "name": "agent", "image": "i:1" })),
     "spec.podTemplate.spec.containers[0].image",
     "set spec.image instead"
 )]
 #[case::own_variable(
-    with_container(&json!({ "name": "worker", "env": [{ "name": "VMAFX_NODE_SLOTS", "value": "9" }] })),
+    with_container(&json!({ "name": "agent", "env": [{ "name": "VMAFX_NODE_SLOTS", "value": "9" }] })),
     "spec.podTemplate.spec.containers[0].env[0].name",
     "set spec.capacity instead"
 )]
 #[case::same_variable(
-    with_container(&json!({ "name": "worker", "env": [{ "name": "A" }, { "name": "A" }] })),
+    with_container(&json!({ "name": "agent", "env": [{ "name": "A" }, { "name": "A" }] })),
     "spec.podTemplate.spec.containers[0].env[1].name",
     "two variables have this name"
 )]
@@ -240,19 +240,19 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
     "two volumes have this name"
 )]
 #[case::no_such_volume(
-    with_container(&json!({ "name": "worker", "volumeMounts": [{ "name": "media", "mountPath": "/media" }] })),
+    with_container(&json!({ "name": "agent", "volumeMounts": [{ "name": "media", "mountPath": "/media" }] })),
     "spec.podTemplate.spec.containers[0].volumeMounts[0].name",
     "there is no such volume"
 )]
 #[case::same_place(
-    with_container(&json!({ "name": "worker", "volumeMounts": [
+    with_container(&json!({ "name": "agent", "volumeMounts": [
         { "name": "scratch", "mountPath": "/m" }, { "name": "vmafx-token", "mountPath": "/m" }
     ] })),
     "spec.podTemplate.spec.containers[0].volumeMounts[1].mountPath",
     "two volumes are mounted here"
 )]
 #[case::other_gpu(
-    with_container(&json!({ "name": "worker", "resources": { "limits": { "gpu.intel.com/i915": 1 } } })),
+    with_container(&json!({ "name": "agent", "resources": { "limits": { "gpu.intel.com/i915": 1 } } })),
     "spec.podTemplate.spec.containers[0].resources.limits[gpu.intel.com/i915]",
     "a GPU of nvidia is used here"
 )]
@@ -282,7 +282,7 @@ fn a_template_as_people_write_it_passes_without_a_word() {
                 "serviceAccountName": "media",
                 "initContainers": [{ "name": "wait", "image": "busybox:1.36", "command": ["true"] }],
                 "containers": [
-                    { "name": "worker", "env": [{ "name": "VMAFX_SCRATCH_BYTES", "value": "10Gi" }],
+                    { "name": "agent", "env": [{ "name": "VMAFX_SCRATCH_BYTES", "value": "10Gi" }],
                       "volumeMounts": [{ "name": "media", "mountPath": "/media", "readOnly": true }] },
                     { "name": "proxy", "image": "proxy:2", "env": [{ "name": "VMAFX_NODE_SLOTS", "value": "mine" }],
                       "resources": { "limits": { "amd.com/gpu": 1 } },
@@ -300,7 +300,7 @@ fn a_template_as_people_write_it_passes_without_a_word() {
 
 #[test]
 fn a_job_in_a_pod_of_its_own_chooses_its_image_in_the_template() {
-    let template = json!({ "spec": { "containers": [{ "name": "worker", "image": "node:2" }] } });
+    let template = json!({ "spec": { "containers": [{ "name": "agent", "image": "node:2" }] } });
     let object = job(&json!({ "execution": "Pod", "podTemplate": template }));
     assert_eq!(judge(Kind::Job, None, &object), Findings::default());
 }
@@ -312,7 +312,7 @@ fn a_job_in_a_pod_of_its_own_chooses_its_image_in_the_template() {
 #[case::paused(Kind::Node, node(&json!({ "paused": true, "replicas": 0 })), "no worker will return")]
 #[case::misspelt(
     Kind::Node,
-    with_container(&json!({ "name": "worker", "volumeMount": [] })),
+    with_container(&json!({ "name": "agent", "volumeMount": [] })),
     "unknown field \"spec.podTemplate.spec.containers[0].volumeMount\""
 )]
 #[case::node_name(Kind::Node, template(&json!({ "nodeName": "n1" })), "past the scheduler")]

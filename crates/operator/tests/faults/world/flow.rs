@@ -31,15 +31,8 @@ pub(crate) enum Flow {
 }
 
 impl Flow {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Create,
-        Self::Pause,
-        Self::Resume,
-        Self::Image,
-        Self::Recreate,
-        Self::Impostor,
-        Self::Delete,
-    ];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Create, Self::Pause, Self::Resume, Self::Image, Self::Recreate, Self::Impostor, Self::Delete];
 
     /// Up to the state of rest that it begins from.
     pub(crate) async fn arrange(self, world: &World, name: &str) {
@@ -76,7 +69,8 @@ impl Flow {
             Self::Pause => Wanted { replicas: 0, paused: true, ..Wanted::default() },
             Self::Image => Wanted { image: OTHER_IMAGE, ..Wanted::default() },
             Self::Recreate | Self::Impostor => {
-                let another = async || world.set_of(name).await.is_ok_and(|set| set.uid().as_deref() != before);
+                let another =
+                    async || world.set_of(name).await.is_ok_and(|set| set.uid().as_deref() != before);
                 wait::until(SLOW, &format!("another StatefulSet for {name}"), another).await.unwrap();
                 Wanted::default()
             }
@@ -105,8 +99,11 @@ async fn delete(world: &World, name: &str) {
 /// make one of its own in between; then it is tried again.
 async fn usurp(world: &World, name: &str) {
     let ours = world.set_of(name).await.unwrap();
-    let metadata =
-        ObjectMeta { name: ours.metadata.name.clone(), labels: ours.metadata.labels.clone(), ..ObjectMeta::default() };
+    let metadata = ObjectMeta {
+        name: ours.metadata.name.clone(),
+        labels: ours.metadata.labels.clone(),
+        ..ObjectMeta::default()
+    };
     let impostor = StatefulSet { metadata, spec: ours.spec.clone(), status: None };
     let held = world.proxy.hold_events("statefulsets");
     wait::until(SOON, "an impostor", async || {

@@ -107,7 +107,11 @@ fn controller(
     references.iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.clone())
 }
 
-fn is<T: PartialEq + std::fmt::Debug>(what: &dyn std::fmt::Display, seen: T, wanted: T) -> Result<(), String> {
+fn is<T: PartialEq + std::fmt::Debug>(
+    what: &dyn std::fmt::Display,
+    seen: T,
+    wanted: T,
+) -> Result<(), String> {
     if seen == wanted { Ok(()) } else { Err(format!("{what}: {seen:?} instead of {wanted:?}")) }
 }
 

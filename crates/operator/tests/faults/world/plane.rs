@@ -25,7 +25,9 @@ static PLANE: OnceCell<Plane> = OnceCell::const_new();
 static TURN: Mutex<()> = Mutex::const_new(());
 
 /// The shared control plane, for one test at a time.
-pub(crate) struct Exclusive(#[expect(dead_code, reason = "others wait while it is held")] MutexGuard<'static, ()>);
+pub(crate) struct Exclusive(
+    #[expect(dead_code, reason = "others wait while it is held")] MutexGuard<'static, ()>,
+);
 
 impl Exclusive {
     pub(crate) fn plane(&self) -> &'static Plane {
@@ -47,7 +49,9 @@ impl Plane {
         let options = Options {
             controller_manager: true,
             audit: Audit::Metadata,
-            api_server_args: vec!["--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned()],
+            api_server_args: vec![
+                "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned(),
+            ],
         };
         let control_plane = ControlPlane::start(options).await.unwrap();
         install_crds(&control_plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();

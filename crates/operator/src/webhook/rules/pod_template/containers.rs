@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::Target;
+use crate::reserved;
 use crate::webhook::rules::labels::{self, NAME};
 use crate::webhook::rules::violation::{Findings, Path};
-use crate::webhook::rules::{location, reserved, resources};
+use crate::webhook::rules::{location, resources};
 
 pub(super) fn check(
     path: &Path,

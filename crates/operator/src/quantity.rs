@@ -1,14 +1,16 @@
 //! Amounts as Kubernetes writes them: `500m`, `2Gi`, `1e3`.
 
+use std::fmt;
+
 /// An amount in billionths, which is finer than the API server keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Amount(i128);
+pub(crate) struct Amount(i128);
 
 const BILLION: i128 = 1_000_000_000;
 
 impl Amount {
     /// Reads an amount; nothing if the text is none, or is larger than anything there is.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, text) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
             b'+' => (false, &text[1..]),
@@ -28,12 +30,21 @@ impl Amount {
         Some(Self(if negative { -amount } else { amount }))
     }
 
-    pub(super) fn is_negative(self) -> bool {
+    /// Whether it is less than nothing.
+    pub(crate) fn is_negative(self) -> bool {
         self.0 < 0
     }
 
-    pub(super) fn is_whole(self) -> bool {
+    /// Whether it has no fraction.
+    pub(crate) fn is_whole(self) -> bool {
         self.0 % BILLION == 0
+    }
+}
+
+/// In the same unit whatever the amount was written in, so that equal amounts are equal texts.
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}n", self.0)
     }
 }
 

@@ -2,7 +2,7 @@
 //! rules refuse them to users.
 
 /// The container that scores. A partial template with a container of this name is merged over it.
-pub const CONTAINER: &str = "worker";
+pub const CONTAINER: &str = "agent";
 
 /// Labels and annotations below this prefix are ours.
 pub const PREFIX: &str = "vmafx.dev/";
