@@ -48,6 +48,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let permit = election.as_ref().map_or_else(Permit::always, Election::permit);
     let gated = client::build(&config, permit, &counts)?;
 
+    let controller = settings.controller.http(&namespace);
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
     let reconciler = Arc::new(NodeReconciler {
@@ -56,7 +57,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
         workloads: Workloads::new(gated.clone(), watched.sets.clone(), WorkloadMetrics::new(&mut registry)),
         services: Children::new(gated.clone(), watched.services.clone()),
         budgets: Children::new(gated.clone(), watched.budgets.clone()),
-        prober: Arc::new(Prober::new(http_client(&settings).await?, &settings.controller.http(&namespace))),
+        prober: Arc::new(Prober::new(http_client(&settings, &controller).await?, &controller)),
         recorder: Recorder::new(gated, name, &mut registry),
         defaults: settings.defaults(&namespace),
     });
@@ -152,16 +153,19 @@ async fn reconcile(
 }
 
 /// For questions to the controller. One for all: connections are used again.
-async fn http_client(settings: &Settings) -> Result<reqwest::Client, BoxError> {
-    let mut builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-    if let Some(file) = &settings.controller.controller_ca_file {
-        let pem = tokio::fs::read(file)
-            .await
-            .map_err(|error| format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display()))?;
-        for certificate in reqwest::Certificate::from_pem_bundle(&pem)? {
-            builder = builder.add_root_certificate(certificate);
+async fn http_client(settings: &Settings, address: &str) -> Result<reqwest::Client, BoxError> {
+    let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
+    let builder = match &settings.controller.controller_ca_file {
+        Some(file) => {
+            let pem = tokio::fs::read(file).await.map_err(|error| {
+                format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display())
+            })?;
+            builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(&pem)?)
         }
-    }
+        None if address.starts_with("https://") => builder,
+        // A minimal image knows no authorities, and here none is needed.
+        None => builder.tls_certs_only([]),
+    };
     Ok(builder.build()?)
 }
 

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use vmafx_kit::config::{ListenAddr, Refusal};
 use vmafx_kit::tls::{TlsFiles, TlsVariables};
 
+/// The usual name of the Service by which the API server comes.
+pub const SERVICE: &str = "vmafx-operator-webhook";
+
 /// The usual name of the Secret with the authority.
 pub const SECRET: &str = "vmafx-operator-webhook-ca";
 
@@ -44,7 +47,7 @@ pub struct WebhookArgs {
         long,
         env = "VMAFX_OPERATOR_WEBHOOK_SERVICE",
         value_name = "NAME",
-        default_value = "vmafx-operator-webhook"
+        default_value = SERVICE
     )]
     pub webhook_service: String,
 

@@ -191,7 +191,7 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
 #[case::nameless(
     with_container(&json!({ "image": "a:1" })),
     "spec.podTemplate.spec.containers[0].name",
-    "the scoring one is called worker"
+    "the scoring one is called agent"
 )]
 #[case::bad_name(
     with_container(&json!({ "name": "Side_Car", "image": "a:1" })),
