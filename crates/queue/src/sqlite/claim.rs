@@ -73,13 +73,12 @@ const HEAD: &str = "SELECT number, priority, created_at, id FROM jobs INDEXED BY
                     ORDER BY priority DESC, created_at, id LIMIT 1";
 
 /// The first of the heads.
-fn first(unit: &Unit<'_>, tenant: &TenantId, lines: &[&str]) -> Result<Option<Row>, StoreError> {
+fn first(unit: &mut Unit<'_>, tenant: &TenantId, lines: &[&str]) -> Result<Option<Row>, StoreError> {
     while let Some(number) = first_in_line(unit, tenant, lines)? {
         let row = rows::by_number(unit.connection, number)?;
-        if row.available_at.is_none_or(|due| due <= unit.now) {
-            return Ok(Some(row));
-        }
+        let Some(due) = row.available_at.filter(|due| *due > unit.now) else { return Ok(Some(row)) };
         // Its pause was over, and the clock went back.
+        unit.book.counters.pause(due);
         unit.connection.prepare_cached("UPDATE jobs SET ready = 0 WHERE number = ?1")?.execute([number])?;
     }
     Ok(None)
@@ -110,6 +109,9 @@ const DUE: &str = "SELECT number, backend FROM jobs INDEXED BY jobs_pause \
 
 /// Lets the tenant's jobs whose pause is over join their lines. Nobody but claims sees a difference.
 fn end_pauses(unit: &mut Unit<'_>, tenant: &TenantId) -> Result<(), StoreError> {
+    if !unit.book.counters.is_pause_over(unit.now) {
+        return Ok(());
+    }
     let due = unit
         .connection
         .prepare_cached(DUE)?
@@ -131,14 +133,23 @@ pub(super) fn end_all_pauses(unit: &mut Unit<'_>) -> Result<(), StoreError> {
     let tenants = due
         .query_map([unit.now.0], |row| rows::tenant_in(row, 0))?
         .collect::<rusqlite::Result<Vec<TenantId>>>()?;
-    tenants.iter().try_for_each(|tenant| end_pauses(unit, tenant))
+    tenants.iter().try_for_each(|tenant| end_pauses(unit, tenant))?;
+    let mut first = unit.connection.prepare_cached(FIRST)?;
+    unit.book.counters.next_pause = first.query_row([], |row| row.get::<_, Option<i64>>(0))?.map(Timestamp);
+    Ok(())
 }
+
+const FIRST: &str = "SELECT min(available_at) FROM jobs INDEXED BY jobs_pause \
+                     WHERE state = 'pending' AND ready = 0";
 
 const NEXT: &str = "SELECT available_at, backend FROM jobs INDEXED BY jobs_pause \
                     WHERE tenant = ?1 AND state = 'pending' AND ready = 0 ORDER BY available_at";
 
 /// When the next pause ends in one of these lines.
 fn next_due(unit: &Unit<'_>, tenant: &TenantId, lines: &[&str]) -> Result<Option<Timestamp>, StoreError> {
+    if unit.book.counters.next_pause.is_none() {
+        return Ok(None);
+    }
     let mut next = unit.connection.prepare_cached(NEXT)?;
     let mut rows = next.query([tenant.as_str()])?;
     while let Some(row) = rows.next()? {

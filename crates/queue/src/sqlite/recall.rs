@@ -40,6 +40,6 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
 /// The store's name, and how far it is.
 pub(super) fn identity(connection: &Connection) -> Result<(String, Counters), StoreError> {
     Ok(connection.query_row("SELECT id, job_seq, sample_seq FROM store", [], |row| {
-        Ok((row.get(0)?, Counters { job_seq: row.get(1)?, sample_seq: row.get(2)?, last_sweep: None }))
+        Ok((row.get(0)?, Counters::new(row.get(1)?, row.get(2)?)))
     })?)
 }

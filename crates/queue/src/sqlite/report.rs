@@ -110,11 +110,11 @@ fn verdict(
     session: SessionId,
     attempt: AttemptNumber,
 ) -> Result<Verdict, StoreError> {
-    let held = Held {
-        state: row.state,
-        attempt: row.attempt,
-        session: row.holder(),
-        spoken_of: attempts::owner(unit.connection, row.number, attempt)?,
-    };
+    let mut held = Held { state: row.state, attempt: row.attempt, session: row.holder(), spoken_of: None };
+    // Most are about the attempt that runs, and need no look at what was before.
+    if judge(&held, session, attempt) == Verdict::Accept {
+        return Ok(Verdict::Accept);
+    }
+    held.spoken_of = attempts::owner(unit.connection, row.number, attempt)?;
     Ok(judge(&held, session, attempt))
 }

@@ -115,16 +115,20 @@ impl Store for SqliteStore {
         report: Report,
     ) -> Result<Reported, StoreError> {
         let (tenant, seal) = (tenant.clone(), seal(node));
-        let result = match report.result {
-            Ok(success) => Ok(stored(&success)?),
-            Err(failure) => Err(failure),
+        let (result, success) = match report.result {
+            Ok(success) => (Ok(stored(&success)?), Some(success)),
+            Err(failure) => (Err(failure), None),
         };
         let told = Told { job: report.job, attempt: report.attempt, result };
         Ok(match self.writer.write(move |unit| report::report(unit, &tenant, &seal, &told)).await? {
             Heard::NoSession => Reported::NoSession,
             Heard::Fenced => Reported::Fenced,
             Heard::Repeated => Reported::Repeated,
-            Heard::Moved { row, sampled } => Reported::Moved { job: Box::new(row.job(None)?), sampled },
+            Heard::Moved { mut row, sampled } => {
+                // What was just written need not be read.
+                row.result = None;
+                Reported::Moved { job: Box::new(Job { success, ..row.job(None)? }), sampled }
+            }
         })
     }
 

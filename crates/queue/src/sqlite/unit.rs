@@ -19,6 +19,25 @@ pub(super) struct Counters {
     pub(super) sample_seq: i64,
     /// When the sweep came last, since the store was opened.
     pub(super) last_sweep: Option<Timestamp>,
+    /// No pause of a job ends before this; `None`: no job pauses.
+    pub(super) next_pause: Option<Timestamp>,
+}
+
+impl Counters {
+    /// As they are stored. Which jobs pause is found out by the first sweep.
+    pub(super) fn new(job_seq: i64, sample_seq: i64) -> Self {
+        Self { job_seq, sample_seq, last_sweep: None, next_pause: Some(Timestamp(i64::MIN)) }
+    }
+
+    /// A job pauses until then.
+    pub(super) fn pause(&mut self, until: Timestamp) {
+        self.next_pause = Some(self.next_pause.map_or(until, |next| next.min(until)));
+    }
+
+    /// Whether a pause may be over.
+    pub(super) fn is_pause_over(&self, now: Timestamp) -> bool {
+        self.next_pause.is_some_and(|next| next <= now)
+    }
 }
 
 /// What the writer carries from operation to operation.
@@ -73,6 +92,9 @@ impl Unit<'_> {
         self.book.news.changed(&row.tenant);
         if row.ready {
             self.book.news.work(&row.tenant, &row.backend);
+        }
+        if let Some(until) = row.available_at.filter(|_| !row.ready) {
+            self.book.counters.pause(until);
         }
         Ok(())
     }
