@@ -7,6 +7,7 @@
 mod args;
 mod body;
 mod connection;
+mod gathered;
 mod http;
 mod incoming;
 mod limits;
@@ -23,6 +24,7 @@ use crate::tasks::Shutdown;
 
 pub use args::{GrpcArgs, HttpArgs, ServeError};
 pub use connection::Connection;
+pub use gathered::Gathered;
 pub use http::{HttpOptions, serve_with};
 pub use incoming::incoming;
 pub use limits::HttpLimits;
