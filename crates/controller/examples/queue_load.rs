@@ -25,6 +25,10 @@ use anyhow::{Context as _, bail};
 
 use caller::Callers;
 
+/// As in the controller, whose cores this shares: a job takes 13 % less time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
