@@ -1,20 +1,17 @@
 //! Group commit: what several callers want at once goes to the server as one statement in one transaction.
 //!
-//! A batch leaves as soon as none with its key is under way, and takes with it whatever has gathered since: an idle
-//! store adds no delay, and a busy one pays for one sync where it would have paid for fifty. Behind a crowd it rests for
-//! a moment first: those who were answered come back then, and a batch costs the server more than what is in it. A batch
-//! belongs to its lane and not to a caller, so a caller who gives up takes nobody along.
+//! Nobody waits for company. A batch leaves as soon as none with its key is under way, and takes with
+//! it whatever has gathered since: an idle store adds no delay, and a busy one pays for one sync where it would have
+//! paid for fifty. A batch belongs to its lane and not to a caller, so a caller who gives up takes nobody along.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
 
 use super::error::{Kind, for_all, kind};
 use crate::store::StoreError;
@@ -24,12 +21,6 @@ use crate::store::StoreError;
 const AT_ONCE: usize = 4;
 /// Orders that may wait in a lane before callers wait outside.
 const WAITING: usize = 4096;
-/// A batch of so many is a crowd.
-const CROWD: usize = 4;
-/// The part of what a batch of a crowd took that the next one rests for.
-const PART: u32 = 2;
-/// The longest rest.
-const LONGEST: Duration = Duration::from_millis(10);
 
 /// Work that can be done for several callers at once.
 pub(super) trait Batch: Send + Sync + 'static {
@@ -93,8 +84,6 @@ struct Desk<B: Batch> {
     /// Keys with something waiting, the longest first.
     turns: VecDeque<B::Key>,
     under_way: HashSet<B::Key>,
-    /// Keys whose next batch rests, and until when.
-    resting: HashMap<B::Key, Instant>,
     held: usize,
 }
 
@@ -108,25 +97,9 @@ impl<B: Batch> Desk<B> {
         self.held += 1;
     }
 
-    /// A batch is over. Behind a crowd the next one rests.
-    fn ended(&mut self, key: &B::Key, company: usize, took: Duration, now: Instant) {
-        self.under_way.remove(key);
-        if company >= CROWD {
-            self.resting.insert(key.clone(), now + (took / PART).min(LONGEST));
-        }
-    }
-
-    /// When the next rest ends.
-    fn wakes(&self) -> Option<Instant> {
-        self.resting.values().min().copied()
-    }
-
     /// The next batch that may leave.
-    fn next(&mut self, now: Instant) -> Option<(B::Key, Orders<B>)> {
-        self.resting.retain(|_, until| *until > now);
-        let full = |key: &B::Key| self.waiting.get(key).is_some_and(|orders| orders.len() >= B::MOST);
-        let free =
-            |key: &B::Key| !self.under_way.contains(key) && (!self.resting.contains_key(key) || full(key));
+    fn next(&mut self) -> Option<(B::Key, Orders<B>)> {
+        let free = |key: &B::Key| !self.under_way.contains(key);
         let key = self.turns.iter().position(free).and_then(|at| self.turns.remove(at))?;
         let mut orders = self.waiting.remove(&key)?;
         if orders.len() > B::MOST {
@@ -142,45 +115,32 @@ impl<B: Batch> Desk<B> {
 
 async fn work<B: Batch>(batch: B, mut inbox: mpsc::Receiver<Order<B>>) {
     let batch = Arc::new(batch);
-    let mut desk = Desk {
-        waiting: HashMap::new(),
-        turns: VecDeque::new(),
-        under_way: HashSet::new(),
-        resting: HashMap::new(),
-        held: 0,
-    };
+    let mut desk =
+        Desk { waiting: HashMap::new(), turns: VecDeque::new(), under_way: HashSet::new(), held: 0 };
     let mut under_way = FuturesUnordered::new();
     let mut arrived = Vec::new();
     let mut open = true;
     loop {
         while under_way.len() < AT_ONCE
-            && let Some((key, orders)) = desk.next(Instant::now())
+            && let Some((key, orders)) = desk.next()
         {
             under_way.push(fulfil(batch.clone(), key, orders));
         }
-        let wakes = desk.wakes();
         tokio::select! {
             count = inbox.recv_many(&mut arrived, B::MOST), if open && desk.held < WAITING => {
                 open = count > 0;
                 arrived.drain(..).for_each(|order| desk.add(order));
             }
-            Some((key, company, took)) = under_way.next(), if !under_way.is_empty() => {
-                desk.ended(&key, company, took, Instant::now());
+            Some(key) = under_way.next(), if !under_way.is_empty() => {
+                desk.under_way.remove(&key);
             }
-            () = sleep_until(wakes.unwrap_or_else(Instant::now)), if wakes.is_some() => {}
             else => return,
         }
     }
 }
 
-/// Runs a batch, and tells how many shared it and what it took. When the server refuses it, each one is tried alone: one
-/// bad value must not cost the others.
-async fn fulfil<B: Batch>(
-    batch: Arc<B>,
-    key: B::Key,
-    orders: Vec<(B::Item, Reply<B>)>,
-) -> (B::Key, usize, Duration) {
-    let begun = Instant::now();
+/// Runs a batch. When the server refuses it, each one is tried alone: one bad value must not cost the others.
+async fn fulfil<B: Batch>(batch: Arc<B>, key: B::Key, orders: Vec<(B::Item, Reply<B>)>) -> B::Key {
     let (items, replies): (Vec<_>, Vec<_>) = orders.into_iter().unzip();
     match batch.run(&key, &items).await {
         Ok(answers) => {
@@ -202,7 +162,7 @@ async fn fulfil<B: Batch>(
             }
         }
     }
-    (key, items.len(), begun.elapsed())
+    key
 }
 
 #[cfg(test)]
@@ -255,47 +215,6 @@ mod tests {
         let expected: Vec<_> = (2..22).map(|number| (number, if number < 18 { 8 } else { 4 })).collect();
         assert_eq!(sizes, expected);
         assert_eq!(first.join_all().await, [(1, 1)]);
-    }
-
-    /// The sizes of the batches of so many callers, who come again as soon as they are answered, when each takes 10 ms.
-    async fn sizes(callers: usize) -> Vec<Vec<usize>> {
-        let (lane, let_go, began, _tasks) = lane();
-        let caller = |first: usize| {
-            let lane = &lane;
-            async move {
-                tokio::time::sleep(Duration::from_millis(u64::try_from(first).unwrap())).await;
-                let mut sizes = Vec::new();
-                for _ in 0..20 {
-                    sizes.push(lane.order("a", 0).await.unwrap().1);
-                }
-                sizes
-            }
-        };
-        let server = async {
-            loop {
-                began.notified().await;
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                let_go.add_permits(1);
-            }
-        };
-        tokio::select! {
-            all = join_all((0..callers).map(caller)) => all,
-            () = server => unreachable!(),
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_crowd_comes_together() {
-        for sizes in sizes(7).await {
-            assert_eq!(sizes[10], 7, "{sizes:?}");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_few_are_not_made_to_wait() {
-        let begun = Instant::now();
-        sizes(1).await;
-        assert_eq!(begun.elapsed().as_millis() / 20, 10);
     }
 
     #[tokio::test(start_paused = true)]

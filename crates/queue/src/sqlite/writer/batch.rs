@@ -34,7 +34,7 @@ impl Writer {
 
     /// Runs all of them as one: durable, or as if nothing had been. Whether all went well.
     fn transaction(&mut self, batch: &mut Batch) -> rusqlite::Result<bool> {
-        let (before, count, begin) = (self.book.counters, batch.len(), Instant::now());
+        let (before, count) = (self.book.counters, batch.len());
         let writes = batch.iter().any(|operation| operation.writes());
         let mut done =
             if writes { execute(&self.connection, "BEGIN IMMEDIATE") } else { Ok(()) }.map(|()| true);
@@ -45,6 +45,7 @@ impl Writer {
             done = Ok(self.operate(operation.as_mut()));
         }
         if writes && matches!(done, Ok(true)) {
+            let begin = Instant::now();
             done = self.commit(before).map(|()| true);
             self.pace.note(count, begin.elapsed());
         }

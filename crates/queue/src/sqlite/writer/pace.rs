@@ -2,15 +2,12 @@
 //!
 //! When a transaction with many operations is answered, their callers come back within a moment, but not at once. A
 //! transaction that begins with the first of them makes all others wait for a sync that was hardly used. So the thread
-//! waits until as many are there as last time, for a small part of what a transaction costs at most. A caller who was
-//! alone last time is never made to wait. Of a crowd, half may have been on the way when the rest was served, and would
-//! be so forever: twice as many are waited for.
+//! waits until as many are there as last time, for a small part of what a sync costs at most. A caller who was alone
+//! last time is never made to wait.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Receiver;
-
-use super::BATCH;
 
 /// What is known from the last transaction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,16 +17,13 @@ pub(in super::super) struct Pace {
 }
 
 impl Pace {
-    /// The part of a transaction that is spent on waiting at most.
+    /// The part of a sync that is spent on waiting at most.
     const PART: u32 = 4;
-    /// So many are a crowd.
-    const CROWD: usize = 8;
     /// Never longer, however slow the disk is.
     const LONGEST: Duration = Duration::from_millis(2);
 
-    /// So many operations were run and made durable, which took so long.
-    pub(super) fn note(&mut self, count: usize, took: Duration) {
-        let company = if count < Self::CROWD { count } else { (count * 2).min(BATCH) };
+    /// So many operations were made durable, which took so long.
+    pub(super) fn note(&mut self, company: usize, took: Duration) {
         *self = Self { company, patience: (took / Self::PART).min(Self::LONGEST) };
     }
 
@@ -70,13 +64,6 @@ mod tests {
         assert_eq!(gathered(pace, 8), 1);
         pace.note(5, Duration::from_secs(1));
         assert_eq!(gathered(pace, 8), 5);
-    }
-
-    #[test]
-    fn a_crowd_may_grow() {
-        let mut pace = Pace::default();
-        pace.note(8, Duration::from_secs(1));
-        assert_eq!(gathered(pace, 16), 16);
     }
 
     #[test]
