@@ -44,7 +44,7 @@ pub struct Grant {
     pub names: &'static [&'static str],
 }
 
-/// The name of the roles, of the Lease, and so on.
+/// The Lease, by its usual name: whoever sets `VMAFX_OPERATOR_LEADER_ELECTION_ID` changes the role too.
 const LEASE: &str = "vmafx-operator.vmafx.dev";
 
 const fn grant(

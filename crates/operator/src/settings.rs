@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Renamed};
+use url::Url;
+use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
@@ -93,8 +94,19 @@ impl ControllerArgs {
     }
 
     /// Where it is asked how it is.
-    pub fn http(&self, namespace: &str) -> String {
-        self.controller_http_addr.clone().unwrap_or_else(|| format!("http://{}:8080", service(namespace)))
+    pub fn http(&self, namespace: &str) -> Result<Url, Refusal> {
+        let usual = || format!("http://{}:8080", service(namespace));
+        let address = self.controller_http_addr.clone().unwrap_or_else(usual);
+        let refused = |reason: &str| Refusal::Value {
+            variable: "VMAFX_CONTROLLER_HTTP_ADDR".to_owned(),
+            value: address.clone(),
+            reason: format!("{reason}: write it as in http://vmafx-controller:8080"),
+        };
+        let url = Url::parse(&address).map_err(|error| refused(&error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+            return Err(refused("it is no address of a web server"));
+        }
+        Ok(url)
     }
 }
 
@@ -182,5 +194,54 @@ impl daemon::Settings for Settings {
 
     fn shutdown_budget(&self) -> GoDuration {
         self.graceful_shutdown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use vmafx_kit::config::{Environment, Stop, parse};
+    use vmafx_kit::daemon::Settings as _;
+
+    use super::*;
+
+    fn settings(env: &[(&str, &str)]) -> Result<Settings, Stop> {
+        let env: Environment = env.iter().copied().collect();
+        parse(["vmafx-operator"], &env, Settings::RENAMED)
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_contract() {
+        let settings = settings(&[]).unwrap();
+        assert_eq!(settings.metrics_addr.to_string(), ":8081");
+        assert_eq!(settings.health_probe_addr.to_string(), ":8082");
+        assert_eq!(settings.graceful_shutdown.to_string(), "30s");
+        assert_eq!(settings.lease.settings(), Ok(None));
+        assert_eq!(settings.webhook.webhook_port, 0);
+        let controller = &settings.controller;
+        assert_eq!(controller.grpc("vmafx"), "vmafx-controller.vmafx.svc.cluster.local:9090");
+        let http = controller.http("vmafx").unwrap();
+        assert_eq!(http.as_str(), "http://vmafx-controller.vmafx.svc.cluster.local:8080/");
+    }
+
+    #[rstest]
+    #[case("VMAFX_OPERATOR_PROBE_ADDR", "VMAFX_OPERATOR_HEALTH_PROBE_ADDR")]
+    #[case("VMAFX_OPERATOR_LEADER_ELECT", "VMAFX_OPERATOR_LEADER_ELECTION")]
+    #[case("VMAFX_OPERATOR_LOG_LEVEL", "VMAFX_LOG_LEVEL")]
+    #[case("VMAFX_OPERATOR_WEBHOOKS_ENABLED", "VMAFX_OPERATOR_WEBHOOK_PORT to a port such as 9443, or 0")]
+    fn an_old_name_is_refused_with_the_new_one(#[case] old: &str, #[case] new: &str) {
+        let Err(Stop::Refused(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was taken") };
+        let expected = format!("{old} is no longer read: set {new} instead");
+        assert!(refusal.to_string().contains(&expected), "{refusal}");
+    }
+
+    #[rstest]
+    #[case("vmafx-controller:8080")]
+    #[case("ftp://vmafx-controller")]
+    #[case("http://")]
+    fn an_address_that_cannot_be_asked_is_refused_by_name(#[case] address: &str) {
+        let settings = settings(&[("VMAFX_CONTROLLER_HTTP_ADDR", address)]).unwrap();
+        let refusal = settings.controller.http("vmafx").unwrap_err().to_string();
+        assert!(refusal.starts_with("VMAFX_CONTROLLER_HTTP_ADDR cannot be"), "{refusal}");
     }
 }

@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Client, Resource as _};
 use tokio::sync::watch;
+use url::Url;
 use vmafx_api::VmafxNode;
 use vmafx_kit::config::{Environment, ListenAddr};
 use vmafx_kit::health::{self, Readiness};
@@ -48,7 +49,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let permit = election.as_ref().map_or_else(Permit::always, Election::permit);
     let gated = client::build(&config, permit, &counts)?;
 
-    let controller = settings.controller.http(&namespace);
+    let controller = settings.controller.http(&namespace)?;
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
     let reconciler = Arc::new(NodeReconciler {
@@ -153,7 +154,7 @@ async fn reconcile(
 }
 
 /// For questions to the controller. One for all: connections are used again.
-async fn http_client(settings: &Settings, address: &str) -> Result<reqwest::Client, BoxError> {
+async fn http_client(settings: &Settings, address: &Url) -> Result<reqwest::Client, BoxError> {
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
     let builder = match &settings.controller.controller_ca_file {
         Some(file) => {
@@ -162,7 +163,7 @@ async fn http_client(settings: &Settings, address: &str) -> Result<reqwest::Clie
             })?;
             builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(&pem)?)
         }
-        None if address.starts_with("https://") => builder,
+        None if address.scheme() == "https" => builder,
         // A minimal image knows no authorities, and here none is needed.
         None => builder.tls_certs_only([]),
     };

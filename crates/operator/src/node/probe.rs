@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use url::Url;
 
 /// How long the controller may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -36,8 +37,9 @@ pub struct Prober {
 
 impl Prober {
     /// `address` is that of the controller, with its scheme.
-    pub fn new(client: reqwest::Client, address: &str) -> Self {
-        Self { client, url: format!("{}/healthz", address.trim_end_matches('/')), last: Mutex::new(None) }
+    pub fn new(client: reqwest::Client, address: &Url) -> Self {
+        let url = format!("{}/healthz", address.as_str().trim_end_matches('/'));
+        Self { client, url, last: Mutex::new(None) }
     }
 
     /// What came of the last question, or of a new one if that was a while ago.
@@ -83,7 +85,7 @@ mod tests {
 
     fn prober(url: &str) -> Prober {
         vmafx_kit::tls::choose_provider();
-        Prober::new(reqwest::Client::new(), url)
+        Prober::new(reqwest::Client::new(), &Url::parse(url).unwrap())
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use vmafx_kit::metrics::{By, Label as _};
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::backoff::Backoff;
-use super::metrics::{Kind, Outcome, RuntimeMetrics};
+use super::metrics::{Kind, Outcome, RuntimeMetrics, Why};
 use super::queue::Queue;
 use crate::error::Retry;
 use crate::key::ObjectKey;
@@ -151,6 +151,7 @@ impl<R: Reconcile> Controller<R> {
                 next.map(|Next(pause)| pause)
             }
             Err(failure) => {
+                self.metrics.failures.get_or_create(&By((R::KIND, Why(failure.reason)))).inc();
                 let pause = backoff.failed(key.clone(), failure.retry, chance());
                 let error = failure.source.as_ref() as &dyn std::error::Error;
                 let reason = failure.reason.as_str();

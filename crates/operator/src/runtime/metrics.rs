@@ -1,7 +1,8 @@
 //! What is counted about the runtime.
 
+use vmafx_api::conditions::Reason;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Metrics};
+use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Label, Metrics};
 
 closed_label! {
     /// A kind that is watched.
@@ -31,6 +32,23 @@ closed_label! {
     }
 }
 
+/// Why a reconcile failed, in the word that its condition has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Why(pub Reason);
+
+impl Label for Why {
+    const NAME: &'static str = "reason";
+
+    fn value(&self) -> &'static str {
+        self.0.as_str()
+    }
+
+    /// Those that a failed request can have; others appear when they are first seen.
+    fn all() -> Vec<Self> {
+        [Reason::SyncFailed, Reason::Invalid, Reason::Forbidden].map(Self).to_vec()
+    }
+}
+
 /// Buckets for reconciles, in seconds: most make no request at all.
 const RECONCILE_SECONDS: &[f64] = &[0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0];
 
@@ -38,6 +56,7 @@ const RECONCILE_SECONDS: &[f64] = &[0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.
 #[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
     pub(super) seconds: HistogramBy<(Kind, Outcome)>,
+    pub(super) failures: CounterBy<(Kind, Why)>,
     pub(super) depth: GaugeBy<(Kind,)>,
     pub(super) working: GaugeBy<(Kind,)>,
     pub(super) restarts: CounterBy<(Kind,)>,
@@ -54,6 +73,10 @@ impl RuntimeMetrics {
                 "operator_reconcile_seconds",
                 "Time of one reconcile; a long tail means that the API server is slow",
                 RECONCILE_SECONDS,
+            ),
+            failures: metrics.counter_by(
+                "operator_reconcile_failures",
+                "Reconciles that did not reach their end, by the reason that the resource's condition gives",
             ),
             depth: metrics.gauge_by(
                 "operator_queue_depth",
