@@ -21,7 +21,7 @@ use super::clock::Clock;
 use super::publish::{Published, publish};
 use super::trust::{Change, Trust};
 use crate::FIELD_MANAGER;
-use crate::error::ApiError;
+use crate::error::{ApiError, chain};
 
 /// How often all is looked at.
 const EVERY: Duration = Duration::from_mins(1);
@@ -245,17 +245,6 @@ fn words(change: Change) -> &'static str {
         Change::NextSigns => "the next authority signs the webhook's certificates",
         Change::PreviousForgotten => "the previous authority of the webhook is forgotten",
     }
-}
-
-/// The error and what caused it, for people.
-fn chain(error: &KeepError) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]
