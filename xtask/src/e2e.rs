@@ -7,8 +7,10 @@ use crate::test::cargo;
 
 /// Runs them, or says why this machine cannot.
 pub(crate) fn run() -> Result<()> {
-    let kills = ["test", "--locked", "--package", "vmafx-controller", "--test", "kill"];
-    cargo(&[&kills[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])?;
+    for (package, test) in [("vmafx-controller", "kill"), ("vmafx-operator", "faults")] {
+        let which = ["test", "--locked", "--package", package, "--test", test];
+        cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])?;
+    }
     let verdict = probe();
     if verdict != Verdict::Possible {
         println!("e2e: skipped: {verdict}");

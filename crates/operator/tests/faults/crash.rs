@@ -5,7 +5,7 @@ use vmafx_testkit::kube::proxy::{Act, Pass};
 use vmafx_testkit::wait;
 
 use crate::SOON;
-use crate::world::{Bystanders, Flow, World};
+use crate::world::{Bystanders, Flow, World, deletions, said};
 
 /// More writes than this are a loop. A flow has at most nine; an operator that starts looks at three objects again.
 const MOST_WRITES: usize = 24;
@@ -48,7 +48,7 @@ async fn an_operator_that_is_killed_at_any_write_goes_on_when_it_is_started_agai
 async fn crash(world: &mut World, flow: Flow, at: At, write: usize) -> bool {
     let name = format!("{flow:?}-{at:?}-{write}").to_lowercase();
     flow.arrange(world, &name).await;
-    let before = world.set_of(&name).await.ok().and_then(|set| set.metadata.uid);
+    let before = world.uid_of(&name).await;
     let kill = world.operator.killer();
     let call = move |_: &_| {
         kill();
@@ -72,6 +72,8 @@ async fn crash(world: &mut World, flow: Flow, at: At, write: usize) -> bool {
         flow.end(world, &name, before.as_deref()).await;
     }
     let writes = world.written_for(&name, mark);
+    assert!(deletions(&writes) <= flow.deletions(), "{name}: {writes:#?}");
+    let writes: Vec<_> = writes.iter().map(said).collect();
     assert!(writes.len() <= MOST_WRITES, "{} writes: {writes:#?}", writes.len());
     hit
 }

@@ -17,4 +17,4 @@ mod world;
 use std::time::Duration;
 
 /// For what takes a second or two; a busy machine may take longer.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+pub(crate) const SOON: Duration = Duration::from_mins(1);

@@ -56,7 +56,9 @@ impl Operator {
     /// Kills it from anywhere, also while its process is borrowed elsewhere.
     pub(crate) fn killer(&self) -> impl Fn() + Send + Sync + use<> {
         let pid = Pid::from_raw(i32::try_from(self.process.pid()).unwrap()).unwrap();
-        move || drop(kill_process(pid, Signal::KILL))
+        move || {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 
     pub(crate) fn signal(&mut self, signal: Signal) {

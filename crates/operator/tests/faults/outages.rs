@@ -1,1 +1,108 @@
-//! x
+//! Servers that die, stall, or do not know us yet. Each test has a control plane of its own.
+
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::json;
+use vmafx_api::VmafxNode;
+use vmafx_testkit::kube::proxy::Verb;
+use vmafx_testkit::kube::{Cluster, ControlPlane, Options, install_crds};
+use vmafx_testkit::wait;
+
+use crate::SOON;
+use crate::world::{Wanted, World, account};
+
+const PAUSED: Wanted = Wanted { replicas: 0, paused: true, image: "registry.test/vmafx-node:1" };
+
+/// The fault itself, not a wait for something.
+const STALL: Duration = Duration::from_secs(5);
+
+async fn plane() -> ControlPlane {
+    let options = Options { controller_manager: true, ..Options::default() };
+    ControlPlane::start(options).await.unwrap()
+}
+
+#[tokio::test]
+async fn servers_that_die_and_stall_are_waited_for() {
+    let mut plane = plane().await;
+    let cluster: Cluster = (*plane).clone();
+    install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
+    let mut world = World::on(&cluster, account(&cluster).await, &[]).await;
+    world.operator.ready().await;
+    world.create("a").await;
+    world.settled("a", Wanted::default()).await;
+    let uid = world.uid_of("a").await;
+
+    plane.kill_api_server().unwrap();
+    let failing =
+        async || world.operator.metric("operator_watch_errors_total", "").await.is_ok_and(|n| n >= 1.0);
+    wait::until(SOON, "the operator to see it", failing).await.unwrap();
+    plane.restart_api_server().await.unwrap();
+    world.create("b").await;
+    world.change("a", json!({"paused": true})).await;
+    world.settled("b", Wanted::default()).await;
+    world.settled("a", PAUSED).await;
+
+    plane.freeze_etcd().unwrap();
+    let stall = async {
+        tokio::time::sleep(STALL).await;
+        plane.thaw_etcd().unwrap();
+    };
+    tokio::join!(world.change("b", json!({"paused": true})), stall);
+    world.settled("b", PAUSED).await;
+    world.change("a", json!({"paused": false})).await;
+    world.settled("a", Wanted::default()).await;
+
+    assert_eq!(world.uid_of("a").await, uid);
+    let writes = world.proxy.writes();
+    assert!(writes.iter().all(|record| record.request.verb != Verb::Delete), "{writes:#?}");
+    assert!(writes.len() < 150, "{} writes", writes.len());
+    assert!(!world.operator.has_ended());
+}
+
+#[tokio::test]
+async fn definitions_that_come_late_and_an_object_that_makes_no_sense_stop_nothing() {
+    let plane = plane().await;
+    let client = plane.client().unwrap();
+    let mut world = World::on(&plane, account(&plane).await, &[]).await;
+    let said = wait::until(SOON, "the operator to say what is missing", async || {
+        match world.operator.readiness().await {
+            Ok((503, said)) if said.contains("not installed") => Ok(said),
+            other => Err(format!("{other:?}")),
+        }
+    });
+    let said = said.await.unwrap();
+    assert!(said.contains("vmafxnodes: VmafxNode is not installed"), "{said}");
+
+    // A definition that takes everything lets in what the real one refuses.
+    let all = vmafx_api::crd::all();
+    let nodes = all.iter().find(|definition| definition.spec.names.kind == "VmafxNode").unwrap();
+    install_crds(&client, &[loose(nodes.clone())]).await.unwrap();
+    let kind = ApiResource::erase::<VmafxNode>(&());
+    let objects = Api::<DynamicObject>::namespaced_with(client.clone(), world.namespace.name(), &kind);
+    let strange = DynamicObject::new("strange", &kind).data(json!({"spec": {"gpuVendor": ["quantum"]}}));
+    objects.create(&PostParams::default(), &strange).await.unwrap();
+    install_crds(&client, &all).await.unwrap();
+
+    world.operator.ready().await;
+    world.create("sound").await;
+    world.settled("sound", Wanted::default()).await;
+    let unfit = world.operator.metric("operator_undecodable_objects_total", "VmafxNode").await;
+    assert!(unfit.clone().is_ok_and(|unfit| unfit >= 1.0), "{unfit:?}");
+    let sense = Patch::Merge(json!({"spec": {"gpuVendor": "cpu"}}));
+    objects.patch("strange", &PatchParams::default(), &sense).await.unwrap();
+    world.settled("strange", Wanted::default()).await;
+    assert!(!world.operator.has_ended());
+}
+
+/// The same definition without a schema.
+fn loose(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    for version in &mut definition.spec.versions {
+        version.schema = serde_json::from_value(schema.clone()).unwrap();
+        version.selectable_fields = None;
+    }
+    definition
+}

@@ -1,1 +1,102 @@
-//! x
+//! The operator does everything it has to under exactly the role that is made for it, and needs all of that.
+
+use std::net::TcpListener;
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::{Secret, Service};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::{Api, ResourceExt as _};
+use rustix::process::Signal;
+use serde_json::json;
+use vmafx_operator::webhook::args::SECRET;
+use vmafx_testkit::kube::Cluster;
+use vmafx_testkit::kube::account::{Account, Grant};
+use vmafx_testkit::kube::audit::{AuditLog, never_used};
+
+use crate::world::{Flow, Plane, SYSTEM, Wanted, World, grants};
+
+/// Asked for by the guard of owner references, which runs here, and not by a request of its own.
+const GUARDED: &str = "vmafxnodes/finalizers";
+
+#[tokio::test]
+async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let mut world = World::set(&[
+        ("VMAFX_OPERATOR_LEADER_ELECTION", "true"),
+        ("VMAFX_OPERATOR_WEBHOOK_HOST", "127.0.0.1"),
+        ("VMAFX_OPERATOR_WEBHOOK_PORT", &port),
+    ])
+    .await;
+    // The authority is made when there is none, and made anew when it is of no use.
+    let secrets = Api::<Secret>::namespaced(world.client(), SYSTEM);
+    let nonsense = Patch::Merge(json!({"stringData": {"tls.crt": "nonsense"}}));
+    secrets.patch(SECRET, &PatchParams::default(), &nonsense).await.unwrap();
+    world.operator.signal(Signal::TERM);
+    world.operator.ended().await;
+    world.restart().await;
+    let log = || AuditLog::of(&Plane::shared().control_plane).unwrap().by(&world.account.user());
+    let run = async |flow: Flow| {
+        let name = format!("{flow:?}").to_lowercase();
+        flow.arrange(&world, &name).await;
+        let before = world.uid_of(&name).await;
+        flow.begin(&world, &name).await;
+        flow.end(&world, &name, before.as_deref()).await;
+    };
+    join_all(Flow::ALL.map(run)).await;
+
+    let log = log();
+    let denied: Vec<_> =
+        log.denied().into_iter().map(|event| format!("{} {}", event.verb, event.uri)).collect();
+    assert_eq!(denied, Vec::<String>::new());
+    let rules: Vec<PolicyRule> = grants().iter().flat_map(|grant| grant.rules().to_vec()).collect();
+    let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
+    assert_eq!(unused, [format!("update {GUARDED}.vmafx.dev")]);
+}
+
+#[tokio::test]
+async fn without_the_permission_that_no_request_names_nothing_could_be_owned() {
+    let world = World::set(&[]).await;
+    world.create("a").await;
+    world.settled("a", Wanted::default()).await;
+    let owner = world.nodes().get("a").await.unwrap();
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "owned", "ownerReferences": [{
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "name": "a", "uid": owner.uid(),
+            "controller": true, "blockOwnerDeletion": true,
+        }]},
+        "spec": {"ports": [{"port": 80}]},
+    });
+    for (name, guarded, allowed) in [("with", true, true), ("without", false, false)] {
+        let account =
+            Account::create(world.namespace.cluster(), SYSTEM, name, &named(name, guarded)).await.unwrap();
+        let path = tempfile::tempdir().unwrap();
+        let path = path.path().join("kubeconfig");
+        account.write_kubeconfig(&path, &world.namespace.cluster().config().cluster_url.to_string()).unwrap();
+        let client = Cluster::from_kubeconfig(&path).await.unwrap().client().unwrap();
+        let services = Api::<Service>::namespaced(client, world.namespace.name());
+        let made = services.patch("owned", &PatchParams::apply(name).force(), &Patch::Apply(&service)).await;
+        assert_eq!(made.is_ok(), allowed, "{name}: {made:?}");
+        if allowed {
+            world.services().delete("owned", &DeleteParams::default()).await.unwrap();
+        }
+    }
+}
+
+/// The operator's role under another name, with or without what the guard asks for.
+fn named(name: &str, guarded: bool) -> Vec<Grant> {
+    let keeps = |rule: &PolicyRule| {
+        guarded || !rule.resources.as_ref().is_some_and(|all| all.iter().any(|one| one == GUARDED))
+    };
+    let roles = grants().into_iter().filter_map(|grant| match grant {
+        Grant::Cluster(mut role) => {
+            role.metadata.name = Some(format!("operator-{name}"));
+            role.rules.iter_mut().for_each(|rules| rules.retain(keeps));
+            Some(Grant::Cluster(role))
+        }
+        _ => None,
+    });
+    roles.collect()
+}

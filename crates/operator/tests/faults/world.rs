@@ -4,24 +4,25 @@ mod bystanders;
 mod flow;
 mod node;
 mod plane;
+mod snapshot;
 
 use std::path::Path;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Api, Client};
 use tempfile::TempDir;
 use vmafx_api::VmafxNode;
 use vmafx_testkit::http_server::{HttpServer, Reply};
 use vmafx_testkit::kube::account::Account;
-use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, Record, Which};
+use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, Record, Verb, Which};
 use vmafx_testkit::kube::{Cluster, TestNamespace};
 
 pub(crate) use bystanders::Bystanders;
 pub(crate) use flow::Flow;
-pub(crate) use node::{SLOW, Wanted};
-pub(crate) use plane::{Exclusive, Plane, account, grants};
+pub(crate) use node::{SLOW, Wanted, said};
+pub(crate) use plane::{Exclusive, Plane, SYSTEM, account, grants};
+pub(crate) use snapshot::Versions;
 
 use crate::operator::{Operator, Recipe};
 
@@ -32,18 +33,20 @@ pub(crate) struct World {
     pub(crate) namespace: TestNamespace,
     pub(crate) account: Account,
     recipe: Recipe,
+    last: snapshot::Last,
     _controller: HttpServer,
     _directory: TempDir,
-    _exclusive: Option<Exclusive>,
+    /// Others wait while it is held, and it is let go of last.
+    exclusive: Option<Exclusive>,
 }
 
 impl World {
     /// On the control plane that the tests share, with an operator that is ready.
     pub(crate) async fn set(env: &[(&'static str, &str)]) -> Self {
         let exclusive = Plane::exclusive().await;
-        let account = exclusive.plane().account.clone();
-        let mut world = Self::on(&exclusive.plane().control_plane, account, env).await;
-        world._exclusive = Some(exclusive);
+        let plane = Plane::shared();
+        let mut world = Self::on(&plane.control_plane, plane.account.clone(), env).await;
+        world.exclusive = Some(exclusive);
         world.operator.ready().await;
         world
     }
@@ -62,9 +65,10 @@ impl World {
             namespace,
             account,
             recipe,
+            last: snapshot::Last::default(),
             _controller: controller,
             _directory: directory,
-            _exclusive: None,
+            exclusive: None,
         }
     }
 
@@ -100,10 +104,6 @@ impl World {
         Api::namespaced(self.client(), self.namespace.name())
     }
 
-    pub(crate) fn budgets(&self) -> Api<PodDisruptionBudget> {
-        Api::namespaced(self.client(), self.namespace.name())
-    }
-
     /// Writes for one node: its status and its children, but not what is told about it.
     pub(crate) fn writes_for(&self, node: &str) -> Which {
         let about = about(self.namespace.name(), node);
@@ -117,6 +117,11 @@ impl World {
         writes.retain(|record| about(&record.request));
         writes
     }
+}
+
+/// How many objects the operator has deleted by these.
+pub(crate) fn deletions(writes: &[Record]) -> usize {
+    writes.iter().filter(|record| record.request.verb == Verb::Delete && record.was_done()).count()
 }
 
 fn about(namespace: &str, node: &str) -> impl Fn(&ApiRequest) -> bool + Send + Sync + use<> {

@@ -1,7 +1,6 @@
 //! What users and accidents do to a node, from a state at rest to the next one.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use serde_json::json;
 use vmafx_testkit::wait;
@@ -31,8 +30,14 @@ pub(crate) enum Flow {
 }
 
 impl Flow {
+    /// In an order in which each begins where the one before has ended.
     pub(crate) const ALL: [Self; 7] =
-        [Self::Create, Self::Pause, Self::Resume, Self::Image, Self::Recreate, Self::Impostor, Self::Delete];
+        [Self::Create, Self::Pause, Self::Resume, Self::Recreate, Self::Impostor, Self::Image, Self::Delete];
+
+    /// How many objects have to be deleted for it: impostors only. What is ours and good never is.
+    pub(crate) fn deletions(self) -> usize {
+        usize::from(self == Self::Impostor)
+    }
 
     /// Up to the state of rest that it begins from.
     pub(crate) async fn arrange(self, world: &World, name: &str) {
@@ -65,28 +70,18 @@ impl Flow {
     /// Waits for the state of rest that it ends in. `before` is the UID of the StatefulSet before it began.
     pub(crate) async fn end(self, world: &World, name: &str, before: Option<&str>) {
         let wanted = match self {
-            Self::Create | Self::Resume => Wanted::default(),
+            Self::Create | Self::Resume | Self::Recreate | Self::Impostor => Wanted::default(),
             Self::Pause => Wanted { replicas: 0, paused: true, ..Wanted::default() },
             Self::Image => Wanted { image: OTHER_IMAGE, ..Wanted::default() },
-            Self::Recreate | Self::Impostor => {
-                let another =
-                    async || world.set_of(name).await.is_ok_and(|set| set.uid().as_deref() != before);
-                wait::until(SLOW, &format!("another StatefulSet for {name}"), another).await.unwrap();
-                Wanted::default()
-            }
             Self::Delete => return gone(world, name).await,
         };
-        world.settled(name, wanted).await;
-        let now = world.uid_of(name).await;
-        match self {
-            Self::Pause | Self::Resume | Self::Image => {
-                assert_eq!(Some(now.as_str()), before, "{name}: a good StatefulSet was deleted");
-            }
-            _ => assert_ne!(Some(now.as_str()), before, "{name}"),
+        if matches!(self, Self::Recreate | Self::Impostor) {
+            return world.settled_on_another(name, wanted, before).await;
         }
-        let like_it = world.sets().list(&Default::default()).await.unwrap().items;
-        let like_it = like_it.iter().filter(|set| set.labels().values().any(|value| value == name)).count();
-        assert!(like_it <= 1, "{name} has {like_it} StatefulSets");
+        world.settled(name, wanted).await;
+        if self != Self::Create {
+            assert_eq!(world.uid_of(name).await.as_deref(), before, "{name}: a good StatefulSet was deleted");
+        }
     }
 }
 
@@ -117,16 +112,6 @@ async fn usurp(world: &World, name: &str) {
 
 /// With everything that belonged to it.
 async fn gone(world: &World, name: &str) {
-    let child = format!("vmafx-node-{name}");
-    wait::until(SLOW, &format!("{name} to be gone"), async || {
-        let text = |error: kube::Error| error.to_string();
-        let node = world.nodes().get_opt(name).await.map_err(text)?.is_some();
-        let set = world.sets().get_opt(&child).await.map_err(text)?.is_some();
-        let service = world.services().get_opt(&child).await.map_err(text)?.is_some();
-        let budget = world.budgets().get_opt(&child).await.map_err(text)?.is_some();
-        let left = [node, set, service, budget];
-        if left.contains(&true) { Err(format!("node, set, service, budget: {left:?}")) } else { Ok(()) }
-    })
-    .await
-    .unwrap();
+    let what = format!("{name} to be gone");
+    wait::until(SLOW, &what, async || world.look().await?.is_gone(name)).await.unwrap();
 }

@@ -1,11 +1,15 @@
 //! The control plane that most tests share.
 
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
 use kube::{Api, ResourceExt as _};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use vmafx_api::VmafxNode;
 use vmafx_operator::rbac;
+use vmafx_operator::webhook::args::CONFIGURATION;
+use vmafx_operator::webhook::configuration::{Reach, configuration};
 use vmafx_testkit::kube::account::{Account, Grant};
 use vmafx_testkit::kube::{Audit, Cluster, ControlPlane, Options, install_crds};
 use vmafx_testkit::wait;
@@ -29,12 +33,6 @@ pub(crate) struct Exclusive(
     #[expect(dead_code, reason = "others wait while it is held")] MutexGuard<'static, ()>,
 );
 
-impl Exclusive {
-    pub(crate) fn plane(&self) -> &'static Plane {
-        PLANE.get().unwrap()
-    }
-}
-
 impl Plane {
     /// Waits for its turn; what tests before have left is gone then.
     pub(crate) async fn exclusive() -> Exclusive {
@@ -42,6 +40,11 @@ impl Plane {
         let plane = PLANE.get_or_init(Self::start).await;
         clear(&plane.control_plane).await;
         Exclusive(turn)
+    }
+
+    /// For the test whose turn it is.
+    pub(crate) fn shared() -> &'static Self {
+        PLANE.get().unwrap()
     }
 
     /// With everything that can be refused being refused, and everything that is asked written down.
@@ -56,8 +59,21 @@ impl Plane {
         let control_plane = ControlPlane::start(options).await.unwrap();
         install_crds(&control_plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let account = account(&control_plane).await;
+        webhook(&control_plane).await;
         Self { control_plane, account }
     }
+}
+
+/// What an operator with webhooks looks for. It is asked about the operator's own namespace alone, where nothing is made.
+async fn webhook(cluster: &Cluster) {
+    let mut wanted = configuration(CONFIGURATION, &Reach::Url("https://127.0.0.1:1".to_owned()), None);
+    let here = [("kubernetes.io/metadata.name".to_owned(), SYSTEM.to_owned())].into();
+    let selector = LabelSelector { match_labels: Some(here), ..LabelSelector::default() };
+    for webhook in wanted.webhooks.iter_mut().flatten() {
+        webhook.namespace_selector = Some(selector.clone());
+    }
+    let configurations = Api::<ValidatingWebhookConfiguration>::all(cluster.client().unwrap());
+    configurations.create(&PostParams::default(), &wanted).await.unwrap();
 }
 
 /// The operator's account, which may do exactly what the operator's role says.

@@ -1,6 +1,6 @@
 //! What can be shut, opened and cut while requests are under way.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use tokio::sync::watch;
@@ -10,12 +10,18 @@ use tokio::sync::watch;
 struct State {
     /// Connections are cut as they come.
     refusing: usize,
-    /// Resources of which no event is passed on.
-    held: BTreeSet<String>,
+    /// Resources of which no event is passed on, and how often that was asked for.
+    held: BTreeMap<String, usize>,
     /// How often watches were cut.
     watch_cuts: u64,
     /// How often connections were cut.
     connection_cuts: u64,
+}
+
+impl State {
+    fn holds(&self, resource: &str) -> bool {
+        self.held.get(resource).is_some_and(|times| *times > 0)
+    }
 }
 
 /// Shared by the proxy and all that it serves.
@@ -43,11 +49,8 @@ impl Taps {
 
     pub(super) fn hold(&self, resource: &str, yes: bool) {
         self.0.send_modify(|state| {
-            if yes {
-                state.held.insert(resource.to_owned());
-            } else {
-                state.held.remove(resource);
-            }
+            let times = state.held.entry(resource.to_owned()).or_default();
+            *times = if yes { *times + 1 } else { times.saturating_sub(1) };
         });
     }
 
@@ -85,7 +88,7 @@ impl WatchTap {
     /// Resolves when events may pass, or the watch is cut.
     pub(super) async fn open(&mut self) -> Result<(), Cut> {
         let (before, resource) = (self.cuts, &self.resource);
-        let may_go_on = |state: &State| state.watch_cuts > before || !state.held.contains(resource);
+        let may_go_on = |state: &State| state.watch_cuts > before || !state.holds(resource);
         wait(&mut self.state, may_go_on).await;
         if self.state.borrow().watch_cuts > before { Err(Cut) } else { Ok(()) }
     }
