@@ -1,10 +1,11 @@
 //! Two operators, of which one works.
 
+use futures::future::join_all;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use rustix::process::Signal;
 use serde_json::json;
-use vmafx_testkit::kube::proxy::{Act, ApiProxy, Verb, Which};
+use vmafx_testkit::kube::proxy::{Act, ApiProxy, ApiRequest, Record, Verb, Which};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -81,26 +82,32 @@ async fn a_leader_that_stops_cleanly_gives_the_lease_back() {
 #[tokio::test]
 async fn a_frozen_leader_writes_nothing_when_it_thaws() {
     let (mut world, _second, _proxy) = two().await;
-    // It is stopped between its last look and the write that follows from it.
-    let looks = |request: &vmafx_testkit::kube::proxy::ApiRequest| {
-        request.verb == Verb::Get && request.resource == "statefulsets" && request.name == "vmafx-node-b"
+    // It is stopped between its last look and the write that follows from it, for several nodes at once.
+    let last_look = |request: &ApiRequest| {
+        request.verb == Verb::Get && request.resource == "vmafxnodes" && request.name != "a"
     };
-    let look = world.proxy.inject(Which::matching(looks).nth(1), Act::Hold);
-    world.create("b").await;
-    look.hit(SOON).await.unwrap();
+    let look = world.proxy.inject(Which::matching(last_look), Act::Hold);
+    let names = ["b", "c", "d", "e", "f", "g"];
+    join_all(names.map(|name| world.create(name))).await;
+    let all = async || look.hits().len() == names.len();
+    wait::until(SOON, "all to be looked at for the last time", all).await.unwrap();
     world.operator.signal(Signal::STOP);
     let mark = world.proxy.mark();
+    // The answers are there when it wakes up.
+    look.release();
+    let answered = |record: &Record| last_look(&record.request) && record.client.is_some();
+    let all = async || world.proxy.records().iter().filter(|record| answered(record)).count() == names.len();
+    wait::until(SOON, "the answers", all).await.unwrap();
     leads(&world, "second").await;
-    world.settled("b", Wanted::default()).await;
+    join_all(names.map(|name| world.settled(name, Wanted::default()))).await;
     world.change("a", json!({"paused": true})).await;
     world.settled("a", PAUSED).await;
-    look.release();
     world.operator.signal(Signal::CONT);
     let knows = async || world.operator.metric("operator_leader", "").await == Ok(0.0);
     wait::until(SOON, "the thawed one to know that it does not lead", knows).await.unwrap();
     // Its next look at the lease: by then everything that was under way has been tried.
     let now = world.proxy.mark();
-    let asks = |record: &vmafx_testkit::kube::proxy::Record| record.request.resource == "leases";
+    let asks = |record: &Record| record.request.resource == "leases";
     world.proxy.seen(SOON, "it to ask for the lease again", now, asks).await.unwrap();
     assert_eq!(changes(&world.proxy, mark), Vec::<String>::new());
     let stolen =
