@@ -312,6 +312,7 @@ suite! {
         samples_are_kept_by_their_own_age_and_number,
         a_sample_outlives_its_job,
         a_cursor_is_good_after_what_it_saw_was_removed,
+        whoever_begins_after_all_were_removed_can_go_on,
         a_reader_that_missed_samples_is_told_and_may_begin_again,
         the_key_of_a_removed_job_can_be_used_again,
     ],

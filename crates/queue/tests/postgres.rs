@@ -12,6 +12,8 @@ mod faults;
 mod feed;
 #[path = "postgres/heard.rs"]
 mod heard;
+#[path = "postgres/prune.rs"]
+mod prune;
 #[path = "postgres/start.rs"]
 mod start;
 #[path = "postgres/work.rs"]

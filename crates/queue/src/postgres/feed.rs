@@ -43,7 +43,7 @@ ORDER BY j.change_xid, j.id"
 const CHANGES: &str = feed!(job_columns!(), "vmafx.jobs", "$3::uuid");
 const SAMPLES: &str = feed!("j.job_id, j.features, j.label, j.node_labels", "vmafx.samples", "$3::bigint");
 
-/// The newest sample that was removed.
+/// The newest sample that was removed. Nothing is left at or before it, and nothing will come there.
 const REMOVED: &str = "SELECT change_xid::text, id FROM vmafx.samples_removed WHERE tenant_id = $1";
 
 const OLDEST: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text";
@@ -70,6 +70,8 @@ enum Feed {
 /// One look.
 struct Page {
     rows: Vec<(Place, Row)>,
+    /// Where to go on when there are none.
+    start: Place,
     /// The newest transaction that was seen and is held back.
     held_back: Option<u64>,
 }
@@ -95,7 +97,7 @@ impl Shared {
         let after = Place::read(after, self.store_id, Of::Changes)?;
         let page = self.page(tenant, after, limit, Feed::Changes).await?;
         let cursor = |place: Place| place.write(self.store_id, Of::Changes);
-        let next = cursor(page.next(after));
+        let next = cursor(page.next());
         let read = |(place, row): &(Place, Row)| Ok((cursor(*place), Reader::after(row, FIRST).job()?));
         Ok(Changes { jobs: page.rows.iter().map(read).collect::<Result<_, StoreError>>()?, next })
     }
@@ -113,7 +115,7 @@ impl Shared {
         };
         let page = self.page(tenant, after, limit, of).await?;
         let cursor = |place: Place| place.write(self.store_id, Of::Samples);
-        let next = cursor(page.next(after));
+        let next = cursor(page.next());
         let read = |(place, row): &(Place, Row)| Ok((cursor(*place), sample(row)?));
         Ok(Samples { samples: page.rows.iter().map(read).collect::<Result<_, StoreError>>()?, next })
     }
@@ -138,17 +140,18 @@ impl Shared {
         };
         let values: [Value<'_>; 4] = [&tenant.as_str(), &transaction, row, &limit];
         let calls: [Call<'_>; 2] = [(statement, &values), (REMOVED, &values[..1])];
-        let calls = if of == Feed::Samples { &calls[..] } else { &calls[..1] };
+        let calls = if of == Feed::Changes { &calls[..1] } else { &calls[..] };
         let mut answers = self.connections.run_all(Scope::Of(tenant), Access::Read, calls).await?.into_iter();
         let rows = answers.next().unwrap_or_default();
+        let mut page = Page { rows: vec![], start: after, held_back: None };
         for row in answers.flatten() {
             let mut reader = Reader::new(&row);
             let removed = Place { transaction: reader.transaction()?, row: reader.count::<u64>()?.into() };
-            if after < removed {
+            if of == Feed::Samples && after < removed {
                 return Err(StoreError::Cursor);
             }
+            page.start = after.max(removed);
         }
-        let mut page = Page { rows: vec![], held_back: None };
         for row in rows {
             let mut reader = Reader::new(&row);
             let oldest = reader.transaction()?;
@@ -174,7 +177,7 @@ impl Shared {
 
     /// Waits until this transaction, and every older one, is over: answers with the oldest that runs then, or nothing
     /// when it takes too long.
-    async fn settled(&self, transaction: u64) -> Result<Option<u64>, StoreError> {
+    pub(super) async fn settled(&self, transaction: u64) -> Result<Option<u64>, StoreError> {
         let end = Instant::now() + PATIENCE;
         let mut pause = Duration::from_millis(1);
         loop {
@@ -198,8 +201,8 @@ const FIRST: usize = 4;
 
 impl Page {
     /// Where to go on.
-    fn next(&self, after: Place) -> Place {
-        self.rows.last().map_or(after, |(place, _)| *place)
+    fn next(&self) -> Place {
+        self.rows.last().map_or(self.start, |(place, _)| *place)
     }
 }
 

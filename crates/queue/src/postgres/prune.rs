@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Shared;
+use super::error::corrupt;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, signed};
 use crate::clock::Timestamp;
@@ -45,20 +46,27 @@ WITH edge AS (
         ORDER BY j.finished_at, j.id LIMIT $4 FOR UPDATE SKIP LOCKED))
     RETURNING 1
 )
-SELECT count(*) FROM gone";
+SELECT count(*), NULL::text FROM gone";
 
+/// The first samples of a tenant, up to the last that is too old or behind as many newer ones as are kept. Nothing that
+/// a reader has not passed may be left before the newest one that was removed, or come there: so none in between is
+/// spared for its age, and none goes that is above a transaction that still runs. The last column is the newest of those.
 const PRUNE_SAMPLES: &str = "
-WITH edge AS (
+WITH now AS (
+    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS oldest
+), edge AS (
     SELECT s.change_xid, s.id FROM vmafx.samples s WHERE s.tenant_id = $1
     ORDER BY s.change_xid DESC, s.id DESC OFFSET $2 LIMIT 1
-), over AS MATERIALIZED (
-    SELECT s.change_xid, s.id FROM vmafx.samples s
-    WHERE s.tenant_id = $1
-        AND (s.created_at < $3 OR (s.change_xid, s.id) <= (SELECT edge.change_xid, edge.id FROM edge))
-    ORDER BY s.change_xid, s.id LIMIT $4 FOR UPDATE SKIP LOCKED
+), first AS MATERIALIZED (
+    SELECT s.change_xid, s.id,
+        s.created_at < $3 OR (s.change_xid, s.id) <= (SELECT edge.change_xid, edge.id FROM edge) AS over
+    FROM vmafx.samples s WHERE s.tenant_id = $1 ORDER BY s.change_xid, s.id LIMIT $4
+), last AS MATERIALIZED (
+    SELECT first.change_xid, first.id FROM first WHERE first.over ORDER BY first.change_xid DESC, first.id DESC LIMIT 1
 ), gone AS (
-    DELETE FROM vmafx.samples AS old USING over
-    WHERE old.tenant_id = $1 AND old.change_xid = over.change_xid AND old.id = over.id
+    DELETE FROM vmafx.samples AS old USING first, last, now
+    WHERE old.tenant_id = $1 AND old.change_xid = first.change_xid AND old.id = first.id
+        AND (first.change_xid, first.id) <= (last.change_xid, last.id) AND first.change_xid < now.oldest
     RETURNING old.change_xid, old.id
 ), noted AS (
     INSERT INTO vmafx.samples_removed AS known (tenant_id, change_xid, id)
@@ -66,7 +74,8 @@ WITH edge AS (
     ON CONFLICT (tenant_id) DO UPDATE SET change_xid = excluded.change_xid, id = excluded.id
     WHERE (excluded.change_xid, excluded.id) > (known.change_xid, known.id)
 )
-SELECT count(*) FROM gone";
+SELECT (SELECT count(*) FROM gone),
+    (SELECT last.change_xid::text FROM last, now WHERE last.change_xid >= now.oldest)";
 
 const STATS: &str = "
 SELECT tenant.id,
@@ -76,6 +85,13 @@ SELECT tenant.id,
     (SELECT j.created_at FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'pending'
      ORDER BY j.created_at, j.id LIMIT 1)
 FROM unnest($1::text[]) AS tenant (id)";
+
+/// What one statement removed.
+struct Removed {
+    count: u64,
+    /// The newest transaction of what has to go and is above one that still runs.
+    held_back: Option<u64>,
+}
 
 impl Shared {
     /// Everybody who has something here, by name.
@@ -114,10 +130,18 @@ impl Shared {
             let batch = u64::from(keep.batch);
             let old = (now - keep.jobs_for).0;
             let left = batch.saturating_sub(pruned.jobs);
-            pruned.jobs += self.remove(PRUNE_JOBS, &tenant, keep.jobs, old, left).await?;
+            pruned.jobs += self.remove(PRUNE_JOBS, &tenant, keep.jobs, old, left).await?.count;
             let old = (now - keep.samples_for).0;
-            let left = batch.saturating_sub(pruned.samples);
-            pruned.samples += self.remove(PRUNE_SAMPLES, &tenant, keep.samples, old, left).await?;
+            for _ in 0..2 {
+                let left = batch.saturating_sub(pruned.samples);
+                let removed = self.remove(PRUNE_SAMPLES, &tenant, keep.samples, old, left).await?;
+                pruned.samples += removed.count;
+                // What is held back for long goes another time.
+                match removed.held_back {
+                    Some(newest) if self.settled(newest).await?.is_some() => {}
+                    _ => break,
+                }
+            }
         }
         Ok(pruned)
     }
@@ -129,10 +153,12 @@ impl Shared {
         kept: u64,
         old: i64,
         most: u64,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<Removed, StoreError> {
         let (kept, most) = (signed(kept), signed(most));
         let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &most];
         let rows = self.connections.run(Scope::Of(tenant), Access::Write, statement, &values).await?;
-        rows.first().map_or(Ok(0), |row| Reader::new(row).count())
+        let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("what was removed"))?);
+        let (count, held_back) = (reader.count()?, reader.next::<Option<&str>>()?);
+        Ok(Removed { count, held_back: held_back.and_then(|text| text.parse().ok()) })
     }
 }

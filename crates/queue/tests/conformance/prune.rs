@@ -156,6 +156,16 @@ pub(crate) async fn a_cursor_is_good_after_what_it_saw_was_removed(q: Fixture) {
     assert_eq!(q.samples(&sampled, 10).await.samples.len(), 1);
 }
 
+pub(crate) async fn whoever_begins_after_all_were_removed_can_go_on(q: Fixture) {
+    finished::<2>(&q).await;
+    prune(&q, NOTHING).await;
+    let begun = q.samples("", 10).await;
+    assert_eq!(begun.samples.len(), 0);
+    assert_eq!(q.samples(&begun.next, 10).await.samples.len(), 0);
+    finished::<1>(&q).await;
+    assert_eq!(q.samples(&begun.next, 10).await.samples.len(), 1);
+}
+
 pub(crate) async fn a_reader_that_missed_samples_is_told_and_may_begin_again(q: Fixture) {
     let done = finished::<4>(&q).await;
     let cursors: Vec<_> = q.samples("", 10).await.samples.into_iter().map(|(cursor, _)| cursor).collect();

@@ -3,7 +3,7 @@
 use vmafx_queue::store::Changes;
 use vmafx_queue::{JobId, Store as _};
 
-use crate::support::{Raw, cycle, database, job, node, open, tenant};
+use crate::support::{Raw, cycle, job, node, open, quiet, tenant};
 
 fn ids(changes: &Changes) -> Vec<JobId> {
     changes.jobs.iter().map(|(_, job)| job.id).collect()
@@ -18,7 +18,7 @@ fn insert(id: JobId) -> String {
 
 #[tokio::test]
 async fn a_change_that_commits_late_is_not_skipped() {
-    let database = database().await;
+    let database = quiet().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let start = store.position(&whose).await.unwrap();
@@ -39,7 +39,7 @@ async fn a_change_that_commits_late_is_not_skipped() {
 
 #[tokio::test]
 async fn a_reader_that_was_held_back_is_told_to_look_again() {
-    let database = database().await;
+    let database = quiet().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let start = store.position(&whose).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_reader_that_was_held_back_is_told_to_look_again() {
 
 #[tokio::test]
 async fn a_page_may_end_within_a_transaction() {
-    let database = database().await;
+    let database = quiet().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let mut cursor = store.position(&whose).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_page_may_end_within_a_transaction() {
 
 #[tokio::test]
 async fn a_sample_that_commits_late_is_not_skipped() {
-    let database = database().await;
+    let database = quiet().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let who = store.register(&whose, node("n")).await.unwrap();
@@ -107,7 +107,7 @@ async fn a_sample_that_commits_late_is_not_skipped() {
 
 #[tokio::test]
 async fn a_cursor_ahead_of_the_database_is_refused() {
-    let database = database().await;
+    let database = quiet().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let cursor = store.position(&whose).await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls};
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
@@ -39,6 +40,37 @@ pub(crate) fn done(job: &Job) -> Report {
 /// A database on the server that all tests share.
 pub(crate) async fn database() -> Database {
     Server::shared().await.unwrap().database().await.unwrap()
+}
+
+/// A database on a server whose transactions are all this test's: one that is left open holds back every reader there,
+/// of whatever database.
+pub(crate) struct Quiet {
+    server: &'static Server,
+    database: Database,
+    _turn: MutexGuard<'static, ()>,
+}
+
+pub(crate) async fn quiet() -> Quiet {
+    static SERVER: OnceCell<Server> = OnceCell::const_new();
+    static TURN: Mutex<()> = Mutex::const_new(());
+    let _turn = TURN.lock().await;
+    let server = SERVER.get_or_try_init(Server::start).await.unwrap();
+    Quiet { server, database: server.database().await.unwrap(), _turn }
+}
+
+impl Quiet {
+    /// One more database on the same server.
+    pub(crate) async fn another(&self) -> Database {
+        self.server.database().await.unwrap()
+    }
+}
+
+impl std::ops::Deref for Quiet {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        &self.database
+    }
 }
 
 pub(crate) async fn open(database: &Database) -> Arc<PostgresStore> {

@@ -1,0 +1,96 @@
+//! Samples are removed from the front, and only where nothing can come any more: a reader is never told that it missed
+//! something that it could not have seen.
+
+use std::time::Duration;
+
+use vmafx_queue::postgres::PostgresStore;
+use vmafx_queue::store::Retention;
+use vmafx_queue::{Store as _, TenantId};
+
+use crate::support::{Raw, open, quiet, tenant};
+
+const NOTHING: Retention =
+    Retention { jobs_for: Duration::ZERO, jobs: 0, samples_for: Duration::ZERO, samples: 0, batch: 1000 };
+
+fn insert(job: u128, created_at: i64) -> String {
+    format!(
+        "INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
+         VALUES ('acme', '{}', '{{}}', 1, '{{}}', {created_at})",
+        uuid::Uuid::from_u128(job)
+    )
+}
+
+/// Every sample from a cursor on, read one by one as a reader would that comes back with what it was given.
+async fn follow(store: &PostgresStore, whose: &TenantId, mut cursor: String) -> (Vec<u128>, String) {
+    let mut read = Vec::new();
+    loop {
+        let page = store.samples(whose, &cursor, 1).await.unwrap();
+        cursor = page.next;
+        if page.samples.is_empty() {
+            return (read, cursor);
+        }
+        read.extend(page.samples.iter().map(|(_, sample)| sample.job.0.as_u128()));
+    }
+}
+
+#[tokio::test]
+async fn what_is_above_a_running_transaction_is_not_removed_before_it() {
+    let database = quiet().await;
+    let store = open(&database).await;
+    let whose = tenant("acme");
+    let (slow, quick) = (Raw::connect(database.dsn()).await, Raw::connect(database.dsn()).await);
+    slow.run("SET vmafx.tenant_id = 'acme'; BEGIN").await;
+    slow.run(&insert(1, 1)).await;
+    quick.run("SET vmafx.tenant_id = 'acme'").await;
+    quick.run(&insert(2, 1)).await;
+
+    assert_eq!(store.prune(&NOTHING).await.unwrap().samples, 0);
+    let (read, cursor) = follow(&store, &whose, String::new()).await;
+    assert_eq!(read, []);
+    slow.run("COMMIT").await;
+    let (read, cursor) = follow(&store, &whose, cursor).await;
+    assert_eq!(read, [1, 2]);
+    assert_eq!(store.prune(&NOTHING).await.unwrap().samples, 2);
+    assert_eq!(follow(&store, &whose, cursor).await.0, []);
+}
+
+#[tokio::test]
+async fn a_younger_one_before_an_old_one_does_not_stay_behind() {
+    let database = quiet().await;
+    let store = open(&database).await;
+    let whose = tenant("acme");
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run("SET vmafx.tenant_id = 'acme'").await;
+    // The clock was set back between the first and the second.
+    let future = i64::MAX / 2;
+    for (job, created_at) in [(1, future), (2, 1), (3, future)] {
+        raw.run(&insert(job, created_at)).await;
+    }
+    let old = Retention { samples: 1000, samples_for: Duration::from_secs(60), ..NOTHING };
+    assert_eq!(store.prune(&old).await.unwrap().samples, 2);
+    assert_eq!(follow(&store, &whose, String::new()).await.0, [3]);
+}
+
+#[tokio::test]
+async fn a_long_transaction_elsewhere_on_the_server_refuses_no_cursor() {
+    let database = quiet().await;
+    let elsewhere = database.another().await;
+    let store = open(&database).await;
+    let whose = tenant("acme");
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run("SET vmafx.tenant_id = 'acme'").await;
+    raw.run(&insert(1, 1)).await;
+    let (read, seen) = follow(&store, &whose, String::new()).await;
+    assert_eq!(read, [1]);
+    let slow = Raw::connect(elsewhere.dsn()).await;
+    slow.run("BEGIN; CREATE TABLE kept_open ()").await;
+    raw.run(&insert(2, 1)).await;
+
+    // More could be seen, and was removed, before the transaction began.
+    assert_eq!(store.prune(&NOTHING).await.unwrap().samples, 1);
+    assert_eq!(follow(&store, &whose, seen).await.0, [], "held back");
+    let (read, held_back) = follow(&store, &whose, String::new()).await;
+    assert_eq!(read, [], "held back");
+    slow.run("COMMIT").await;
+    assert_eq!(follow(&store, &whose, held_back).await.0, [2]);
+}
