@@ -195,7 +195,7 @@ impl Stage {
     async fn workers(&self) -> Vec<(String, String)> {
         let labelled = ListParams::default().labels("vmafx.dev/workload=vmafx-node-pool");
         let mut pods = self.pods.list(&labelled).await.unwrap().items;
-        pods.sort_by_key(|pod| pod.name_any());
+        pods.sort_by_key(kube::ResourceExt::name_any);
         pods.iter().map(|pod| (pod.name_any(), pod.uid().unwrap())).collect()
     }
 
@@ -224,11 +224,8 @@ impl Stage {
                 .pods
                 .logs(&pod.name_any(), &LogParams { tail_lines: Some(15), ..LogParams::default() })
                 .await;
-            text.push_str(&format!(
-                "--- {}\n{}\n",
-                pod.name_any(),
-                log.unwrap_or_else(|error| error.to_string())
-            ));
+            let log = log.unwrap_or_else(|error| error.to_string());
+            text += &["---", &pod.name_any(), "\n", &log, "\n"].concat();
         }
         text
     }
