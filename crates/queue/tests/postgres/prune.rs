@@ -66,7 +66,7 @@ async fn a_younger_one_before_an_old_one_does_not_stay_behind() {
     for (job, created_at) in [(1, future), (2, 1), (3, future)] {
         raw.run(&insert(job, created_at)).await;
     }
-    let old = Retention { samples: 1000, samples_for: Duration::from_secs(60), ..NOTHING };
+    let old = Retention { samples: 1000, samples_for: Duration::from_mins(1), ..NOTHING };
     assert_eq!(store.prune(&old).await.unwrap().samples, 2);
     assert_eq!(follow(&store, &whose, String::new()).await.0, [3]);
 }

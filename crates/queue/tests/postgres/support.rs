@@ -53,9 +53,9 @@ pub(crate) struct Quiet {
 pub(crate) async fn quiet() -> Quiet {
     static SERVER: OnceCell<Server> = OnceCell::const_new();
     static TURN: Mutex<()> = Mutex::const_new(());
-    let _turn = TURN.lock().await;
+    let turn = TURN.lock().await;
     let server = SERVER.get_or_try_init(Server::start).await.unwrap();
-    Quiet { server, database: server.database().await.unwrap(), _turn }
+    Quiet { server, database: server.database().await.unwrap(), _turn: turn }
 }
 
 impl Quiet {
