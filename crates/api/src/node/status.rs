@@ -31,7 +31,6 @@ pub struct VmafxNodeStatus {
 
     /// The StatefulSet that runs the workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(merge_strategy = MapMerge::Atomic)]
     pub stateful_set: Option<StatefulSetRef>,
 
     /// Workers that exist.

@@ -40,7 +40,6 @@ pub struct VmafxModelTrainingStatus {
 
     /// The StatefulSet that runs the trainer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(merge_strategy = MapMerge::Atomic)]
     pub stateful_set: Option<StatefulSetRef>,
 
     /// New samples since the last checkpoint.
