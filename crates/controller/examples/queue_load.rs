@@ -25,7 +25,7 @@ use anyhow::{Context as _, bail};
 
 use caller::Callers;
 
-/// As in the controller, whose cores this shares: a job takes 13 % less time.
+/// As in the controller, whose cores this shares.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

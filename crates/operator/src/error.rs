@@ -69,6 +69,20 @@ pub enum ApiError {
     },
 }
 
+/// How long an answer of the API server is waited for.
+const WITHIN: Duration = Duration::from_secs(10);
+
+/// One call to the API server, with its deadline.
+pub async fn call<T>(
+    action: &'static str,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, ApiError> {
+    match tokio::time::timeout(WITHIN, request).await {
+        Ok(answer) => answer.map_err(|error| ApiError::of(action, error)),
+        Err(_) => Err(ApiError::TimedOut { action, within: WITHIN }),
+    }
+}
+
 const UNDECLARED: &str = "field not declared in schema";
 
 impl ApiError {
@@ -80,6 +94,8 @@ impl ApiError {
         match &source {
             kube::Error::Api(status) => match status.code {
                 409 => Self::Conflict { action, source },
+                // Of a fence that did not hold it is said that the UID cannot be changed.
+                422 if names(status, "metadata.uid") => Self::Conflict { action, source },
                 400 | 413 | 422 => Self::Invalid { action, message: status.message.clone() },
                 401 | 403 => Self::Forbidden { action, message: status.message.clone() },
                 // An apply with a field that there is not is answered as if the server were at fault.
@@ -111,6 +127,12 @@ impl ApiError {
             Self::NotLeading { .. } | Self::TimedOut { .. } | Self::Failed { .. } => Retry::Later,
         }
     }
+}
+
+/// Whether a refusal is about this field.
+fn names(status: &kube::core::Status, field: &str) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().any(|cause| cause.field == field)
 }
 
 /// An error and what caused it, in one line.

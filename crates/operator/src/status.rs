@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::FIELD_MANAGER;
-use crate::error::ApiError;
+use crate::error::{ApiError, call};
 
 /// Applies a status. It carries the UID and the version of what it was made from: if that is not what is there, nothing
 /// is written. `None`: the object is gone.
@@ -28,9 +28,11 @@ where
         "status": status,
     });
     let params = PatchParams::apply(FIELD_MANAGER).force();
-    match api.patch_status(&object.name_any(), &params, &Patch::Apply(body)).await {
-        Ok(written) => Ok(Some(written)),
-        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(None),
-        Err(error) => Err(ApiError::of("write the status", error)),
-    }
+    let write = async {
+        match api.patch_status(&object.name_any(), &params, &Patch::Apply(body)).await {
+            Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(None),
+            answer => answer.map(Some),
+        }
+    };
+    call("write the status", write).await
 }

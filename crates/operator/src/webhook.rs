@@ -14,7 +14,6 @@
 
 pub mod args;
 pub mod ca;
-mod call;
 pub mod clock;
 pub mod configuration;
 pub mod publish;

@@ -19,7 +19,7 @@ use super::render::name::workload_name;
 use super::render::{Defaults, render};
 use super::status::{Found, Workers, happenings, status};
 use crate::conditions::Statement;
-use crate::error::{ApiError, Retry, chain};
+use crate::error::{Retry, call, chain};
 use crate::events::{Happening, Recorder};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Failure, Kind, Next, Reconcile};
@@ -126,8 +126,7 @@ impl NodeReconciler {
         ];
         let fresh = || async {
             let api: Api<VmafxNode> = Api::namespaced(self.client.clone(), &owner.key.namespace);
-            let live = api.get_opt(&owner.key.name).await;
-            let live = live.map_err(|error| ApiError::of("read the VmafxNode", error))?;
+            let live = call("read the VmafxNode", api.get_opt(&owner.key.name)).await?;
             Ok(live.as_ref().map(seen))
         };
         let synced = self.workloads.sync(&seen(node), &wanted.stateful_set, fresh).await?;

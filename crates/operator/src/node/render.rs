@@ -12,12 +12,13 @@ pub mod stateful_set;
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube::{Resource as _, ResourceExt as _};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt as _;
 use serde_json::Value;
 use vmafx_api::VmafxNode;
 
 use self::name::workload_name;
+use crate::workload::Owner;
 
 /// What the operator's settings say about workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,20 +94,8 @@ fn metadata(node: &VmafxNode) -> ObjectMeta {
         name: Some(workload_name(&node.name_any())),
         namespace: node.namespace(),
         labels: Some(labels::of(node)),
-        owner_references: Some(vec![owner(node)]),
+        owner_references: Some(vec![Owner::of(node).reference()]),
         ..ObjectMeta::default()
-    }
-}
-
-/// Whom the objects belong to: they go when it goes.
-fn owner(node: &VmafxNode) -> OwnerReference {
-    OwnerReference {
-        api_version: VmafxNode::api_version(&()).into_owned(),
-        kind: VmafxNode::kind(&()).into_owned(),
-        name: node.name_any(),
-        uid: node.uid().unwrap_or_default(),
-        controller: Some(true),
-        block_owner_deletion: Some(true),
     }
 }
 

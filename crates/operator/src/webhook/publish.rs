@@ -6,9 +6,8 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::call::call;
 use crate::FIELD_MANAGER;
-use crate::error::ApiError;
+use crate::error::{ApiError, call};
 
 /// What became of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

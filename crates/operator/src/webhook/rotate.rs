@@ -16,12 +16,11 @@ use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::{ServerTls, TlsError};
 
 use super::ca::{CaError, Leaf};
-use super::call::call;
 use super::clock::Clock;
 use super::publish::{Published, publish};
 use super::trust::{Change, Trust};
 use crate::FIELD_MANAGER;
-use crate::error::{ApiError, chain};
+use crate::error::{ApiError, call, chain};
 
 /// How often all is looked at.
 const EVERY: Duration = Duration::from_mins(1);

@@ -1,7 +1,6 @@
 //! The requests: read one, apply one, delete one.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::core::NamespaceResourceScope;
@@ -12,12 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::owner::Owner;
 use crate::FIELD_MANAGER;
-use crate::error::ApiError;
+use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
 use crate::runtime::watch::Identity;
-
-/// A request that takes longer is given up.
-const WITHIN: Duration = Duration::from_secs(10);
 
 /// A kind of object that lives in a namespace.
 pub trait Namespaced:
@@ -88,7 +84,7 @@ pub(super) async fn read<K: Namespaced>(
     key: &ObjectKey,
 ) -> Result<Option<K>, ApiError> {
     let api = Api::<K>::namespaced(client.clone(), &key.namespace);
-    within(action, api.get_opt(&key.name)).await
+    call(action, api.get_opt(&key.name)).await
 }
 
 /// Applies a body; what became of it.
@@ -108,7 +104,7 @@ pub(super) async fn apply<K: Namespaced>(
         }
     }
     let api = Api::<K>::namespaced(client.clone(), &key.namespace);
-    within(action, api.patch(&key.name, &params, &Patch::Apply(body))).await
+    call(action, api.patch(&key.name, &params, &Patch::Apply(body))).await
 }
 
 /// Deletes that one, as it was when it was read. If somebody has changed it since, it may have got another owner, so
@@ -128,22 +124,5 @@ pub(super) async fn delete<K: Namespaced>(
             answer => answer.map(drop),
         }
     };
-    within(action, delete).await
-}
-
-async fn within<T>(
-    action: &'static str,
-    request: impl Future<Output = kube::Result<T>>,
-) -> Result<T, ApiError> {
-    match tokio::time::timeout(WITHIN, request).await {
-        Ok(answer) => answer.map_err(|error| sorted(action, error)),
-        Err(_) => Err(ApiError::TimedOut { action, within: WITHIN }),
-    }
-}
-
-/// The API server says of a fence that did not hold that the UID cannot be changed; to us that is a conflict.
-fn sorted(action: &'static str, error: kube::Error) -> ApiError {
-    let another = matches!(&error, kube::Error::Api(status) if status.code == 422 && status.details.as_ref()
-        .is_some_and(|details| details.causes.iter().any(|cause| cause.field == "metadata.uid")));
-    if another { ApiError::Conflict { action, source: error } } else { ApiError::of(action, error) }
+    call(action, delete).await
 }
