@@ -17,6 +17,7 @@ pub mod client;
 pub mod conditions;
 pub mod error;
 pub mod events;
+pub mod job;
 pub mod key;
 pub mod lease;
 pub mod node;
