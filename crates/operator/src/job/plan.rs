@@ -130,3 +130,6 @@ fn rest(job: &VmafxJob, now: Timestamp) -> Step {
     }
 }
 
+
+#[cfg(test)]
+mod tests;

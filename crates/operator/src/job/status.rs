@@ -248,3 +248,6 @@ fn scores(pooled: &PooledScores) -> Scores {
         p50: Some(pooled.p50),
     }
 }
+
+#[cfg(test)]
+mod tests;

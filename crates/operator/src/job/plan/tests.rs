@@ -1,0 +1,94 @@
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+const NOW: i64 = 1_000_000;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn job(spec: &Value, status: &Value) -> VmafxJob {
+    let mut whole = json!({ "reference": "file:///r", "distorted": "file:///d" });
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    serde_json::from_value(json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
+        "metadata": { "name": "j", "namespace": "video", "uid": "u" },
+        "spec": whole, "status": status,
+    }))
+    .unwrap()
+}
+
+fn live(status: JobStatus, error: &str) -> Remote {
+    let job = Job { id: "7".to_owned(), status: status.into(), error: error.to_owned(), ..Job::default() };
+    Remote::Job(Box::new(job))
+}
+
+fn ended(condition: &str) -> Value {
+    json!({
+        "controllerJobID": "7", "finishedAt": at(NOW - 100),
+        "conditions": [{ "type": condition, "status": "True", "reason": "Scored", "message": "",
+                         "lastTransitionTime": at(NOW - 100) }],
+    })
+}
+
+fn submit(key: &str) -> Step {
+    Step::Submit { key: key.to_owned() }
+}
+
+fn cancel(reason: &'static str) -> Step {
+    Step::Cancel { id: "7".to_owned(), reason }
+}
+
+fn down() -> Remote {
+    Remote::Unreachable("down".to_owned())
+}
+
+#[rstest]
+#[case::new(json!({}), false, Remote::NotAsked, submit("u"))]
+#[case::new_and_the_controller_is_down(json!({}), false, down(), submit("u"))]
+#[case::not_asked(json!({}), true, Remote::NotAsked, Step::Ask { id: "7".to_owned() })]
+#[case::down(json!({}), true, down(), Step::Ask { id: "7".to_owned() })]
+#[case::waits(json!({}), true, live(JobStatus::Pending, ""), Step::Follow)]
+#[case::runs(json!({}), true, live(JobStatus::Running, ""), Step::Follow)]
+#[case::scored(json!({}), true, live(JobStatus::Completed, ""), Step::Follow)]
+#[case::failed(json!({}), true, live(JobStatus::Failed, ""), Step::Follow)]
+#[case::cancelled_by_somebody(json!({}), true, live(JobStatus::Cancelled, "by hand"), Step::Follow)]
+#[case::forgotten(json!({}), true, Remote::Missing, submit("u/7"))]
+#[case::resumed(json!({}), true, live(JobStatus::Cancelled, SUSPENDED), submit("u/7"))]
+#[case::suspended_before(json!({ "suspend": true }), false, Remote::NotAsked, Step::Find)]
+#[case::suspended_and_none_found(json!({ "suspend": true }), false, Remote::Missing, Step::Follow)]
+#[case::suspended_and_one_found(json!({ "suspend": true }), false, live(JobStatus::Pending, ""), cancel(SUSPENDED))]
+#[case::suspended_while_it_runs(json!({ "suspend": true }), true, live(JobStatus::Running, ""), cancel(SUSPENDED))]
+#[case::suspended(json!({ "suspend": true }), true, live(JobStatus::Cancelled, SUSPENDED), Step::Follow)]
+#[case::suspended_too_late(json!({ "suspend": true }), true, live(JobStatus::Completed, ""), Step::Follow)]
+#[case::suspended_and_forgotten(json!({ "suspend": true }), true, Remote::Missing, Step::Follow)]
+#[case::cancel(json!({ "cancel": true }), true, live(JobStatus::Running, ""), cancel(CANCELLED))]
+#[case::cancel_wins(json!({ "cancel": true, "suspend": true }), true, live(JobStatus::Pending, ""), cancel(CANCELLED))]
+#[case::cancel_before(json!({ "cancel": true }), false, down(), Step::Find)]
+#[case::cancelled(json!({ "cancel": true }), true, live(JobStatus::Cancelled, CANCELLED), Step::Follow)]
+fn every_row_of_the_table(
+    #[case] spec: Value,
+    #[case] recorded: bool,
+    #[case] remote: Remote,
+    #[case] expected: Step,
+) {
+    let status = if recorded { json!({ "controllerJobID": "7" }) } else { json!({}) };
+    assert_eq!(next(&job(&spec, &status), &remote, at(NOW)), expected);
+}
+
+#[rstest]
+#[case::kept_for_ever(json!({}), Step::Rest(None))]
+#[case::its_time_is_not_over(json!({ "ttlSecondsAfterFinished": 130 }), Step::Rest(Some(Duration::from_secs(30))))]
+#[case::its_time_is_over(json!({ "ttlSecondsAfterFinished": 100 }), Step::Remove)]
+#[case::at_once(json!({ "ttlSecondsAfterFinished": 0 }), Step::Remove)]
+#[case::nothing_revives_it(json!({ "suspend": true }), Step::Rest(None))]
+fn after_the_end_there_is_only_the_end(#[case] spec: Value, #[case] expected: Step) {
+    for condition in ["Complete", "Failed"] {
+        let job = job(&spec, &ended(condition));
+        for remote in [Remote::NotAsked, down(), Remote::Missing, live(JobStatus::Running, "")] {
+            assert_eq!(next(&job, &remote, at(NOW)), expected, "{remote:?}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use rstest::rstest;
+use serde_json::{Value, json};
+use vmafx_proto::controller::v1::ResultDetails;
+
+use super::*;
+use crate::job::plan::{CANCELLED, SUSPENDED};
+
+const NOW: i64 = 1_000_000;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn job(spec: &Value) -> VmafxJob {
+    let mut whole = json!({ "reference": "file:///r", "distorted": "file:///d" });
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    serde_json::from_value(json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
+        "metadata": { "name": "j", "namespace": "video", "uid": "u", "generation": 2 },
+        "spec": whole,
+    }))
+    .unwrap()
+}
+
+fn live(status: JobStatus) -> Job {
+    Job {
+        id: "7".to_owned(),
+        status: status.into(),
+        assigned_node: "gpu-0".to_owned(),
+        attempt: 2,
+        started_at_ms: 5_000,
+        ..Job::default()
+    }
+}
+
+fn remote(job: Job) -> Remote {
+    Remote::Job(Box::new(job))
+}
+
+fn told(status: &VmafxJobStatus, type_: JobCondition) -> (ConditionStatus, &str) {
+    let condition = status.conditions.iter().find(|one| one.type_ == type_.as_str()).unwrap();
+    (condition.status, &condition.reason)
+}
+
+fn over(status: JobStatus, error: &str) -> Job {
+    Job { error: error.to_owned(), finished_at_ms: 9_000, ..live(status) }
+}
+
+fn failed(reason: FailureReason) -> Job {
+    Job { failure_reason: reason.into(), ..over(JobStatus::Failed, "why") }
+}
+
+#[rstest]
+#[case::new(json!({}), Remote::NotAsked, Phase::Pending, "Reconciling")]
+#[case::down(json!({}), Remote::Unreachable("no answer".to_owned()), Phase::Pending, "ControllerUnreachable")]
+#[case::forgotten(json!({}), Remote::Missing, Phase::Pending, "Forgotten")]
+#[case::waits(json!({}), remote(live(JobStatus::Pending)), Phase::Pending, "WaitingForSlot")]
+#[case::runs(json!({}), remote(live(JobStatus::Running)), Phase::Running, "Scoring")]
+#[case::scored(json!({}), remote(over(JobStatus::Completed, "")), Phase::Succeeded, "Finished")]
+#[case::failed(json!({}), remote(failed(FailureReason::InputInvalid)), Phase::Failed, "Finished")]
+#[case::given_up(json!({ "cancel": true }), remote(over(JobStatus::Cancelled, CANCELLED)), Phase::Cancelled, "Finished")]
+#[case::given_up_elsewhere(json!({}), remote(over(JobStatus::Cancelled, "by hand")), Phase::Cancelled, "Finished")]
+#[case::given_up_before(json!({ "cancel": true }), Remote::Missing, Phase::Cancelled, "Finished")]
+#[case::held_back(json!({ "suspend": true }), remote(over(JobStatus::Cancelled, SUSPENDED)), Phase::Pending, "Suspended")]
+#[case::held_back_at_once(json!({ "suspend": true }), Remote::Missing, Phase::Pending, "Suspended")]
+fn the_phase_follows_from_the_conditions(
+    #[case] spec: Value,
+    #[case] remote: Remote,
+    #[case] phase: Phase,
+    #[case] running: &str,
+) {
+    let status = status(&job(&spec), &remote, None, at(NOW));
+    assert_eq!((status.phase, told(&status, JobCondition::Running).1), (Some(phase), running));
+    let types: Vec<_> = status.conditions.iter().map(|one| one.type_.as_str()).collect();
+    assert_eq!(types, JobCondition::ALL.iter().map(|one| one.as_str()).collect::<Vec<_>>());
+    assert!(status.conditions.iter().all(|one| one.observed_generation == Some(2)));
+    let ends = [JobCondition::Complete, JobCondition::Failed].map(|type_| told(&status, type_).0);
+    assert_ne!(ends, [ConditionStatus::True; 2], "it ends once");
+}
+
+#[rstest]
+#[case(FailureReason::InputNotFound, "InputUnavailable")]
+#[case(FailureReason::InputDenied, "InputRefused")]
+#[case(FailureReason::ClipsDiffer, "ScoringFailed")]
+#[case(FailureReason::NodeLost, "AttemptsExhausted")]
+#[case(FailureReason::DeadlineExceeded, "DeadlineExceeded")]
+#[case(FailureReason::Unspecified, "ScoringFailed")]
+fn a_failure_has_a_reason_and_the_words_of_the_node(#[case] why: FailureReason, #[case] reason: &str) {
+    let status = status(&job(&json!({})), &remote(failed(why)), None, at(NOW));
+    assert_eq!(told(&status, JobCondition::Failed), (ConditionStatus::True, reason));
+    assert_eq!((status.message.as_deref(), status.score), (Some("why"), None));
+}
+
+#[rstest]
+#[case::none_asked(json!({}), 0.0, None, "Scored")]
+#[case::reached(json!({ "minScore": 90 }), 90.0, Some(true), "Scored")]
+#[case::missed(json!({ "minScore": 90 }), 89.9, Some(false), "BelowMinScore")]
+#[case::nothing_is_a_score_too(json!({ "minScore": 0 }), 0.0, Some(true), "Scored")]
+fn a_score_is_there_whenever_it_succeeded(
+    #[case] spec: Value,
+    #[case] score: f64,
+    #[case] passed: Option<bool>,
+    #[case] reason: &str,
+) {
+    let done = Job {
+        final_score: score,
+        result: Some(ResultDetails {
+            model: "vmaf_v0.6.1".to_owned(),
+            model_digest: "sha256:0".to_owned(),
+            frames: 48,
+            scores: Some(PooledScores { mean: score, ..PooledScores::default() }),
+            ..ResultDetails::default()
+        }),
+        ..over(JobStatus::Completed, "")
+    };
+    let status = status(&job(&spec), &remote(done), None, at(NOW));
+    assert_eq!((status.score, status.passed), (Some(score), passed));
+    assert_eq!(told(&status, JobCondition::Complete), (ConditionStatus::True, reason));
+    assert_eq!((status.frames, status.attempts), (Some(48), Some(2)));
+    assert_eq!(status.model.unwrap().digest.as_deref(), Some("sha256:0"));
+    assert_eq!((status.started_at, status.finished_at), (Some(Time(at(5))), Some(Time(at(9)))));
+}
+
+#[test]
+fn numbers_that_move_by_themselves_are_not_written_again() {
+    let mut job = job(&json!({}));
+    let ahead = |count: u32| Waiting { reason: Reason::WaitingForSlot, message: format!("{count} jobs are ahead") };
+    let first = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(9)), at(NOW));
+    assert_eq!(told(&first, JobCondition::Running), (ConditionStatus::False, "WaitingForSlot"));
+    job.status = Some(first.clone());
+    let second = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(3)), at(NOW + 60));
+    assert_eq!(second.conditions, first.conditions);
+    let other = Waiting { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
+    let third = status(&job, &remote(live(JobStatus::Pending)), Some(&other), at(NOW + 60));
+    assert_eq!(third.message.as_deref(), Some("no node"));
+}
