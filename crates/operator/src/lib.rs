@@ -9,6 +9,8 @@
 //! | [`lease`]      | which of several operators may write                                                |
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
 //! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
+//! | [`job`]        | VmafxJob: what is asked of the controller or of Kubernetes, what its status says    |
+//! | [`pod`]        | the parts of a Pod that scores, and what users merge over them                      |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
 //! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
@@ -21,6 +23,7 @@ pub mod job;
 pub mod key;
 pub mod lease;
 pub mod node;
+pub mod pod;
 mod quantity;
 pub mod rbac;
 pub mod reserved;
