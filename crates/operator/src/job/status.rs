@@ -10,6 +10,12 @@ use vmafx_proto::controller::v1::{FailureReason, Job, JobStatus, PooledScores};
 use super::plan::{Remote, was_held_back};
 use crate::conditions::{Statement, whole_second};
 
+/// Of a job whose resource is suspended.
+pub(super) const HELD_BACK: &str = "the job is held back";
+
+/// What to do about that.
+pub(super) const GO_ON: &str = "set spec.suspend to false to go on";
+
 /// Why a job waits, in the controller's own words and numbers; they are written when the reason changes, not when a
 /// number does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,39 +27,96 @@ pub struct Waiting {
 }
 
 /// The five statements about a job.
-struct Said {
-    accepted: Statement,
-    running: Statement,
-    complete: Statement,
-    failed: Statement,
+pub(super) struct Said {
+    pub(super) accepted: Statement,
+    pub(super) running: Statement,
+    pub(super) complete: Statement,
+    pub(super) failed: Statement,
+    pub(super) suspended: Statement,
+}
+
+impl Said {
+    /// Of a job that has not ended.
+    pub(super) fn open(accepted: Statement, running: Statement, suspended: Statement) -> Self {
+        let (complete, failed) = (Statement::no(running.reason, ""), Statement::no(running.reason, ""));
+        Self { accepted, running, complete, failed, suspended }
+    }
+
+    /// Of one that has, with a score.
+    pub(super) fn scored(accepted: Statement, complete: Statement, suspended: Statement) -> Self {
+        let (running, failed) = (Statement::no(Reason::Finished, ""), Statement::no(Reason::Scored, ""));
+        Self { accepted, running, complete, failed, suspended }
+    }
+
+    /// Of one that has, without.
+    pub(super) fn failed(
+        accepted: Statement,
+        reason: Reason,
+        message: impl Into<String>,
+        suspended: Statement,
+    ) -> Self {
+        let (running, complete) = (Statement::no(Reason::Finished, ""), Statement::no(reason, ""));
+        Self { accepted, running, complete, failed: Statement::yes(reason, message), suspended }
+    }
+
+    /// Where the job stands, derived from the conditions, never the other way round.
+    pub(super) fn phase(&self) -> Phase {
+        let holds = |statement: &Statement| statement.status == ConditionStatus::True;
+        if holds(&self.complete) {
+            Phase::Succeeded
+        } else if holds(&self.failed) && self.failed.reason == Reason::Cancelled {
+            Phase::Cancelled
+        } else if holds(&self.failed) {
+            Phase::Failed
+        } else if holds(&self.running) {
+            Phase::Running
+        } else {
+            Phase::Pending
+        }
+    }
+
+    /// What people want to read first.
+    fn first(&self) -> JobCondition {
+        let holds = |statement: &Statement| statement.status == ConditionStatus::True;
+        match self {
+            _ if holds(&self.complete) => JobCondition::Complete,
+            _ if holds(&self.failed) => JobCondition::Failed,
+            _ if holds(&self.suspended) => JobCondition::Suspended,
+            _ if holds(&self.accepted) => JobCondition::Running,
+            _ => JobCondition::Accepted,
+        }
+    }
+
+    /// The status that says so; what else it has said stays.
+    pub(super) fn status(self, job: &VmafxJob, now: Timestamp) -> VmafxJobStatus {
+        let before = job.status.clone().unwrap_or_default();
+        let generation = job.metadata.generation;
+        let (phase, first) = (self.phase(), self.first());
+        let all = [
+            (JobCondition::Accepted, self.accepted),
+            (JobCondition::Running, self.running),
+            (JobCondition::Complete, self.complete),
+            (JobCondition::Failed, self.failed),
+            (JobCondition::Suspended, self.suspended),
+        ];
+        let settle = |(type_, one)| settled(one, type_, &before.conditions, generation, now);
+        let conditions: Vec<_> = all.into_iter().map(settle).collect();
+        let words = conditions.iter().find(|one| one.type_ == first.as_str());
+        VmafxJobStatus {
+            phase: Some(phase),
+            message: words.map(|one| one.message.clone()).filter(|text| !text.is_empty()),
+            observed_generation: generation,
+            conditions,
+            ..before
+        }
+    }
 }
 
 /// The status of a job.
 pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>, now: Timestamp) -> VmafxJobStatus {
-    let before = job.status.clone().unwrap_or_default();
     let said = said(job, remote, waiting);
-    let suspended = suspended(job, remote);
-    let generation = job.metadata.generation;
-    let phase = phase(&said);
-    let message = first_words(&said, &suspended);
-    let all = [
-        (JobCondition::Accepted, said.accepted),
-        (JobCondition::Running, said.running),
-        (JobCondition::Complete, said.complete),
-        (JobCondition::Failed, said.failed),
-        (JobCondition::Suspended, suspended),
-    ];
-    let conditions = all
-        .into_iter()
-        .map(|(type_, one)| settled(one, type_, &before.conditions, generation, now))
-        .collect();
-    let status = VmafxJobStatus {
-        phase: Some(phase),
-        message: Some(message).filter(|text| !text.is_empty()),
-        observed_generation: generation,
-        conditions,
-        ..before
-    };
+    let phase = said.phase();
+    let status = said.status(job, now);
     match remote {
         Remote::Job(live) => with(status, job, live, phase),
         Remote::NotAsked | Remote::Unreachable(_) | Remote::Missing => status,
@@ -71,7 +134,7 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
         started_at: instant(live.started_at_ms),
         finished_at: instant(live.finished_at_ms).filter(|_| phase != Phase::Pending),
         score,
-        passed: score.and_then(|score| job.spec.min_score.map(|least| score >= least)),
+        passed: score.and_then(|score| passed(job, score)),
         frames: details.and_then(|details| i64::try_from(details.frames).ok()),
         model: details.filter(|details| !details.model.is_empty()).map(|details| ModelUsed {
             name: details.model.clone(),
@@ -85,74 +148,61 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
 
 fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>) -> Said {
     let accepted = Statement::yes(Reason::Submitted, "the controller has the job");
+    let suspended = suspended(job, remote);
     let no = |reason, message: &str| Statement::no(reason, message);
-    let open = |accepted: Statement, running: Statement| Said {
-        complete: no(running.reason, ""),
-        failed: no(running.reason, ""),
-        accepted,
-        running,
-    };
     let held = job.spec.suspend && !job.spec.cancel;
     match remote {
         Remote::Job(live) => match live.status() {
-            JobStatus::Completed => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: completed(job, live),
-                failed: no(Reason::Scored, ""),
-            },
-            JobStatus::Failed => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: no(failure(live), ""),
-                failed: Statement::yes(failure(live), live.error.clone()),
-            },
-            JobStatus::Cancelled if was_held_back(live) && !job.spec.cancel => {
-                open(no(Reason::Suspended, "the job is held back"), no(Reason::Suspended, ""))
+            JobStatus::Completed => Said::scored(accepted, completed(job, live.final_score), suspended),
+            JobStatus::Failed => {
+                Said::failed(accepted, failure(live.failure_reason()), &live.error, suspended)
             }
-            JobStatus::Cancelled => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: no(Reason::Cancelled, ""),
-                failed: Statement::yes(Reason::Cancelled, live.error.clone()),
-            },
+            JobStatus::Cancelled if was_held_back(live) && !job.spec.cancel => {
+                Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended)
+            }
+            JobStatus::Cancelled => Said::failed(accepted, Reason::Cancelled, &live.error, suspended),
             JobStatus::Running => {
                 let node = if live.assigned_node.is_empty() { "a node" } else { &live.assigned_node };
-                open(accepted, Statement::yes(Reason::Scoring, format!("{node} scores it")))
+                let running = Statement::yes(Reason::Scoring, format!("{node} scores it"));
+                Said::open(accepted, running, suspended)
             }
             JobStatus::Pending => {
                 let why = waiting.map_or(no(Reason::WaitingForSlot, "it waits for a node"), |why| {
                     Statement::no(why.reason, why.message.clone())
                 });
-                open(accepted, why)
+                Said::open(accepted, why, suspended)
             }
         },
-        Remote::Missing if job.spec.cancel => Said {
-            accepted: no(Reason::Cancelled, ""),
-            running: no(Reason::Finished, ""),
-            complete: no(Reason::Cancelled, ""),
-            failed: Statement::yes(Reason::Cancelled, "it was given up before the controller had it"),
-        },
-        _ if held => open(no(Reason::Suspended, "the job is held back"), no(Reason::Suspended, "")),
+        Remote::Missing if job.spec.cancel => {
+            let message = "it was given up before the controller had it";
+            Said::failed(no(Reason::Cancelled, ""), Reason::Cancelled, message, suspended)
+        }
+        _ if held => Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended),
         Remote::Missing => {
             let message = "the controller does not know the job any more; it is submitted again";
-            open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""))
+            Said::open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""), suspended)
         }
         Remote::Unreachable(why) => {
-            open(no(Reason::ControllerUnreachable, why), no(Reason::ControllerUnreachable, ""))
+            let running = no(Reason::ControllerUnreachable, "");
+            Said::open(no(Reason::ControllerUnreachable, why), running, suspended)
         }
-        Remote::NotAsked => open(no(Reason::Reconciling, ""), no(Reason::Reconciling, "")),
+        Remote::NotAsked => Said::open(no(Reason::Reconciling, ""), no(Reason::Reconciling, ""), suspended),
     }
 }
 
-fn completed(job: &VmafxJob, live: &Job) -> Statement {
-    let score = live.final_score;
+/// Of a job that has a score.
+pub(super) fn completed(job: &VmafxJob, score: f64) -> Statement {
     match job.spec.min_score {
         Some(least) if score < least => {
             Statement::yes(Reason::BelowMinScore, format!("the score is {score:.3}, less than {least}"))
         }
         _ => Statement::yes(Reason::Scored, format!("the score is {score:.3}")),
     }
+}
+
+/// Whether a score is good enough, if one is asked for.
+pub(super) fn passed(job: &VmafxJob, score: f64) -> Option<bool> {
+    job.spec.min_score.map(|least| score >= least)
 }
 
 fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
@@ -165,39 +215,10 @@ fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
         _ => false,
     };
     match (job.spec.suspend, open) {
-        (true, false) => Statement::yes(Reason::Suspended, "set spec.suspend to false to go on"),
+        (true, false) => Statement::yes(Reason::Suspended, GO_ON),
         (true, true) => Statement::no(Reason::Draining, "it is being taken out of the queue"),
         (false, _) => Statement::no(Reason::NotSuspended, ""),
     }
-}
-
-/// Derived from the conditions, never the other way round.
-fn phase(said: &Said) -> Phase {
-    let holds = |statement: &Statement| statement.status == ConditionStatus::True;
-    if holds(&said.complete) {
-        Phase::Succeeded
-    } else if holds(&said.failed) && said.failed.reason == Reason::Cancelled {
-        Phase::Cancelled
-    } else if holds(&said.failed) {
-        Phase::Failed
-    } else if holds(&said.running) {
-        Phase::Running
-    } else {
-        Phase::Pending
-    }
-}
-
-/// What people want to read first.
-fn first_words(said: &Said, suspended: &Statement) -> String {
-    let holds = |statement: &&Statement| statement.status == ConditionStatus::True;
-    let last = [&said.complete, &said.failed].into_iter().find(holds);
-    let words = match last {
-        Some(last) => last,
-        None if suspended.status == ConditionStatus::True => suspended,
-        None if said.accepted.status == ConditionStatus::True => &said.running,
-        None => &said.accepted,
-    };
-    words.message.clone()
 }
 
 /// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves
@@ -210,7 +231,9 @@ fn settled(
     now: Timestamp,
 ) -> Condition {
     let kept = before.iter().find(|one| {
-        one.type_ == type_.as_str() && one.status == statement.status && one.reason == statement.reason.as_str()
+        one.type_ == type_.as_str()
+            && one.status == statement.status
+            && one.reason == statement.reason.as_str()
     });
     let waits = statement.status == ConditionStatus::False && type_ == JobCondition::Running;
     let statement = match kept {
@@ -220,8 +243,9 @@ fn settled(
     statement.condition(type_.as_str(), before, generation, now)
 }
 
-fn failure(live: &Job) -> Reason {
-    match live.failure_reason() {
+/// The word for why a job has no score.
+pub(super) fn failure(reason: FailureReason) -> Reason {
+    match reason {
         FailureReason::InputDenied => Reason::InputRefused,
         FailureReason::InputNotFound | FailureReason::SourceUnreachable => Reason::InputUnavailable,
         FailureReason::NodeLost => Reason::AttemptsExhausted,
