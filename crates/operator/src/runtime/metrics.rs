@@ -9,7 +9,13 @@ closed_label! {
     pub enum Kind: "kind" {
         /// Workers.
         Node = "VmafxNode",
-        /// What runs them.
+        /// Clips to score.
+        Job = "VmafxJob",
+        /// What runs those that have a Pod of their own.
+        BatchJob = "Job",
+        /// Where they run.
+        Pod = "Pod",
+        /// What runs workers.
         StatefulSet = "StatefulSet",
         /// What names them.
         Service = "Service",
