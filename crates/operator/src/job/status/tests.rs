@@ -124,12 +124,13 @@ fn a_score_is_there_whenever_it_succeeded(
 #[test]
 fn numbers_that_move_by_themselves_are_not_written_again() {
     let mut job = job(&json!({}));
-    let ahead = |count: u32| Waiting { reason: Reason::WaitingForSlot, message: format!("{count} jobs are ahead") };
+    let ahead =
+        |count: u32| Waiting { reason: Reason::WaitingForSlot, message: format!("{count} jobs are ahead") };
     let first = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(9)), at(NOW));
     assert_eq!(told(&first, JobCondition::Running), (ConditionStatus::False, "WaitingForSlot"));
     job.status = Some(first.clone());
     let second = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(3)), at(NOW + 60));
-    assert_eq!(second.conditions, first.conditions);
+    assert_eq!((second.conditions, second.message), (first.conditions, first.message));
     let other = Waiting { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
     let third = status(&job, &remote(live(JobStatus::Pending)), Some(&other), at(NOW + 60));
     assert_eq!(third.message.as_deref(), Some("no node"));
