@@ -14,6 +14,8 @@ pub enum Part {
     All,
     /// VmafxNode.
     Node,
+    /// VmafxJob.
+    Job,
     /// The admission webhooks.
     Webhook,
 }
@@ -78,6 +80,11 @@ pub const TABLE: &[Grant] = &[
         "poddisruptionbudgets",
         &["get", "list", "watch", "create", "patch"],
     ),
+    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs", &["get", "list", "watch"]),
+    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
+    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
+    grant(Part::Job, Scope::Cluster, "batch", "jobs", &["get", "list", "watch", "create", "patch", "delete"]),
+    grant(Part::Job, Scope::Cluster, "", "pods", &["list", "watch"]),
     grant(Part::All, Scope::Cluster, "events.k8s.io", "events", &["create"]),
     grant(Part::All, Scope::Own, "coordination.k8s.io", "leases", &["create"]),
     Grant {
@@ -121,9 +128,11 @@ pub struct RoleFile {
 pub fn files() -> Vec<RoleFile> {
     let all = |_: Part| true;
     let node = |part: Part| matches!(part, Part::All | Part::Node);
+    let job = |part: Part| matches!(part, Part::All | Part::Job);
     vec![
         RoleFile { name: "role.yaml", objects: roles("vmafx-operator", all) },
         RoleFile { name: "role_vmafxnode.yaml", objects: roles("vmafx-operator-vmafxnode", node) },
+        RoleFile { name: "role_vmafxjob.yaml", objects: roles("vmafx-operator-vmafxjob", job) },
     ]
 }
 

@@ -14,7 +14,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Client, Resource as _};
 use tokio::sync::watch;
 use url::Url;
-use vmafx_api::VmafxNode;
+use vmafx_api::{VmafxJob, VmafxNode};
 use vmafx_kit::config::{Environment, ListenAddr};
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
@@ -23,6 +23,10 @@ use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
 use crate::events::Recorder;
+use crate::job::pod::PodJobs;
+use crate::job::pod::facts::{JobFacts, PodFacts};
+use crate::job::reconcile::JobReconciler;
+use crate::job::{self};
 use crate::key::ObjectKey;
 use crate::lease::{Election, LeaseMetrics, Permit, identity};
 use crate::node::probe::Prober;
@@ -52,6 +56,16 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let controller = settings.controller.http(&namespace)?;
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
+    let jobs = Arc::new(JobReconciler {
+        client: gated.clone(),
+        jobs: watched.jobs.clone(),
+        pods: PodJobs {
+            client: gated.clone(),
+            jobs: watched.batch_jobs.clone(),
+            pods: watched.pods.clone(),
+            defaults: settings.job_defaults(),
+        },
+    });
     let reconciler = Arc::new(NodeReconciler {
         client: gated.clone(),
         nodes: watched.nodes.clone(),
@@ -67,7 +81,8 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
 
     let at_once = settings.concurrency;
     let work = move |shutdown| {
-        reconcile(watched.clone(), Arc::clone(&reconciler), at_once, runtime.clone(), shutdown)
+        let reconcilers = (Arc::clone(&reconciler), Arc::clone(&jobs));
+        reconcile(watched.clone(), reconcilers, at_once, runtime.clone(), shutdown)
     };
     let shutdown = tasks.shutdown();
     if let Some(election) = election {
@@ -86,7 +101,11 @@ struct Watched {
     sets: Cache<Facts>,
     services: Cache<Plain>,
     budgets: Cache<Plain>,
+    jobs: Cache<job::Seen>,
+    batch_jobs: Cache<JobFacts>,
+    pods: Cache<PodFacts>,
     teller: Teller,
+    job_teller: Teller,
     listed: Vec<watch::Receiver<bool>>,
 }
 
@@ -110,13 +129,30 @@ impl Watched {
             .tells(teller.clone(), move |service| concerned(service.key(), service.controller.as_ref()));
         let budgets = Watch::new(Kind::PodDisruptionBudget, client.clone(), Plain::of::<PodDisruptionBudget>)
             .tells(teller.clone(), move |budget| concerned(budget.key(), budget.controller.as_ref()));
+        let job_teller = Teller::default();
+        let jobs = Watch::new(Kind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
+            .tells(job_teller.clone(), |job| vec![job.key()]);
+        let batch_jobs = job::pod::watch::jobs(client.clone(), job_teller.clone());
+        let pods = job::pod::watch::pods(client.clone(), job_teller.clone());
         let watched = Self {
+            jobs: jobs.cache(),
+            batch_jobs: batch_jobs.cache(),
+            pods: pods.cache(),
             nodes: nodes.cache(),
             sets: sets.cache(),
             services: services.cache(),
             budgets: budgets.cache(),
             teller,
-            listed: vec![nodes.listed(), sets.listed(), services.listed(), budgets.listed()],
+            job_teller,
+            listed: vec![
+                nodes.listed(),
+                sets.listed(),
+                services.listed(),
+                budgets.listed(),
+                jobs.listed(),
+                batch_jobs.listed(),
+                pods.listed(),
+            ],
         };
         let gate = |name| readiness.gate(name, "is being listed");
         let shutdown = tasks.shutdown();
@@ -124,7 +160,13 @@ impl Watched {
         tasks
             .service("watch-statefulsets", sets.run(gate("statefulsets"), metrics.clone(), shutdown.clone()));
         tasks.service("watch-services", services.run(gate("services"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-budgets", budgets.run(gate("poddisruptionbudgets"), metrics.clone(), shutdown));
+        tasks.service(
+            "watch-budgets",
+            budgets.run(gate("poddisruptionbudgets"), metrics.clone(), shutdown.clone()),
+        );
+        tasks.service("watch-vmafxjobs", jobs.run(gate("vmafxjobs"), metrics.clone(), shutdown.clone()));
+        tasks.service("watch-jobs", batch_jobs.run(gate("jobs"), metrics.clone(), shutdown.clone()));
+        tasks.service("watch-pods", pods.run(gate("pods"), metrics.clone(), shutdown));
         watched
     }
 
@@ -138,7 +180,7 @@ impl Watched {
 /// Reconciles until shutdown.
 async fn reconcile(
     watched: Watched,
-    reconciler: Arc<NodeReconciler>,
+    (nodes, jobs): (Arc<NodeReconciler>, Arc<JobReconciler>),
     at_once: usize,
     metrics: RuntimeMetrics,
     shutdown: Shutdown,
@@ -147,9 +189,14 @@ async fn reconcile(
         return Ok(());
     }
     // First the ear, then the look: what changes in between is heard.
-    let inbox = watched.teller.listen();
+    let (inbox, job_inbox) = (watched.teller.listen(), watched.job_teller.listen());
     let first: Vec<_> = watched.nodes.all().iter().map(|node| node.key()).collect();
-    Controller::new(reconciler, at_once, inbox, metrics).run(first, shutdown).await?;
+    let first_jobs: Vec<_> = watched.jobs.all().iter().map(|job| job.key()).collect();
+    let nodes = Controller::new(nodes, at_once, inbox, metrics.clone()).run(first, shutdown.clone());
+    let jobs = Controller::new(jobs, at_once, job_inbox, metrics).run(first_jobs, shutdown);
+    let (nodes, jobs) = tokio::join!(nodes, jobs);
+    nodes?;
+    jobs?;
     Ok(())
 }
 
