@@ -122,8 +122,8 @@ pub struct WorkerArgs {
     #[arg(long, env = "VMAFX_OPERATOR_NODE_IMAGE", value_name = "IMAGE")]
     pub node_image: Option<String>,
 
-    /// Where the clips and reports of jobs with a Pod of their own may lie, as VMAFX_SCORING_ROOTS of the controller says
-    /// it for all others; {namespace} stands for the namespace of the job. Without it there are no such jobs.
+    /// Where the clips and reports of jobs with a Pod of their own may lie, as the controller's scoring roots say it
+    /// for all others; {namespace} stands for the namespace of the job. Without it there are no such jobs.
     #[arg(long, env = "VMAFX_OPERATOR_SCORING_ROOTS", value_name = "LIST", value_delimiter = ',',
           value_parser = scoring_root)]
     pub scoring_roots: Vec<String>,

@@ -62,7 +62,7 @@ const SLOWLY: Duration = Duration::from_mins(1);
 /// A young Job changes often, by its controller's hand, and our writes want it as it was read.
 const ATTEMPTS: usize = 3;
 
-/// Keeps the Kubernetes Jobs of all VmafxJobs that want one.
+/// Keeps the Kubernetes Jobs of all resources that want one.
 pub struct PodJobs {
     /// The way to the API server.
     pub client: Client,

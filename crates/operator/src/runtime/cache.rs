@@ -126,7 +126,9 @@ impl<V: Cached> Cache<V> {
                 let Some(listed) = state.listed.take() else { return Vec::new() };
                 let before = std::mem::take(&mut state.objects);
                 state.groups.clear();
-                listed.into_values().for_each(|object| state.insert(object));
+                for object in listed.into_values() {
+                    state.insert(object);
+                }
                 for (_, object) in std::mem::take(&mut state.written) {
                     if state.objects.contains_key(&object.key()) {
                         state.keep_newer(object);
