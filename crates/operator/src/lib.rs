@@ -8,12 +8,14 @@
 //! | [`client`]     | the way to the API server: deadlines, counts, and the gate that every write passes  |
 //! | [`lease`]      | which of several operators may write                                                |
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
+//! | [`job`]        | VmafxJob: what is submitted for it, what the controller says, what its status says  |
 //! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
 //! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
 
 pub mod client;
+pub mod cluster;
 pub mod conditions;
 pub mod error;
 pub mod events;

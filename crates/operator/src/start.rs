@@ -14,7 +14,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Client, Resource as _};
 use tokio::sync::watch;
 use url::Url;
-use vmafx_api::VmafxNode;
+use vmafx_api::{VmafxJob, VmafxNode};
 use vmafx_kit::config::{Environment, ListenAddr};
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
@@ -23,6 +23,9 @@ use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
 use crate::events::Recorder;
+use crate::job;
+use crate::job::metrics::JobMetrics;
+use crate::job::start::Jobs;
 use crate::key::ObjectKey;
 use crate::lease::{Election, LeaseMetrics, Permit, identity};
 use crate::node::probe::Prober;
@@ -50,8 +53,11 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let gated = client::build(&config, permit, &counts)?;
 
     let controller = settings.controller.http(&namespace)?;
+    let grpc = settings.controller.grpc(&namespace)?;
+    let channel = settings.controller.channel.open(&grpc)?;
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
+    let recorder = Recorder::new(gated.clone(), name, &mut registry);
     let reconciler = Arc::new(NodeReconciler {
         client: gated.clone(),
         nodes: watched.nodes.clone(),
@@ -59,15 +65,26 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
         services: Children::new(gated.clone(), watched.services.clone()),
         budgets: Children::new(gated.clone(), watched.budgets.clone()),
         prober: Arc::new(Prober::new(http_client(&settings, &controller).await?, &controller)),
-        recorder: Recorder::new(gated, name, &mut registry),
-        defaults: settings.defaults(&namespace),
+        recorder: recorder.clone(),
+        defaults: settings.defaults(&grpc),
     });
+    let jobs = Jobs {
+        client: gated,
+        cache: watched.jobs.clone(),
+        teller: watched.job_teller.clone(),
+        channel,
+        cluster: settings.controller.cluster.clone(),
+        recorder,
+        at_once: settings.concurrency,
+        metrics: JobMetrics::new(&mut registry),
+        runtime: runtime.clone(),
+    };
     webhook::start(&settings.webhook, &namespace, free, &readiness, &mut registry, tasks).await?;
     pages(&settings, readiness, registry, tasks).await?;
 
     let at_once = settings.concurrency;
     let work = move |shutdown| {
-        reconcile(watched.clone(), Arc::clone(&reconciler), at_once, runtime.clone(), shutdown)
+        reconcile(watched.clone(), Arc::clone(&reconciler), jobs.clone(), at_once, runtime.clone(), shutdown)
     };
     let shutdown = tasks.shutdown();
     if let Some(election) = election {
@@ -87,6 +104,8 @@ struct Watched {
     services: Cache<Plain>,
     budgets: Cache<Plain>,
     teller: Teller,
+    jobs: Cache<job::Seen>,
+    job_teller: Teller,
     listed: Vec<watch::Receiver<bool>>,
 }
 
@@ -110,16 +129,22 @@ impl Watched {
             .tells(teller.clone(), move |service| concerned(service.key(), service.controller.as_ref()));
         let budgets = Watch::new(Kind::PodDisruptionBudget, client.clone(), Plain::of::<PodDisruptionBudget>)
             .tells(teller.clone(), move |budget| concerned(budget.key(), budget.controller.as_ref()));
+        let job_teller = Teller::default();
+        let jobs = Watch::new(Kind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
+            .tells(job_teller.clone(), |job| vec![job.key()]);
         let watched = Self {
             nodes: nodes.cache(),
             sets: sets.cache(),
             services: services.cache(),
             budgets: budgets.cache(),
             teller,
-            listed: vec![nodes.listed(), sets.listed(), services.listed(), budgets.listed()],
+            jobs: jobs.cache(),
+            job_teller,
+            listed: vec![jobs.listed(), nodes.listed(), sets.listed(), services.listed(), budgets.listed()],
         };
         let gate = |name| readiness.gate(name, "is being listed");
         let shutdown = tasks.shutdown();
+        tasks.service("watch-jobs", jobs.run(gate("vmafxjobs"), metrics.clone(), shutdown.clone()));
         tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics.clone(), shutdown.clone()));
         tasks
             .service("watch-statefulsets", sets.run(gate("statefulsets"), metrics.clone(), shutdown.clone()));
@@ -139,6 +164,7 @@ impl Watched {
 async fn reconcile(
     watched: Watched,
     reconciler: Arc<NodeReconciler>,
+    jobs: Jobs,
     at_once: usize,
     metrics: RuntimeMetrics,
     shutdown: Shutdown,
@@ -149,14 +175,18 @@ async fn reconcile(
     // First the ear, then the look: what changes in between is heard.
     let inbox = watched.teller.listen();
     let first: Vec<_> = watched.nodes.all().iter().map(|node| node.key()).collect();
-    Controller::new(reconciler, at_once, inbox, metrics).run(first, shutdown).await?;
+    let nodes = async {
+        Controller::new(reconciler, at_once, inbox, metrics).run(first, shutdown.clone()).await?;
+        Ok(())
+    };
+    tokio::try_join!(nodes, jobs.lead(shutdown.clone()))?;
     Ok(())
 }
 
 /// For questions to the controller. One for all: connections are used again.
 async fn http_client(settings: &Settings, address: &Url) -> Result<reqwest::Client, BoxError> {
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-    let builder = match &settings.controller.controller_ca_file {
+    let builder = match &settings.controller.channel.controller_ca_file {
         Some(file) => {
             let pem = tokio::fs::read(file).await.map_err(|error| {
                 format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display())

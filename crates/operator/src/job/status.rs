@@ -7,18 +7,9 @@ use vmafx_api::job::{ModelUsed, Phase, Scores};
 use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{FailureReason, Job, JobStatus, PooledScores};
 
-use super::plan::{Remote, was_held_back};
+use super::plan::{Remote, Why, was_held_back};
 use crate::conditions::{Statement, whole_second};
-
-/// Why a job waits, in the controller's own words and numbers; they are written when the reason changes, not when a
-/// number does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// In one word.
-    pub reason: Reason,
-    /// In a sentence.
-    pub message: String,
-}
+use crate::events::Happening;
 
 /// The five statements about a job.
 struct Said {
@@ -28,10 +19,10 @@ struct Said {
     failed: Statement,
 }
 
-/// The status of a job.
-pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>, now: Timestamp) -> VmafxJobStatus {
+/// The status of a job. `waiting` is why it waits, if the controller was asked.
+pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>, now: Timestamp) -> VmafxJobStatus {
     let before = job.status.clone().unwrap_or_default();
-    let said = said(job, remote, waiting);
+    let said = said(job, &before, remote, waiting);
     let suspended = suspended(job, remote);
     let generation = job.metadata.generation;
     let phase = phase(&said);
@@ -56,7 +47,8 @@ pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>, now: T
     };
     match remote {
         Remote::Job(live) => with(status, job, live, phase),
-        Remote::NotAsked | Remote::Unreachable(_) | Remote::Missing => status,
+        _ if is_over(&status) => VmafxJobStatus { finished_at: Some(Time(whole_second(now))), ..status },
+        _ => status,
     }
 }
 
@@ -83,14 +75,20 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
     }
 }
 
-fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>) -> Said {
+fn said(job: &VmafxJob, before: &VmafxJobStatus, remote: &Remote, waiting: Option<&Why>) -> Said {
     let accepted = Statement::yes(Reason::Submitted, "the controller has the job");
     let no = |reason, message: &str| Statement::no(reason, message);
     let open = |accepted: Statement, running: Statement| Said {
-        complete: no(running.reason, ""),
-        failed: no(running.reason, ""),
+        complete: no(Reason::Unfinished, ""),
+        failed: no(Reason::Unfinished, ""),
         accepted,
         running,
+    };
+    let failed = |accepted: Statement, why: Reason, message: &str| Said {
+        accepted,
+        running: no(Reason::Finished, ""),
+        complete: no(why, ""),
+        failed: Statement::yes(why, message),
     };
     let held = job.spec.suspend && !job.spec.cancel;
     match remote {
@@ -101,48 +99,54 @@ fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>) -> Said {
                 complete: completed(job, live),
                 failed: no(Reason::Scored, ""),
             },
-            JobStatus::Failed => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: no(failure(live), ""),
-                failed: Statement::yes(failure(live), live.error.clone()),
-            },
+            JobStatus::Failed => failed(accepted, failure(live), &live.error),
             JobStatus::Cancelled if was_held_back(live) && !job.spec.cancel => {
                 open(no(Reason::Suspended, "the job is held back"), no(Reason::Suspended, ""))
             }
-            JobStatus::Cancelled => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: no(Reason::Cancelled, ""),
-                failed: Statement::yes(Reason::Cancelled, live.error.clone()),
-            },
+            JobStatus::Cancelled => failed(accepted, Reason::Cancelled, &live.error),
             JobStatus::Running => {
                 let node = if live.assigned_node.is_empty() { "a node" } else { &live.assigned_node };
                 open(accepted, Statement::yes(Reason::Scoring, format!("{node} scores it")))
             }
-            JobStatus::Pending => {
-                let why = waiting.map_or(no(Reason::WaitingForSlot, "it waits for a node"), |why| {
-                    Statement::no(why.reason, why.message.clone())
-                });
-                open(accepted, why)
-            }
+            JobStatus::Pending => open(accepted, waits(before, waiting)),
         },
-        Remote::Missing if job.spec.cancel => Said {
-            accepted: no(Reason::Cancelled, ""),
-            running: no(Reason::Finished, ""),
-            complete: no(Reason::Cancelled, ""),
-            failed: Statement::yes(Reason::Cancelled, "it was given up before the controller had it"),
-        },
+        Remote::Missing if job.spec.cancel => failed(
+            no(Reason::Cancelled, ""),
+            Reason::Cancelled,
+            "it was given up before the controller had it",
+        ),
+        Remote::Refused(why) => failed(no(why.reason, &why.message), why.reason, &why.message),
+        // What was known of it is still the best that is known.
+        Remote::Unreachable(why) if before.controller_job_id.is_some() => {
+            let accepted = Statement { status: ConditionStatus::True, ..no(why.reason, &why.message) };
+            open(accepted, kept(before, JobCondition::Running).unwrap_or_else(|| no(why.reason, "")))
+        }
+        Remote::Unreachable(why) => open(no(why.reason, &why.message), no(why.reason, "")),
         _ if held => open(no(Reason::Suspended, "the job is held back"), no(Reason::Suspended, "")),
         Remote::Missing => {
             let message = "the controller does not know the job any more; it is submitted again";
             open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""))
         }
-        Remote::Unreachable(why) => {
-            open(no(Reason::ControllerUnreachable, why), no(Reason::ControllerUnreachable, ""))
-        }
         Remote::NotAsked => open(no(Reason::Reconciling, ""), no(Reason::Reconciling, "")),
     }
+}
+
+/// Why it waits: as the controller explained it, or as it was said before.
+fn waits(before: &VmafxJobStatus, waiting: Option<&Why>) -> Statement {
+    const WAITS: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
+    match waiting {
+        Some(why) => Statement::no(why.reason, why.message.clone()),
+        None => kept(before, JobCondition::Running)
+            .filter(|kept| kept.status == ConditionStatus::False && WAITS.contains(&kept.reason))
+            .unwrap_or_else(|| Statement::no(Reason::WaitingForSlot, "it waits for a node")),
+    }
+}
+
+/// A statement as it was made before.
+fn kept(before: &VmafxJobStatus, type_: JobCondition) -> Option<Statement> {
+    let condition = before.conditions.iter().find(|one| one.type_ == type_.as_str())?;
+    let reason = *Reason::ALL.iter().find(|reason| reason.as_str() == condition.reason)?;
+    Some(Statement { status: condition.status, reason, message: condition.message.clone() })
 }
 
 fn completed(job: &VmafxJob, live: &Job) -> Statement {
@@ -171,6 +175,46 @@ fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
     }
 }
 
+/// Whether a status is a last word.
+pub fn is_over(status: &VmafxJobStatus) -> bool {
+    matches!(status.phase, Some(Phase::Succeeded | Phase::Failed | Phase::Cancelled))
+}
+
+/// What happened between two statuses that people should hear of. What goes well is said by the status alone: an event
+/// for each step of each job would be as many writes again.
+pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Vec<Happening> {
+    let holds = |status: Option<&VmafxJobStatus>, type_: JobCondition| {
+        let condition = status?.conditions.iter().find(|one| one.type_ == type_.as_str())?;
+        Some(condition.status == ConditionStatus::True)
+    };
+    let mut all = Vec::new();
+    if let Some(failed) = kept(after, JobCondition::Failed).filter(|one| one.status == ConditionStatus::True)
+    {
+        all.push(match failed.reason {
+            Reason::Cancelled => Happening::normal(failed.reason, failed.message),
+            reason => Happening::warning(reason, failed.message),
+        });
+    }
+    match (holds(before, JobCondition::Suspended), holds(Some(after), JobCondition::Suspended)) {
+        (Some(true), Some(false)) => all.push(Happening::normal(Reason::Resumed, "the job goes on")),
+        (Some(false) | None, Some(true)) => {
+            all.push(Happening::normal(Reason::Suspended, "the job is held back"));
+        }
+        _ => {
+            let id = |status: Option<&VmafxJobStatus>| status?.controller_job_id.clone();
+            if let (Some(old), Some(new)) = (id(before), id(Some(after)))
+                && old != new
+            {
+                let note = format!(
+                    "the controller does not know job {old} any more; it was submitted again as {new}"
+                );
+                all.push(Happening::warning(Reason::Forgotten, note));
+            }
+        }
+    }
+    all
+}
+
 /// Derived from the conditions, never the other way round.
 fn phase(said: &Said) -> Phase {
     let holds = |statement: &Statement| statement.status == ConditionStatus::True;
@@ -194,7 +238,7 @@ fn first_words(said: &Said, suspended: &Statement) -> String {
     let words = match last {
         Some(last) => last,
         None if suspended.status == ConditionStatus::True => suspended,
-        None if said.accepted.status == ConditionStatus::True => &said.running,
+        None if said.accepted.reason == Reason::Submitted => &said.running,
         None => &said.accepted,
     };
     words.message.clone()
@@ -210,7 +254,9 @@ fn settled(
     now: Timestamp,
 ) -> Condition {
     let kept = before.iter().find(|one| {
-        one.type_ == type_.as_str() && one.status == statement.status && one.reason == statement.reason.as_str()
+        one.type_ == type_.as_str()
+            && one.status == statement.status
+            && one.reason == statement.reason.as_str()
     });
     let waits = statement.status == ConditionStatus::False && type_ == JobCondition::Running;
     let statement = match kept {

@@ -7,6 +7,8 @@ use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Label, Metrics};
 closed_label! {
     /// A kind that is watched.
     pub enum Kind: "kind" {
+        /// Pairs of clips to score.
+        Job = "VmafxJob",
         /// Workers.
         Node = "VmafxNode",
         /// What runs them.
