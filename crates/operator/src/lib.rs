@@ -10,6 +10,8 @@
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
 //! | [`job`]        | VmafxJob: what is submitted for it, what the controller says, what its status says  |
 //! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
+//! | [`job`]        | VmafxJob: what is asked of the controller or of Kubernetes, what its status says    |
+//! | [`pod`]        | the parts of a Pod that scores, and what users merge over them                      |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
 //! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
@@ -23,6 +25,7 @@ pub mod job;
 pub mod key;
 pub mod lease;
 pub mod node;
+pub mod pod;
 mod quantity;
 pub mod rbac;
 pub mod reserved;

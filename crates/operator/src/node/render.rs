@@ -4,7 +4,6 @@
 
 pub mod budget;
 pub mod labels;
-pub mod merge;
 pub mod name;
 pub mod pod;
 pub mod service;
@@ -16,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use serde_json::Value;
 use vmafx_api::VmafxNode;
+use vmafx_api::node::GpuVendor;
 
 use self::name::workload_name;
 use crate::workload::Owner;
@@ -55,6 +55,18 @@ pub struct GpuResources {
     pub amd: String,
     /// Of Intel's; those of the newer driver have another name.
     pub intel: String,
+}
+
+impl GpuResources {
+    /// Under which name a vendor's GPUs are asked for.
+    pub fn of(&self, vendor: GpuVendor) -> Option<&str> {
+        match vendor {
+            GpuVendor::Nvidia => Some(&self.nvidia),
+            GpuVendor::Amd => Some(&self.amd),
+            GpuVendor::Intel => Some(&self.intel),
+            GpuVendor::Cpu => None,
+        }
+    }
 }
 
 /// Everything that is made for a node.

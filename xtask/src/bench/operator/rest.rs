@@ -31,7 +31,8 @@ pub(super) fn measure(runtime: &Runtime, tell: &mut dyn FnMut(Figure)) -> Result
     let scene = Scene::set(runtime, Options { controller_manager: true, ..Options::default() })?;
     let proxy = runtime.block_on(ApiProxy::start(&scene.plane))?;
     let kubeconfig = scene.directory.path().join("proxy.kubeconfig");
-    let account = Account::create(&scene.plane, "default", "operator", &[Grant::everything()]);
+    let everything = [Grant::everything()];
+    let account = Account::create(&scene.plane, "default", "operator", &everything);
     runtime.block_on(account)?.write_kubeconfig(&kubeconfig, &proxy.url())?;
     run(&scene, "finished", FINISHED)?;
     run(&scene, "waiting", WAITING)?;

@@ -9,16 +9,20 @@ const PREFIX: &str = "vmafx-node-";
 const LONGEST: usize = 52;
 
 /// The name of the StatefulSet, its Service and its budget.
-///
-/// A name that is too long, or has dots, which a Service may not have, is cut and made unique again by a digest.
 pub fn workload_name(node: &str) -> String {
-    let plain = format!("{PREFIX}{node}");
-    if plain.len() <= LONGEST && !node.contains('.') {
+    bounded(PREFIX, node, LONGEST)
+}
+
+/// The prefix and a resource's name. One that is too long, or has dots, which a Service may not have, is cut and made
+/// unique again by a digest.
+pub fn bounded(prefix: &str, name: &str, longest: usize) -> String {
+    let plain = format!("{prefix}{name}");
+    if plain.len() <= longest && !name.contains('.') {
         return plain;
     }
-    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(node.as_bytes()).into();
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(name.as_bytes()).into();
     let digest = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
-    let kept: String = plain.replace('.', "-").chars().take(LONGEST - digest.len() - 1).collect();
+    let kept: String = plain.replace('.', "-").chars().take(longest - digest.len() - 1).collect();
     format!("{}-{digest}", kept.trim_end_matches('-'))
 }
 

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, HTTPGetAction,
-    ObjectFieldSelector, PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ProjectedVolumeSource,
-    ResourceRequirements, SeccompProfile, SecurityContext, ServiceAccountTokenProjection, Volume,
-    VolumeMount, VolumeProjection,
+    Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, ObjectFieldSelector, PodSpec,
+    PodTemplateSpec, Probe, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume, VolumeMount,
+    VolumeProjection,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt as _;
@@ -16,7 +14,8 @@ use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
 use super::{Defaults, RenderError, labels};
-use crate::reserved::{CONTAINER, SCRATCH_VOLUME, TOKEN_VOLUME};
+use crate::pod::skeleton;
+use crate::reserved::{CONTAINER, TOKEN_VOLUME};
 
 /// The name and number of the port of its health pages.
 pub const HTTP: &str = "http";
@@ -24,11 +23,8 @@ pub const HTTP: &str = "http";
 pub const HTTP_PORT: i32 = 9090;
 
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/controller";
-const SCRATCH_DIRECTORY: &str = "/tmp";
 /// The kubelet renews a token when four fifths of its time are over.
 const TOKEN_SECONDS: i64 = 3600;
-/// Nobody, as minimal images call it.
-const USER: i64 = 65532;
 /// Between the end of the agent's own patience and the kubelet's.
 const MARGIN_SECONDS: i64 = 15;
 
@@ -45,18 +41,8 @@ pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<PodTemplateSpec, 
             node_selector: node.spec.node_selector.clone(),
             tolerations: node.spec.tolerations.clone(),
             termination_grace_period_seconds: Some(grace),
-            security_context: Some(PodSecurityContext {
-                run_as_non_root: Some(true),
-                run_as_user: Some(USER),
-                run_as_group: Some(USER),
-                fs_group: Some(USER),
-                seccomp_profile: Some(SeccompProfile {
-                    type_: "RuntimeDefault".to_owned(),
-                    ..SeccompProfile::default()
-                }),
-                ..PodSecurityContext::default()
-            }),
-            volumes: Some(vec![scratch(), token(defaults)]),
+            security_context: Some(skeleton::pod_security()),
+            volumes: Some(vec![skeleton::scratch(), token(defaults)]),
             ..PodSpec::default()
         }),
     })
@@ -87,22 +73,10 @@ fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container,
         startup_probe: Some(probe("/startupz", 2, 30)),
         liveness_probe: Some(probe("/livez", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        resources: resources(node, defaults),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            read_only_root_filesystem: Some(true),
-            capabilities: Some(Capabilities {
-                drop: Some(vec!["ALL".to_owned()]),
-                ..Capabilities::default()
-            }),
-            ..SecurityContext::default()
-        }),
+        resources: skeleton::with_gpu(node.spec.resources.clone(), defaults.gpus.of(node.spec.gpu_vendor)),
+        security_context: Some(skeleton::container_security()),
         volume_mounts: Some(vec![
-            VolumeMount {
-                name: SCRATCH_VOLUME.to_owned(),
-                mount_path: SCRATCH_DIRECTORY.to_owned(),
-                ..VolumeMount::default()
-            },
+            skeleton::scratch_mount(),
             VolumeMount {
                 name: TOKEN_VOLUME.to_owned(),
                 mount_path: TOKEN_DIRECTORY.to_owned(),
@@ -116,8 +90,7 @@ fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container,
 
 /// What the agent is told. The names are those of `vmafx-node`.
 fn environment(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Vec<EnvVar> {
-    let text =
-        |name: &str, value: String| EnvVar { name: name.to_owned(), value: Some(value), value_from: None };
+    let text = |name: &str, value: String| skeleton::variable(name, value);
     let mut all = vec![
         EnvVar { name: "VMAFX_NODE_ID".to_owned(), value: None, value_from: Some(field("metadata.name")) },
         text("VMAFX_HTTP_ADDR", format!(":{HTTP_PORT}")),
@@ -191,19 +164,6 @@ fn vendor(vendor: GpuVendor) -> &'static str {
     }
 }
 
-/// What the node asks for, and one GPU if it has a vendor. A request for it follows from the limit.
-fn resources(node: &VmafxNode, defaults: &Defaults) -> Option<ResourceRequirements> {
-    let gpu = match node.spec.gpu_vendor {
-        GpuVendor::Nvidia => &defaults.gpus.nvidia,
-        GpuVendor::Amd => &defaults.gpus.amd,
-        GpuVendor::Intel => &defaults.gpus.intel,
-        GpuVendor::Cpu => return node.spec.resources.clone(),
-    };
-    let mut resources = node.spec.resources.clone().unwrap_or_default();
-    resources.limits.get_or_insert_default().entry(gpu.clone()).or_insert_with(|| Quantity("1".to_owned()));
-    Some(resources)
-}
-
 fn probe(path: &str, period: i32, failures: i32) -> Probe {
     Probe {
         http_get: Some(HTTPGetAction {
@@ -216,14 +176,6 @@ fn probe(path: &str, period: i32, failures: i32) -> Probe {
         timeout_seconds: Some(5),
         failure_threshold: Some(failures),
         ..Probe::default()
-    }
-}
-
-fn scratch() -> Volume {
-    Volume {
-        name: SCRATCH_VOLUME.to_owned(),
-        empty_dir: Some(EmptyDirVolumeSource::default()),
-        ..Volume::default()
     }
 }
 

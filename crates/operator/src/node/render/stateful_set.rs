@@ -3,13 +3,12 @@
 use k8s_openapi::api::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
 };
-use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
 use vmafx_api::VmafxNode;
 
-use super::merge::merge;
 use super::{Defaults, RenderError, labels, metadata, pod};
+use crate::pod::template;
 
 /// Makes it.
 ///
@@ -17,7 +16,7 @@ use super::{Defaults, RenderError, labels, metadata, pod};
 /// the other, each when the one before is ready. Together these also get past a template that never became ready, which
 /// the ordered policy waits for for ever.
 pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Value, RenderError> {
-    let template = template(node, defaults)?;
+    let template = self::template(node, defaults)?;
     let metadata = metadata(node);
     let set = StatefulSet {
         spec: Some(StatefulSetSpec {
@@ -49,18 +48,10 @@ pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Value, RenderErro
 /// The template that we make with the user's parts merged over it; what selects the Pods and keeps them running is ours
 /// whatever those say.
 fn template(node: &VmafxNode, defaults: &Defaults) -> Result<Value, RenderError> {
-    let wrong = |error: serde_json::Error| RenderError::Template(error.to_string());
-    let mut template = serde_json::to_value(pod::render(node, defaults)?).map_err(wrong)?;
-    if let Some(parts) = &node.spec.pod_template {
-        merge(&mut template, &Value::Object(parts.0.clone()));
-    }
     let ours = json!({
         "metadata": { "labels": labels::selector(node) },
         "spec": { "restartPolicy": "Always" },
     });
-    merge(&mut template, &ours);
-    // Whether it is a template at all is better said here, in terms of the field that the user wrote.
-    serde_path_to_error::deserialize::<_, PodTemplateSpec>(&template)
-        .map_err(|error| RenderError::Template(error.to_string()))?;
-    Ok(template)
+    template::merged(&pod::render(node, defaults)?, node.spec.pod_template.as_ref(), &ours)
+        .map_err(RenderError::Template)
 }
