@@ -1,47 +1,34 @@
 //! VmafxJob: one pair of clips to score.
 //!
-//! | file          | holds                                                              |
-//! |---------------|--------------------------------------------------------------------|
-//! | [`request`]   | the submission that a resource stands for: pure                    |
-//! | [`pod`]       | jobs that have a Pod of their own                                  |
-//! | [`plan`]      | what to do next, from the resource and the controller's word: pure |
-//! | [`reconcile`] | one pass: observe, do the next thing, write the status             |
-//! | [`status`]    | what its status says: pure                                         |
+//! | file            | holds                                                                       |
+//! |-----------------|-----------------------------------------------------------------------------|
+//! | [`seen`]        | a resource as it is kept: whole while it is open, almost nothing afterwards |
+//! | [`request`]     | the submission that a resource stands for: pure                             |
+//! | [`plan`]        | what to do next, from the resource and the controller's word: pure          |
+//! | [`status`]      | what its status says: pure                                                  |
+//! | [`pod`]         | jobs that have a Pod of their own, and so nothing to do with the controller |
+//! | [`link`]        | the calls to the controller                                                 |
+//! | [`mirror`]      | the controller's jobs, as they were last heard of                           |
+//! | [`memory`]      | what is known of a resource and not written yet                             |
+//! | [`follow`]      | the controller's live stream, into the mirror                               |
+//! | [`sweep`]       | ends jobs whose resource is gone                                            |
+//! | [`reconcile`]   | one pass: settle with the controller, write the status if it changed        |
+//! | [`metrics`]     | what is counted                                                             |
+//! | [`start`]       | all of that, while this operator leads                                      |
 
+pub mod follow;
+pub mod link;
+pub mod memory;
+pub mod metrics;
+pub mod mirror;
 pub mod plan;
 pub mod pod;
 pub mod reconcile;
 pub mod request;
+pub mod seen;
+pub mod start;
 pub mod status;
+pub mod sweep;
 
-use kube::ResourceExt as _;
-use vmafx_api::VmafxJob;
-
-use crate::key::ObjectKey;
-use crate::runtime::Cached;
-
-/// A job as it is kept: without what nobody reads.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seen(pub VmafxJob);
-
-impl From<VmafxJob> for Seen {
-    fn from(mut job: VmafxJob) -> Self {
-        job.managed_fields_mut().clear();
-        job.annotations_mut().remove("kubectl.kubernetes.io/last-applied-configuration");
-        Self(job)
-    }
-}
-
-impl Cached for Seen {
-    fn key(&self) -> ObjectKey {
-        ObjectKey::of(&self.0)
-    }
-
-    fn uid(&self) -> &str {
-        self.0.metadata.uid.as_deref().unwrap_or_default()
-    }
-
-    fn version(&self) -> &str {
-        self.0.metadata.resource_version.as_deref().unwrap_or_default()
-    }
-}
+pub use self::reconcile::JobReconciler;
+pub use self::seen::{Seen, What};

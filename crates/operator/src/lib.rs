@@ -8,6 +8,7 @@
 //! | [`client`]     | the way to the API server: deadlines, counts, and the gate that every write passes  |
 //! | [`lease`]      | which of several operators may write                                                |
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
+//! | [`job`]        | VmafxJob: what is submitted for it, what the controller says, what its status says  |
 //! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
 //! | [`job`]        | VmafxJob: what is asked of the controller or of Kubernetes, what its status says    |
 //! | [`pod`]        | the parts of a Pod that scores, and what users merge over them                      |
@@ -16,6 +17,7 @@
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
 
 pub mod client;
+pub mod cluster;
 pub mod conditions;
 pub mod error;
 pub mod events;

@@ -1,8 +1,7 @@
 //! What the operator is told by its environment and its command line.
 
-use std::path::PathBuf;
-
 use url::Url;
+use vmafx_kit::channel::ChannelArgs;
 use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
@@ -69,29 +68,19 @@ pub struct ControllerArgs {
     #[arg(long, env = "VMAFX_CONTROLLER_HTTP_ADDR", value_name = "URL")]
     pub controller_http_addr: Option<String>,
 
-    /// Workers speak TLS to the controller.
-    #[arg(long, env = "VMAFX_CONTROLLER_TLS")]
-    pub controller_tls: bool,
+    /// How it is spoken to.
+    #[command(flatten)]
+    pub channel: ChannelArgs,
 
-    /// PEM file with the authorities that may have signed the controller's certificate; the system's by default.
-    #[arg(long, env = "VMAFX_CONTROLLER_CA_FILE", value_name = "FILE")]
-    pub controller_ca_file: Option<PathBuf>,
-
-    /// Name that the controller's certificate carries; the host of its address by default.
-    #[arg(long, env = "VMAFX_CONTROLLER_SERVER_NAME", value_name = "NAME")]
-    pub controller_server_name: Option<String>,
-
-    /// What the controller calls this cluster.
+    /// What the controller calls this cluster; without it, the UID of the namespace kube-system.
     #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
     pub cluster: String,
 }
 
 impl ControllerArgs {
-    /// Where workers find it.
-    pub fn grpc(&self, namespace: &str) -> String {
-        self.controller_grpc_addr
-            .as_ref()
-            .map_or_else(|| format!("{}:9090", service(namespace)), ToString::to_string)
+    /// Where workers find it, and the operator itself.
+    pub fn grpc(&self, namespace: &str) -> Result<HostPort, Refusal> {
+        self.controller_grpc_addr.clone().map_or_else(|| usual_grpc(namespace), Ok)
     }
 
     /// Where it is asked how it is.
@@ -109,6 +98,15 @@ impl ControllerArgs {
         }
         Ok(url)
     }
+}
+
+fn usual_grpc(namespace: &str) -> Result<HostPort, Refusal> {
+    let address = format!("{}:9090", service(namespace));
+    address.parse().map_err(|error: <HostPort as std::str::FromStr>::Err| Refusal::Value {
+        variable: "POD_NAMESPACE".to_owned(),
+        value: namespace.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 fn service(namespace: &str) -> String {
@@ -166,14 +164,15 @@ pub struct WorkerArgs {
 
 impl Settings {
     /// What workers are made from.
-    pub fn defaults(&self, namespace: &str) -> Defaults {
+    pub fn defaults(&self, controller_address: &HostPort) -> Defaults {
         let (controller, workers) = (&self.controller, &self.workers);
+        let channel = &controller.channel;
         Defaults {
             image: workers.node_image.clone(),
-            controller: controller.grpc(namespace),
-            tls: controller
+            controller: controller_address.to_string(),
+            tls: channel
                 .controller_tls
-                .then(|| ControllerTls { server_name: controller.controller_server_name.clone() }),
+                .then(|| ControllerTls { server_name: channel.controller_server_name.clone() }),
             cluster: controller.cluster.clone(),
             audience: workers.token_audience.clone(),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
@@ -252,7 +251,8 @@ mod tests {
         assert_eq!(settings.lease.settings(), Ok(None));
         assert_eq!(settings.webhook.webhook_port, 0);
         let controller = &settings.controller;
-        assert_eq!(controller.grpc("vmafx"), "vmafx-controller.vmafx.svc.cluster.local:9090");
+        let grpc = controller.grpc("vmafx").unwrap().to_string();
+        assert_eq!(grpc, "vmafx-controller.vmafx.svc.cluster.local:9090");
         let http = controller.http("vmafx").unwrap();
         assert_eq!(http.as_str(), "http://vmafx-controller.vmafx.svc.cluster.local:8080/");
     }

@@ -23,10 +23,11 @@ use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
 use crate::events::Recorder;
+use crate::job;
+use crate::job::metrics::JobMetrics;
 use crate::job::pod::PodJobs;
 use crate::job::pod::facts::{JobFacts, PodFacts};
-use crate::job::reconcile::JobReconciler;
-use crate::job::{self};
+use crate::job::start::Jobs;
 use crate::key::ObjectKey;
 use crate::lease::{Election, LeaseMetrics, Permit, identity};
 use crate::node::probe::Prober;
@@ -54,18 +55,11 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let gated = client::build(&config, permit, &counts)?;
 
     let controller = settings.controller.http(&namespace)?;
+    let grpc = settings.controller.grpc(&namespace)?;
+    let channel = settings.controller.channel.open(&grpc)?;
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
-    let jobs = Arc::new(JobReconciler {
-        client: gated.clone(),
-        jobs: watched.jobs.clone(),
-        pods: PodJobs {
-            client: gated.clone(),
-            jobs: watched.batch_jobs.clone(),
-            pods: watched.pods.clone(),
-            defaults: settings.job_defaults(),
-        },
-    });
+    let recorder = Recorder::new(gated.clone(), name, &mut registry);
     let reconciler = Arc::new(NodeReconciler {
         client: gated.clone(),
         nodes: watched.nodes.clone(),
@@ -73,16 +67,32 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
         services: Children::new(gated.clone(), watched.services.clone()),
         budgets: Children::new(gated.clone(), watched.budgets.clone()),
         prober: Arc::new(Prober::new(http_client(&settings, &controller).await?, &controller)),
-        recorder: Recorder::new(gated, name, &mut registry),
-        defaults: settings.defaults(&namespace),
+        recorder: recorder.clone(),
+        defaults: settings.defaults(&grpc),
     });
+    let jobs = Jobs {
+        client: gated.clone(),
+        cache: watched.jobs.clone(),
+        pods: PodJobs {
+            client: gated,
+            jobs: watched.batch_jobs.clone(),
+            pods: watched.pods.clone(),
+            defaults: settings.job_defaults(),
+        },
+        teller: watched.job_teller.clone(),
+        channel,
+        cluster: settings.controller.cluster.clone(),
+        recorder,
+        at_once: settings.concurrency,
+        metrics: JobMetrics::new(&mut registry),
+        runtime: runtime.clone(),
+    };
     webhook::start(&settings.webhook, &namespace, free, &readiness, &mut registry, tasks).await?;
     pages(&settings, readiness, registry, tasks).await?;
 
     let at_once = settings.concurrency;
     let work = move |shutdown| {
-        let reconcilers = (Arc::clone(&reconciler), Arc::clone(&jobs));
-        reconcile(watched.clone(), reconcilers, at_once, runtime.clone(), shutdown)
+        reconcile(watched.clone(), Arc::clone(&reconciler), jobs.clone(), at_once, runtime.clone(), shutdown)
     };
     let shutdown = tasks.shutdown();
     if let Some(election) = election {
@@ -101,10 +111,10 @@ struct Watched {
     sets: Cache<Facts>,
     services: Cache<Plain>,
     budgets: Cache<Plain>,
+    teller: Teller,
     jobs: Cache<job::Seen>,
     batch_jobs: Cache<JobFacts>,
     pods: Cache<PodFacts>,
-    teller: Teller,
     job_teller: Teller,
     listed: Vec<watch::Receiver<bool>>,
 }
@@ -135,38 +145,35 @@ impl Watched {
         let batch_jobs = job::pod::watch::jobs(client.clone(), job_teller.clone());
         let pods = job::pod::watch::pods(client.clone(), job_teller.clone());
         let watched = Self {
-            jobs: jobs.cache(),
-            batch_jobs: batch_jobs.cache(),
-            pods: pods.cache(),
             nodes: nodes.cache(),
             sets: sets.cache(),
             services: services.cache(),
             budgets: budgets.cache(),
             teller,
+            jobs: jobs.cache(),
+            batch_jobs: batch_jobs.cache(),
+            pods: pods.cache(),
             job_teller,
             listed: vec![
+                jobs.listed(),
+                batch_jobs.listed(),
+                pods.listed(),
                 nodes.listed(),
                 sets.listed(),
                 services.listed(),
                 budgets.listed(),
-                jobs.listed(),
-                batch_jobs.listed(),
-                pods.listed(),
             ],
         };
         let gate = |name| readiness.gate(name, "is being listed");
         let shutdown = tasks.shutdown();
+        tasks.service("watch-jobs", jobs.run(gate("vmafxjobs"), metrics.clone(), shutdown.clone()));
+        tasks.service("watch-batch-jobs", batch_jobs.run(gate("jobs"), metrics.clone(), shutdown.clone()));
+        tasks.service("watch-pods", pods.run(gate("pods"), metrics.clone(), shutdown.clone()));
         tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics.clone(), shutdown.clone()));
         tasks
             .service("watch-statefulsets", sets.run(gate("statefulsets"), metrics.clone(), shutdown.clone()));
         tasks.service("watch-services", services.run(gate("services"), metrics.clone(), shutdown.clone()));
-        tasks.service(
-            "watch-budgets",
-            budgets.run(gate("poddisruptionbudgets"), metrics.clone(), shutdown.clone()),
-        );
-        tasks.service("watch-vmafxjobs", jobs.run(gate("vmafxjobs"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-jobs", batch_jobs.run(gate("jobs"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-pods", pods.run(gate("pods"), metrics.clone(), shutdown));
+        tasks.service("watch-budgets", budgets.run(gate("poddisruptionbudgets"), metrics.clone(), shutdown));
         watched
     }
 
@@ -180,7 +187,8 @@ impl Watched {
 /// Reconciles until shutdown.
 async fn reconcile(
     watched: Watched,
-    (nodes, jobs): (Arc<NodeReconciler>, Arc<JobReconciler>),
+    reconciler: Arc<NodeReconciler>,
+    jobs: Jobs,
     at_once: usize,
     metrics: RuntimeMetrics,
     shutdown: Shutdown,
@@ -189,21 +197,20 @@ async fn reconcile(
         return Ok(());
     }
     // First the ear, then the look: what changes in between is heard.
-    let (inbox, job_inbox) = (watched.teller.listen(), watched.job_teller.listen());
+    let inbox = watched.teller.listen();
     let first: Vec<_> = watched.nodes.all().iter().map(|node| node.key()).collect();
-    let first_jobs: Vec<_> = watched.jobs.all().iter().map(|job| job.key()).collect();
-    let nodes = Controller::new(nodes, at_once, inbox, metrics.clone()).run(first, shutdown.clone());
-    let jobs = Controller::new(jobs, at_once, job_inbox, metrics).run(first_jobs, shutdown);
-    let (nodes, jobs) = tokio::join!(nodes, jobs);
-    nodes?;
-    jobs?;
+    let nodes = async {
+        Controller::new(reconciler, at_once, inbox, metrics).run(first, shutdown.clone()).await?;
+        Ok(())
+    };
+    tokio::try_join!(nodes, jobs.lead(shutdown.clone()))?;
     Ok(())
 }
 
 /// For questions to the controller. One for all: connections are used again.
 async fn http_client(settings: &Settings, address: &Url) -> Result<reqwest::Client, BoxError> {
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-    let builder = match &settings.controller.controller_ca_file {
+    let builder = match &settings.controller.channel.controller_ca_file {
         Some(file) => {
             let pem = tokio::fs::read(file).await.map_err(|error| {
                 format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display())

@@ -59,6 +59,8 @@ words! {
         NotSuspended,
         /// The job has ended.
         Finished,
+        /// The job has not ended yet.
+        Unfinished,
         /// Everything is as it should be.
         AsExpected,
         /// The StatefulSet was created.

@@ -63,6 +63,7 @@ const SLOWLY: Duration = Duration::from_mins(1);
 const ATTEMPTS: usize = 3;
 
 /// Keeps the Kubernetes Jobs of all resources that want one.
+#[derive(Clone)]
 pub struct PodJobs {
     /// The way to the API server.
     pub client: Client,

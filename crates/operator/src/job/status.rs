@@ -7,24 +7,15 @@ use vmafx_api::job::{ModelUsed, Phase, Scores};
 use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{FailureReason, Job, JobStatus, PooledScores};
 
-use super::plan::{Remote, was_held_back};
+use super::plan::{Remote, Why, was_held_back};
 use crate::conditions::{Statement, whole_second};
+use crate::events::Happening;
 
 /// Of a job whose resource is suspended.
 pub(super) const HELD_BACK: &str = "the job is held back";
 
 /// What to do about that.
 pub(super) const GO_ON: &str = "set spec.suspend to false to go on";
-
-/// Why a job waits, in the controller's own words and numbers; they are written when the reason changes, not when a
-/// number does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// In one word.
-    pub reason: Reason,
-    /// In a sentence.
-    pub message: String,
-}
 
 /// The five statements about a job.
 pub(super) struct Said {
@@ -38,7 +29,8 @@ pub(super) struct Said {
 impl Said {
     /// Of a job that has not ended.
     pub(super) fn open(accepted: Statement, running: Statement, suspended: Statement) -> Self {
-        let (complete, failed) = (Statement::no(running.reason, ""), Statement::no(running.reason, ""));
+        let (complete, failed) =
+            (Statement::no(Reason::Unfinished, ""), Statement::no(Reason::Unfinished, ""));
         Self { accepted, running, complete, failed, suspended }
     }
 
@@ -82,6 +74,10 @@ impl Said {
             _ if holds(&self.complete) => JobCondition::Complete,
             _ if holds(&self.failed) => JobCondition::Failed,
             _ if holds(&self.suspended) => JobCondition::Suspended,
+            // Of what was accepted and cannot be asked for any more, that is the news.
+            _ if matches!(self.accepted.reason, Reason::ControllerUnreachable | Reason::Forbidden) => {
+                JobCondition::Accepted
+            }
             _ if holds(&self.accepted) => JobCondition::Running,
             _ => JobCondition::Accepted,
         }
@@ -112,14 +108,15 @@ impl Said {
     }
 }
 
-/// The status of a job.
-pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>, now: Timestamp) -> VmafxJobStatus {
+/// The status of a job. `waiting` is why it waits, if the controller was asked.
+pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>, now: Timestamp) -> VmafxJobStatus {
     let said = said(job, remote, waiting);
     let phase = said.phase();
     let status = said.status(job, now);
     match remote {
         Remote::Job(live) => with(status, job, live, phase),
-        Remote::NotAsked | Remote::Unreachable(_) | Remote::Missing => status,
+        _ if is_over(&status) => VmafxJobStatus { finished_at: Some(Time(whole_second(now))), ..status },
+        _ => status,
     }
 }
 
@@ -146,7 +143,7 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
     }
 }
 
-fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>) -> Said {
+fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
     let accepted = Statement::yes(Reason::Submitted, "the controller has the job");
     let suspended = suspended(job, remote);
     let no = |reason, message: &str| Statement::no(reason, message);
@@ -166,28 +163,55 @@ fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>) -> Said {
                 let running = Statement::yes(Reason::Scoring, format!("{node} scores it"));
                 Said::open(accepted, running, suspended)
             }
-            JobStatus::Pending => {
-                let why = waiting.map_or(no(Reason::WaitingForSlot, "it waits for a node"), |why| {
-                    Statement::no(why.reason, why.message.clone())
-                });
-                Said::open(accepted, why, suspended)
-            }
+            JobStatus::Pending => Said::open(accepted, waits(job, waiting), suspended),
         },
         Remote::Missing if job.spec.cancel => {
             let message = "it was given up before the controller had it";
             Said::failed(no(Reason::Cancelled, ""), Reason::Cancelled, message, suspended)
         }
+        Remote::Refused(why) => {
+            Said::failed(no(why.reason, &why.message), why.reason, &why.message, suspended)
+        }
+        // What was known of it is still the best that is known.
+        Remote::Unreachable(why) if was_submitted(job) => {
+            let accepted = Statement::yes(why.reason, &why.message);
+            let running = kept(job, JobCondition::Running).unwrap_or_else(|| no(why.reason, ""));
+            Said::open(accepted, running, suspended)
+        }
+        Remote::Unreachable(why) => Said::open(no(why.reason, &why.message), no(why.reason, ""), suspended),
         _ if held => Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended),
         Remote::Missing => {
             let message = "the controller does not know the job any more; it is submitted again";
             Said::open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""), suspended)
         }
-        Remote::Unreachable(why) => {
-            let running = no(Reason::ControllerUnreachable, "");
-            Said::open(no(Reason::ControllerUnreachable, why), running, suspended)
-        }
         Remote::NotAsked => Said::open(no(Reason::Reconciling, ""), no(Reason::Reconciling, ""), suspended),
     }
+}
+
+/// Why it waits: as the controller explained it, or as it was said before.
+fn waits(job: &VmafxJob, waiting: Option<&Why>) -> Statement {
+    const WAITS: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
+    match waiting {
+        Some(why) => Statement::no(why.reason, &why.message),
+        None => kept(job, JobCondition::Running)
+            .filter(|kept| kept.status == ConditionStatus::False && WAITS.contains(&kept.reason))
+            .unwrap_or_else(|| Statement::no(Reason::WaitingForSlot, "it waits for a node")),
+    }
+}
+
+/// A statement as it was made before.
+fn kept(job: &VmafxJob, type_: JobCondition) -> Option<Statement> {
+    statement(job.status.as_ref()?, type_)
+}
+
+fn statement(status: &VmafxJobStatus, type_: JobCondition) -> Option<Statement> {
+    let condition = status.conditions.iter().find(|one| one.type_ == type_.as_str())?;
+    let reason = *Reason::ALL.iter().find(|reason| reason.as_str() == condition.reason)?;
+    Some(Statement { status: condition.status, reason, message: condition.message.clone() })
+}
+
+fn was_submitted(job: &VmafxJob) -> bool {
+    job.status.as_ref().is_some_and(|status| status.controller_job_id.is_some())
 }
 
 /// Of a job that has a score.
@@ -212,13 +236,56 @@ fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
             JobStatus::Cancelled => !was_held_back(live),
             JobStatus::Completed | JobStatus::Failed => return Statement::no(Reason::Finished, ""),
         },
-        _ => false,
+        // It may still be there.
+        Remote::NotAsked | Remote::Unreachable(_) => was_submitted(job),
+        Remote::Refused(_) | Remote::Missing => false,
     };
     match (job.spec.suspend, open) {
         (true, false) => Statement::yes(Reason::Suspended, GO_ON),
         (true, true) => Statement::no(Reason::Draining, "it is being taken out of the queue"),
         (false, _) => Statement::no(Reason::NotSuspended, ""),
     }
+}
+
+/// Whether a status is a last word.
+pub fn is_over(status: &VmafxJobStatus) -> bool {
+    matches!(status.phase, Some(Phase::Succeeded | Phase::Failed | Phase::Cancelled))
+}
+
+/// What happened between two statuses that people should hear of. What goes well is said by the status alone: an event
+/// for each step of each job would be as many writes again.
+pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Vec<Happening> {
+    let holds = |status: Option<&VmafxJobStatus>, type_: JobCondition| {
+        let condition = status?.conditions.iter().find(|one| one.type_ == type_.as_str())?;
+        Some(condition.status == ConditionStatus::True)
+    };
+    let mut all = Vec::new();
+    if let Some(failed) =
+        statement(after, JobCondition::Failed).filter(|one| one.status == ConditionStatus::True)
+    {
+        all.push(match failed.reason {
+            Reason::Cancelled => Happening::normal(failed.reason, failed.message),
+            reason => Happening::warning(reason, failed.message),
+        });
+    }
+    match (holds(before, JobCondition::Suspended), holds(Some(after), JobCondition::Suspended)) {
+        (Some(true), Some(false)) => all.push(Happening::normal(Reason::Resumed, "the job goes on")),
+        (Some(false) | None, Some(true)) => {
+            all.push(Happening::normal(Reason::Suspended, "the job is held back"));
+        }
+        _ => {
+            let id = |status: Option<&VmafxJobStatus>| status?.controller_job_id.clone();
+            if let (Some(old), Some(new)) = (id(before), id(Some(after)))
+                && old != new
+            {
+                let note = format!(
+                    "the controller does not know job {old} any more; it was submitted again as {new}"
+                );
+                all.push(Happening::warning(Reason::Forgotten, note));
+            }
+        }
+    }
+    all
 }
 
 /// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves

@@ -7,14 +7,14 @@ use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Label, Metrics};
 closed_label! {
     /// A kind that is watched.
     pub enum Kind: "kind" {
-        /// Workers.
-        Node = "VmafxNode",
-        /// Clips to score.
+        /// Pairs of clips to score.
         Job = "VmafxJob",
         /// What runs those that have a Pod of their own.
         BatchJob = "Job",
         /// Where they run.
         Pod = "Pod",
+        /// Workers.
+        Node = "VmafxNode",
         /// What runs workers.
         StatefulSet = "StatefulSet",
         /// What names them.

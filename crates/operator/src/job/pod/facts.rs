@@ -14,7 +14,10 @@ use crate::workload::ControllerRef;
 
 /// As much of a Kubernetes Job as decisions and status need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other, as they are in Kubernetes")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are independent of each other, as they are in Kubernetes"
+)]
 pub struct JobFacts {
     /// Name, UID and version.
     pub identity: Identity,
