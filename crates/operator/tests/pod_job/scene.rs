@@ -75,6 +75,8 @@ async fn start() -> Stage {
         .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "0")
         .env("VMAFX_OPERATOR_NODE_IMAGE", "vmafx-node:1")
         .env("VMAFX_OPERATOR_SCORING_ROOTS", "s3://clips/{namespace}")
+        // Nobody is there: these jobs have nothing to do with the controller.
+        .env("VMAFX_CONTROLLER_GRPC_ADDR", "127.0.0.1:1")
         .env("VMAFX_CONTROLLER_HTTP_ADDR", controller.url(""));
     let operator = Process::start(&launch).unwrap();
     Stage { cluster, proxy, _controller: controller, _operator: operator, _directory: directory }
