@@ -17,8 +17,9 @@ pub(crate) fn run() -> Result<()> {
         println!("0 passed, 0 failed, 1 skipped");
         return Ok(());
     }
-    // What the operator's test puts into an image.
-    let programs = ["--bin", "vmafx-controller", "--bin", "vmafx-node", "--bin", "testkit-helper"];
+    // What the operator's test puts into an image, and compares with.
+    let programs =
+        ["vmafx", "vmafx-controller", "vmafx-node", "testkit-helper"].map(|name| ["--bin", name]).concat();
     cargo(&[&["build", "--locked"][..], &programs].concat(), &[])?;
     cargo(&["test", "--locked", "--workspace", "--test", "whole_node", "--", "--ignored"], &[])
 }

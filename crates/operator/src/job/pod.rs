@@ -147,10 +147,12 @@ impl PodJobs {
         let Some(live) = found.job.clone().filter(|live| is_ours(job, live)) else { return Ok(None) };
         match outcome(&live, &found.pods) {
             Some(Outcome::Failed { .. }) => {
-                for pod in self.list(job).await? {
-                    self.pods.put(PodFacts::from(pod));
-                }
-                *found = self.known(job, Some(live.clone()));
+                let pods = self.list(job).await?.into_iter().map(|pod| Arc::new(PodFacts::from(pod)));
+                let mut pods: Vec<_> = pods.filter(|pod| pod.is_of(&live)).collect();
+                // One that is gone since still says why.
+                found.pods.retain(|known| pods.iter().all(|pod| pod.identity.uid != known.identity.uid));
+                pods.append(&mut found.pods);
+                found.pods = pods;
                 Ok(outcome(&live, &found.pods))
             }
             ended => Ok(ended),

@@ -5,19 +5,24 @@ use std::net::TcpListener;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
+use vmafx_api::VmafxJob;
 use vmafx_operator::webhook::args::SECRET;
 use vmafx_testkit::kube::Cluster;
 use vmafx_testkit::kube::account::{Account, Grant};
 use vmafx_testkit::kube::audit::{AuditLog, never_used};
+use vmafx_testkit::wait;
 
+use crate::SOON;
 use crate::world::{Flow, Plane, SYSTEM, Wanted, World, grants};
 
 /// Asked for by the guard of owner references, which runs here, and not by a request of its own.
 const GUARDED: &str = "vmafxnodes/finalizers";
+/// The same for jobs that have a Pod of their own.
+const GUARDED_JOBS: &str = "vmafxjobs/finalizers";
 
 #[tokio::test]
 async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
@@ -26,6 +31,7 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
         ("VMAFX_OPERATOR_LEADER_ELECTION", "true"),
         ("VMAFX_OPERATOR_WEBHOOK_HOST", "127.0.0.1"),
         ("VMAFX_OPERATOR_WEBHOOK_PORT", &port),
+        ("VMAFX_OPERATOR_SCORING_ROOTS", "/media"),
     ])
     .await;
     // The authority is made when there is none, and made anew when it is of no use.
@@ -44,6 +50,7 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
         flow.end(&world, &name, before.as_deref()).await;
     };
     join_all(Flow::ALL.map(run)).await;
+    live_of_a_job(&world).await;
 
     let log = log();
     let denied: Vec<_> =
@@ -51,7 +58,38 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
     assert_eq!(denied, Vec::<String>::new());
     let rules: Vec<PolicyRule> = grants().iter().flat_map(|grant| grant.rules().to_vec()).collect();
     let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
-    assert_eq!(unused, [format!("update {GUARDED}.vmafx.dev")]);
+    assert_eq!(unused, [GUARDED_JOBS, GUARDED].map(|guarded| format!("update {guarded}.vmafx.dev")));
+}
+
+/// A job with a Pod of its own: made, held, let go, given up, and removed when its time is over.
+async fn live_of_a_job(world: &World) {
+    let jobs = Api::<VmafxJob>::namespaced(world.client(), world.namespace.name());
+    let job = json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": {"name": "job"},
+        "spec": {"reference": "/media/r.y4m", "distorted": "/media/d.y4m", "execution": "Pod", "ttlSecondsAfterFinished": 0},
+    });
+    jobs.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap();
+    let said = |job: &VmafxJob, reason: &str| {
+        job.status.iter().flat_map(|status| &status.conditions).any(|one| one.reason == reason)
+    };
+    let until = async |reason: &str| {
+        wait::until(SOON, reason, async || jobs.get("job").await.is_ok_and(|job| said(&job, reason)))
+            .await
+            .unwrap();
+    };
+    until("JobCreated").await;
+    let spec = async |spec: Value| {
+        let patch = Patch::Merge(json!({"spec": spec}));
+        jobs.patch("job", &PatchParams::default(), &patch).await.unwrap();
+    };
+    spec(json!({"suspend": true})).await;
+    until("Suspended").await;
+    spec(json!({"suspend": false})).await;
+    until("JobCreated").await;
+    spec(json!({"cancel": true})).await;
+    wait::until(SOON, "the job to be removed", async || jobs.get_opt("job").await.unwrap().is_none())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]

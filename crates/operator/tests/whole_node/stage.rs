@@ -1,6 +1,4 @@
-//! A VmafxNode on a whole Kubernetes node: operator and controller run as Pods under the generated roles, and the workers
-//! are real. Run by `make e2e`, which builds the programs.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+//! A whole Kubernetes node with operator and controller.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,30 +11,57 @@ use kube::core::DynamicObject;
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
-use vmafx_api::VmafxNode;
+use tokio::sync::{Mutex, MutexGuard};
+use vmafx_api::{VmafxJob, VmafxNode};
 use vmafx_testkit::kube::assets::{Binary, ensure};
 use vmafx_testkit::kube::image::Image;
 use vmafx_testkit::kube::node::Launcher;
 use vmafx_testkit::kube::probe::{Verdict, probe};
 use vmafx_testkit::kube::{WholeNode, install_crds};
-use vmafx_testkit::wait;
 
-const NAMESPACE: &str = "vmafx-system";
-const IMAGE: &str = "localhost/vmafx:e2e";
+pub(crate) const NAMESPACE: &str = "vmafx-system";
+pub(crate) const IMAGE: &str = "localhost/vmafx:e2e";
 
 /// Images are unpacked, programs without optimisation start, probes have their periods.
-const PATIENCE: Duration = Duration::from_mins(3);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A program that was built beside this test's own.
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_vmafx-operator")).with_file_name(name);
     assert!(path.exists(), "{} is not there: run `make e2e`", path.display());
     path
 }
 
-/// The programs, and the libraries that they are linked with.
+/// One test at a time, or two cores would start ten servers each; `None`, said aloud, where a node cannot run.
+pub(crate) async fn turn() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::const_new(());
+    match probe() {
+        Verdict::Possible => Some(TURN.lock().await),
+        Verdict::Impossible(why) => {
+            let _ = writeln!(std::io::stderr(), "skipped: {why}");
+            None
+        }
+    }
+}
+
+/// A clip that scores in moments.
+pub(crate) fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scoring/tests/data").join(name).canonicalize().unwrap()
+}
+
+/// How often the clip that takes its time repeats the other.
+const LONG: usize = 60;
+
+/// The programs, the libraries that they are linked with, and clips.
 fn image(target: &Path) {
-    let mut image = Image::new(IMAGE).directory("/tmp", 0o1777).user("65532:65532");
+    let mut image = Image::new(IMAGE)
+        .directory("/tmp", 0o1777)
+        .user("65532:65532")
+        .entrypoint(["/bin/vmafx-node"])
+        .bytes("/media/long.yuv", std::fs::read(golden("ref_160x90.yuv")).unwrap().repeat(LONG), 0o644);
+    for clip in ["ref_160x90.yuv", "dis_160x90.yuv"] {
+        image = image.file(format!("/media/{clip}"), golden(clip), 0o644);
+    }
     for name in ["vmafx-operator", "vmafx-controller", "vmafx-node"] {
         let path = program(name);
         let listed = Command::new("ldd").arg(&path).output().unwrap();
@@ -119,15 +144,16 @@ fn daemon(name: &str, port: u16, env: &Value) -> Value {
     })
 }
 
-struct Stage {
+pub(crate) struct Stage {
     cluster: WholeNode,
     client: Client,
-    nodes: Api<VmafxNode>,
-    pods: Api<Pod>,
+    pub(crate) nodes: Api<VmafxNode>,
+    pub(crate) jobs: Api<VmafxJob>,
+    pub(crate) pods: Api<Pod>,
 }
 
 impl Stage {
-    async fn set(base: &Path) -> Self {
+    pub(crate) async fn set(base: &Path) -> Self {
         let launcher = Launcher::new(program("testkit-helper"), &["role"]);
         let cluster = WholeNode::start(base, &launcher).await.unwrap();
         let client = cluster.client().unwrap();
@@ -140,6 +166,7 @@ impl Stage {
         namespaces.create(&PostParams::default(), &serde_json::from_value(namespace).unwrap()).await.unwrap();
         let stage = Self {
             nodes: Api::namespaced(client.clone(), NAMESPACE),
+            jobs: Api::namespaced(client.clone(), NAMESPACE),
             pods: Api::namespaced(client.clone(), NAMESPACE),
             cluster,
             client,
@@ -172,38 +199,12 @@ impl Stage {
             { "name": "VMAFX_OPERATOR_LEADER_ELECTION", "value": "true" },
             { "name": "VMAFX_OPERATOR_NODE_IMAGE", "value": IMAGE },
             { "name": "VMAFX_OPERATOR_NODE_DRAIN", "value": "5s" },
+            { "name": "VMAFX_OPERATOR_SCORING_ROOTS", "value": "/media" },
         ]);
         apply(client, daemon("vmafx-operator", 8082, &operator)).await;
     }
 
-    /// Waits for a condition with that status.
-    async fn until(&self, type_: &str, status: &str) -> VmafxNode {
-        let seen = async || {
-            let node = self.nodes.get("pool").await.map_err(|error| error.to_string())?;
-            let node = serde_json::to_value(&node).unwrap();
-            let conditions = node["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let holds = conditions.iter().any(|one| one["type"] == type_ && one["status"] == status);
-            if holds { Ok(serde_json::from_value(node).unwrap()) } else { Err(node["status"].to_string()) }
-        };
-        match wait::until(PATIENCE, &format!("{type_} to be {status}"), seen).await {
-            Ok(node) => node,
-            Err(error) => panic!("{error}\n{}", self.explain().await),
-        }
-    }
-
-    /// The workers' UIDs, by name.
-    async fn workers(&self) -> Vec<(String, String)> {
-        let labelled = ListParams::default().labels("vmafx.dev/workload=vmafx-node-pool");
-        let mut pods = self.pods.list(&labelled).await.unwrap().items;
-        pods.sort_by_key(kube::ResourceExt::name_any);
-        pods.iter().map(|pod| (pod.name_any(), pod.uid().unwrap())).collect()
-    }
-
-    async fn change(&self, patch: Value) {
-        self.nodes.patch("pool", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
-    }
-
-    fn kubectl(&self, words: &[&str]) -> String {
+    pub(crate) fn kubectl(&self, words: &[&str]) -> String {
         let kubectl = ensure(&[Binary::Kubectl]).unwrap();
         let output = Command::new(kubectl.path(Binary::Kubectl))
             .arg("--kubeconfig")
@@ -217,8 +218,8 @@ impl Stage {
     }
 
     /// What people would look at when something does not come.
-    async fn explain(&self) -> String {
-        let mut text = self.kubectl(&["get", "pods,statefulsets,events", "-o", "wide"]);
+    pub(crate) async fn explain(&self) -> String {
+        let mut text = self.kubectl(&["get", "pods,statefulsets,jobs,events", "-o", "wide"]);
         for pod in self.pods.list(&ListParams::default()).await.unwrap().items {
             let log = self
                 .pods
@@ -229,55 +230,4 @@ impl Stage {
         }
         text
     }
-}
-
-#[tokio::test]
-#[ignore = "needs root: run by make e2e"]
-async fn workers_really_start_pause_scale_and_roll() {
-    if let Verdict::Impossible(why) = probe() {
-        let _ = writeln!(std::io::stderr(), "skipped: {why}");
-        return;
-    }
-    let base = tempfile::tempdir().unwrap();
-    let stage = Stage::set(base.path()).await;
-    let node = json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "pool" },
-        "spec": {
-            "gpuVendor": "cpu", "capacity": 2,
-            "podTemplate": { "spec": { "containers": [{ "name": "agent", "command": ["/bin/vmafx-node"] }] } },
-        },
-    });
-    stage.nodes.create(&PostParams::default(), &serde_json::from_value(node).unwrap()).await.unwrap();
-
-    let status = stage.until("Ready", "True").await.status.unwrap();
-    assert_eq!((status.healthy, status.ready_replicas), (Some(true), Some(1)));
-    assert!(status.last_heartbeat.is_some() && status.detected_device.is_some(), "{status:?}");
-    assert_eq!(status.current_image.as_deref(), Some(IMAGE));
-    let listed = stage.kubectl(&["get", "vmnode", "pool", "--no-headers"]);
-    assert!(listed.contains("cpu") && listed.contains("true"), "{listed}");
-
-    stage.kubectl(&["scale", "vmnode", "pool", "--replicas=2"]);
-    stage.kubectl(&["wait", "--for=jsonpath={.status.readyReplicas}=2", "vmnode/pool", "--timeout=180s"]);
-    let before = stage.workers().await;
-    assert_eq!(before.len(), 2);
-
-    stage.change(json!({ "spec": { "paused": true } })).await;
-    stage.kubectl(&["wait", "--for=condition=Paused", "vmnode/pool", "--timeout=180s"]);
-    assert_eq!(stage.workers().await, []);
-    stage.change(json!({ "spec": { "paused": false } })).await;
-    stage.until("Ready", "True").await;
-    let back = stage.workers().await;
-    assert!(back.len() == 2 && back.iter().all(|worker| !before.contains(worker)), "{back:?}");
-
-    let marked = json!({ "spec": { "podTemplate": { "metadata": { "annotations": { "release": "2" } } } } });
-    stage.change(marked).await;
-    stage.until("RolloutInProgress", "True").await;
-    stage.until("RolloutInProgress", "False").await;
-    let rolled = stage.workers().await;
-    assert!(rolled.len() == 2 && rolled.iter().all(|worker| !back.contains(worker)), "{rolled:?}");
-    stage.until("Ready", "True").await;
-
-    stage.kubectl(&["delete", "vmnode", "pool"]);
-    let gone = async || stage.workers().await.is_empty();
-    wait::until(PATIENCE, "the workers to be gone", gone).await.unwrap();
 }
