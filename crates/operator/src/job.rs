@@ -6,6 +6,7 @@
 //! | [`request`]     | the submission that a resource stands for: pure                             |
 //! | [`plan`]        | what to do next, from the resource and the controller's word: pure          |
 //! | [`status`]      | what its status says: pure                                                  |
+//! | [`pod`]         | jobs that have a Pod of their own, and so nothing to do with the controller |
 //! | [`link`]        | the calls to the controller                                                 |
 //! | [`mirror`]      | the controller's jobs, as they were last heard of                           |
 //! | [`memory`]      | what is known of a resource and not written yet                             |
@@ -21,6 +22,7 @@ pub mod memory;
 pub mod metrics;
 pub mod mirror;
 pub mod plan;
+pub mod pod;
 pub mod reconcile;
 pub mod request;
 pub mod seen;

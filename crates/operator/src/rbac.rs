@@ -13,10 +13,10 @@ use crate::webhook::args;
 pub enum Part {
     /// Every part.
     All,
-    /// VmafxJob.
-    Job,
     /// VmafxNode.
     Node,
+    /// VmafxJob.
+    Job,
     /// The admission webhooks.
     Webhook,
 }
@@ -65,6 +65,11 @@ pub const TABLE: &[Grant] = &[
     // Deleted when their time after the end is over.
     grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs", &["get", "list", "watch", "delete"]),
     grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
+    // Where owner references that block deletion are guarded, this is what the guard asks for.
+    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
+    // Of jobs that have a Pod of their own.
+    grant(Part::Job, Scope::Cluster, "batch", "jobs", &["get", "list", "watch", "create", "patch", "delete"]),
+    grant(Part::Job, Scope::Cluster, "", "pods", &["list", "watch"]),
     // Its UID tells this cluster from others that use the same controller.
     Grant {
         part: Part::Job,

@@ -6,6 +6,7 @@ use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
+use crate::job::pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
 use crate::node::render::{ControllerTls, Defaults, GpuResources};
 use crate::webhook::WebhookArgs;
@@ -119,6 +120,12 @@ pub struct WorkerArgs {
     #[arg(long, env = "VMAFX_OPERATOR_NODE_IMAGE", value_name = "IMAGE")]
     pub node_image: Option<String>,
 
+    /// Where the clips and reports of jobs with a Pod of their own may lie, as the controller's scoring roots say it
+    /// for all others; {namespace} stands for the namespace of the job. Without it there are no such jobs.
+    #[arg(long, env = "VMAFX_OPERATOR_SCORING_ROOTS", value_name = "LIST", value_delimiter = ',',
+          value_parser = scoring_root)]
+    pub scoring_roots: Vec<String>,
+
     /// How long a worker may take to finish its jobs when it must leave; what is not done then is handed back.
     #[arg(long, env = "VMAFX_OPERATOR_NODE_DRAIN", value_name = "DURATION", default_value = "5m")]
     pub node_drain: GoDuration,
@@ -169,13 +176,39 @@ impl Settings {
             cluster: controller.cluster.clone(),
             audience: workers.token_audience.clone(),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
-            gpus: GpuResources {
-                nvidia: workers.gpu_nvidia.clone(),
-                amd: workers.gpu_amd.clone(),
-                intel: workers.gpu_intel.clone(),
-            },
+            gpus: workers.gpus(),
         }
     }
+
+    /// What jobs with a Pod of their own are made from.
+    pub fn job_defaults(&self) -> JobDefaults {
+        let workers = &self.workers;
+        let roots = workers.scoring_roots.iter().filter(|root| !root.is_empty()).cloned().collect();
+        JobDefaults { image: workers.node_image.clone(), roots, gpus: workers.gpus() }
+    }
+}
+
+impl WorkerArgs {
+    fn gpus(&self) -> GpuResources {
+        GpuResources {
+            nvidia: self.gpu_nvidia.clone(),
+            amd: self.gpu_amd.clone(),
+            intel: self.gpu_intel.clone(),
+        }
+    }
+}
+
+/// One scoring root. What it means is the node's to say; that it can be one is said before anything starts.
+fn scoring_root(text: &str) -> Result<String, String> {
+    let root = text.trim();
+    let open = root.replace("{namespace}", "x");
+    if open.contains(['{', '}']) {
+        return Err("only {namespace} is filled in".to_owned());
+    }
+    if root.is_empty() || open.starts_with('/') || open.contains(':') {
+        return Ok(root.to_owned());
+    }
+    Err("write an absolute directory, https://host/path, s3://bucket/prefix or remote:path".to_owned())
 }
 
 impl daemon::Settings for Settings {
@@ -233,6 +266,24 @@ mod tests {
         let Err(Stop::Refused(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was taken") };
         let expected = format!("{old} is no longer read: set {new} instead");
         assert!(refusal.to_string().contains(&expected), "{refusal}");
+    }
+
+    #[test]
+    fn jobs_in_pods_may_read_nothing_unless_told() {
+        assert_eq!(settings(&[]).unwrap().job_defaults().roots, Vec::<String>::new());
+        let list = "s3://clips/{namespace}/, /media,box:";
+        let told = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", list)]).unwrap();
+        assert_eq!(told.job_defaults().roots, ["s3://clips/{namespace}/", "/media", "box:"]);
+    }
+
+    #[rstest]
+    #[case("media", "write an absolute directory")]
+    #[case("s3://clips/{tenant}", "only {namespace} is filled in")]
+    fn a_root_that_can_be_none_is_refused(#[case] root: &str, #[case] why: &str) {
+        let Err(Stop::Refused(refusal)) = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", root)]) else {
+            panic!("{root} was taken")
+        };
+        assert!(refusal.to_string().contains(why), "{refusal}");
     }
 
     #[rstest]

@@ -25,6 +25,8 @@ use crate::client::{self, ClientMetrics};
 use crate::events::Recorder;
 use crate::job;
 use crate::job::metrics::JobMetrics;
+use crate::job::pod::PodJobs;
+use crate::job::pod::facts::{JobFacts, PodFacts};
 use crate::job::start::Jobs;
 use crate::key::ObjectKey;
 use crate::lease::{Election, LeaseMetrics, Permit, identity};
@@ -69,8 +71,14 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
         defaults: settings.defaults(&grpc),
     });
     let jobs = Jobs {
-        client: gated,
+        client: gated.clone(),
         cache: watched.jobs.clone(),
+        pods: PodJobs {
+            client: gated,
+            jobs: watched.batch_jobs.clone(),
+            pods: watched.pods.clone(),
+            defaults: settings.job_defaults(),
+        },
         teller: watched.job_teller.clone(),
         channel,
         cluster: settings.controller.cluster.clone(),
@@ -105,6 +113,8 @@ struct Watched {
     budgets: Cache<Plain>,
     teller: Teller,
     jobs: Cache<job::Seen>,
+    batch_jobs: Cache<JobFacts>,
+    pods: Cache<PodFacts>,
     job_teller: Teller,
     listed: Vec<watch::Receiver<bool>>,
 }
@@ -132,6 +142,8 @@ impl Watched {
         let job_teller = Teller::default();
         let jobs = Watch::new(Kind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
             .tells(job_teller.clone(), |job| vec![job.key()]);
+        let batch_jobs = job::pod::watch::jobs(client.clone(), job_teller.clone());
+        let pods = job::pod::watch::pods(client.clone(), job_teller.clone());
         let watched = Self {
             nodes: nodes.cache(),
             sets: sets.cache(),
@@ -139,12 +151,24 @@ impl Watched {
             budgets: budgets.cache(),
             teller,
             jobs: jobs.cache(),
+            batch_jobs: batch_jobs.cache(),
+            pods: pods.cache(),
             job_teller,
-            listed: vec![jobs.listed(), nodes.listed(), sets.listed(), services.listed(), budgets.listed()],
+            listed: vec![
+                jobs.listed(),
+                batch_jobs.listed(),
+                pods.listed(),
+                nodes.listed(),
+                sets.listed(),
+                services.listed(),
+                budgets.listed(),
+            ],
         };
         let gate = |name| readiness.gate(name, "is being listed");
         let shutdown = tasks.shutdown();
         tasks.service("watch-jobs", jobs.run(gate("vmafxjobs"), metrics.clone(), shutdown.clone()));
+        tasks.service("watch-batch-jobs", batch_jobs.run(gate("jobs"), metrics.clone(), shutdown.clone()));
+        tasks.service("watch-pods", pods.run(gate("pods"), metrics.clone(), shutdown.clone()));
         tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics.clone(), shutdown.clone()));
         tasks
             .service("watch-statefulsets", sets.run(gate("statefulsets"), metrics.clone(), shutdown.clone()));

@@ -5,7 +5,7 @@
 //! * [`Workloads::sync`] does it, once per pass. While nothing has changed it makes no request at all.
 //! * [`Children::ensure`] does the same for the plain objects beside it: a Service, a disruption budget.
 
-mod act;
+pub(crate) mod act;
 mod applied;
 mod children;
 mod decide;

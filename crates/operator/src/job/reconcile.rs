@@ -11,6 +11,7 @@ use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, Client};
 use tokio::time::Instant;
 use vmafx_api::conditions::Reason;
+use vmafx_api::job::Execution;
 use vmafx_api::{VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
@@ -19,6 +20,7 @@ use super::memory::{Known, Memory};
 use super::metrics::JobMetrics;
 use super::mirror::Mirror;
 use super::plan::{Remote, Step, Why, next};
+use super::pod::PodJobs;
 use super::status::{happenings, is_over, status};
 use super::sweep::GONE;
 use super::{Seen, What};
@@ -57,6 +59,8 @@ pub struct JobReconciler {
     pub client: Client,
     /// What is known of them.
     pub jobs: Cache<Seen>,
+    /// Those that have a Pod of their own.
+    pub pods: PodJobs,
     /// The controller.
     pub link: Link,
     /// What was heard of the controller's jobs.
@@ -81,6 +85,9 @@ impl Reconcile for JobReconciler {
             What::Ended { remove_at } => {
                 self.memory.forget(key, seen.uid());
                 self.remove(seen, *remove_at).await
+            }
+            What::Open(job) if job.spec.execution == Execution::Pod => {
+                self.pod_pass(job).await.map(Some)
             }
             What::Open(job) => self.pass(key, job).await.map(Some),
         }
@@ -165,6 +172,15 @@ impl JobReconciler {
             self.memory.keep(key, known);
         }
         Ok(Next(again))
+    }
+
+    /// The same for a job that Kubernetes runs.
+    async fn pod_pass(&self, job: &VmafxJob) -> Result<Next, Failure> {
+        let pass = self.pods.pass(job, Timestamp::now()).await?;
+        if job.status.as_ref() != Some(&pass.status) {
+            self.write(job, &pass.status, &Known::default()).await?;
+        }
+        Ok(Next(pass.again.unwrap_or(CHECK_EVERY)))
     }
 
     /// Does what is to be done at the controller; what is then known of the job.

@@ -12,6 +12,7 @@ use super::link::Link;
 use super::memory::Memory;
 use super::metrics::JobMetrics;
 use super::mirror::Mirror;
+use super::pod::PodJobs;
 use super::sweep::Sweeper;
 use super::{JobReconciler, Seen};
 use crate::cluster;
@@ -30,6 +31,8 @@ pub struct Jobs {
     pub cache: Cache<Seen>,
     /// Tells which of them to look at.
     pub teller: Teller,
+    /// Those that have a Pod of their own.
+    pub pods: PodJobs,
     /// The way to the controller.
     pub channel: GrpcChannel,
     /// What the controller calls this cluster; empty if nobody gave it a name.
@@ -77,6 +80,7 @@ impl Jobs {
                 let reconciler = Arc::new(JobReconciler {
                     client: self.client,
                     jobs: self.cache,
+                    pods: self.pods,
                     link,
                     mirror,
                     memory: Memory::default(),

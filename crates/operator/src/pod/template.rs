@@ -16,8 +16,9 @@ pub fn merged(
     let mut template = serde_json::to_value(rendered).map_err(|error| error.to_string())?;
     if let Some(parts) = parts {
         merge(&mut template, &Value::Object(parts.0.clone()));
+        serde_path_to_error::deserialize::<_, PodTemplateSpec>(&template)
+            .map_err(|error| error.to_string())?;
     }
     merge(&mut template, ours);
-    serde_path_to_error::deserialize::<_, PodTemplateSpec>(&template).map_err(|error| error.to_string())?;
     Ok(template)
 }

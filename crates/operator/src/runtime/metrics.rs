@@ -9,9 +9,13 @@ closed_label! {
     pub enum Kind: "kind" {
         /// Pairs of clips to score.
         Job = "VmafxJob",
+        /// What runs those that have a Pod of their own.
+        BatchJob = "Job",
+        /// Where they run.
+        Pod = "Pod",
         /// Workers.
         Node = "VmafxNode",
-        /// What runs them.
+        /// What runs workers.
         StatefulSet = "StatefulSet",
         /// What names them.
         Service = "Service",
