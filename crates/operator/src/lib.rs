@@ -9,6 +9,8 @@
 //! | [`lease`]      | which of several operators may write                                                |
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
 //! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
+//! | [`training`]   | VmafxModelTraining: its trainer, what that says, what the status of the run says    |
+//! | [`render`]     | what is the same in everything that is made for a resource                          |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
 //! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
@@ -23,11 +25,13 @@ pub mod lease;
 pub mod node;
 mod quantity;
 pub mod rbac;
+pub mod render;
 pub mod reserved;
 pub mod runtime;
 pub mod settings;
 pub mod start;
 pub mod status;
+pub mod training;
 pub mod webhook;
 pub mod workload;
 

@@ -8,7 +8,9 @@ use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
 use crate::lease::LeaseArgs;
-use crate::node::render::{ControllerTls, Defaults, GpuResources};
+use crate::node::render::{Defaults, GpuResources};
+use crate::render::{ControllerAccess, ControllerTls};
+use crate::training::{self, TrainerArgs};
 use crate::webhook::WebhookArgs;
 
 /// Reconciles the custom resources of VMAFX.
@@ -51,6 +53,10 @@ pub struct Settings {
     /// What workers get.
     #[command(flatten)]
     pub workers: WorkerArgs,
+
+    /// What trainers get.
+    #[command(flatten)]
+    pub trainers: TrainerArgs,
 
     /// How it is logged.
     #[command(flatten)]
@@ -158,23 +164,40 @@ pub struct WorkerArgs {
 }
 
 impl Settings {
-    /// What workers are made from.
-    pub fn defaults(&self, namespace: &str) -> Defaults {
-        let (controller, workers) = (&self.controller, &self.workers);
-        Defaults {
-            image: workers.node_image.clone(),
-            controller: controller.grpc(namespace),
+    /// How what the operator makes finds the controller.
+    pub fn controller_access(&self, namespace: &str) -> ControllerAccess {
+        let controller = &self.controller;
+        ControllerAccess {
+            address: controller.grpc(namespace),
             tls: controller
                 .controller_tls
                 .then(|| ControllerTls { server_name: controller.controller_server_name.clone() }),
             cluster: controller.cluster.clone(),
-            audience: workers.token_audience.clone(),
+            audience: self.workers.token_audience.clone(),
+        }
+    }
+
+    /// What workers are made from.
+    pub fn defaults(&self, namespace: &str) -> Defaults {
+        let workers = &self.workers;
+        Defaults {
+            image: workers.node_image.clone(),
+            controller: self.controller_access(namespace),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
             gpus: GpuResources {
                 nvidia: workers.gpu_nvidia.clone(),
                 amd: workers.gpu_amd.clone(),
                 intel: workers.gpu_intel.clone(),
             },
+        }
+    }
+
+    /// What trainers are made from.
+    pub fn trainer_defaults(&self, namespace: &str) -> training::render::Defaults {
+        training::render::Defaults {
+            image: self.trainers.trainer_image.clone(),
+            controller: self.controller_access(namespace),
+            ca_config_map: self.trainers.trainer_ca_configmap.clone(),
         }
     }
 }
@@ -233,6 +256,23 @@ mod tests {
         let Err(Stop::Refused(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was taken") };
         let expected = format!("{old} is no longer read: set {new} instead");
         assert!(refusal.to_string().contains(&expected), "{refusal}");
+    }
+
+    #[rstest]
+    #[case("VMAFX_OPERATOR_TRAINER_URL", "http://{pod}", "{service}, {namespace}, {name}")]
+    #[case("VMAFX_OPERATOR_TRAINER_POLL", "0s", "without a pause")]
+    fn what_would_ask_trainers_in_vain_is_refused_by_name(
+        #[case] variable: &str,
+        #[case] value: &str,
+        #[case] why: &str,
+    ) {
+        let refusal = match settings(&[(variable, value)]) {
+            Ok(settings) => settings.trainers.poll().unwrap_err(),
+            Err(Stop::Refused(refusal)) => refusal,
+            Err(other) => panic!("{other:?}"),
+        };
+        let refusal = refusal.to_string();
+        assert!(refusal.contains(variable) && refusal.contains(why), "{refusal}");
     }
 
     #[rstest]

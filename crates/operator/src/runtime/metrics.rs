@@ -9,6 +9,8 @@ closed_label! {
     pub enum Kind: "kind" {
         /// Workers.
         Node = "VmafxNode",
+        /// Training runs.
+        Training = "VmafxModelTraining",
         /// What runs them.
         StatefulSet = "StatefulSet",
         /// What names them.
