@@ -68,7 +68,9 @@ impl Reconcile for TrainingReconciler {
         for happening in made.happening.into_iter().chain(happenings(before, &after)) {
             self.recorder.tell(training, &happening).await;
         }
-        let again = made.again.min(good_for.unwrap_or(made.again));
+        // After its first status the trainer is asked.
+        let asks_next = before.is_none().then_some(Duration::ZERO);
+        let again = good_for.or(asks_next).map_or(made.again, |again| made.again.min(again));
         made.failure.or(untold.map(Failure::from)).map_or(Ok(Some(Next(again))), Err)
     }
 }

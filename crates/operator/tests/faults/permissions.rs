@@ -20,7 +20,7 @@ use crate::SOON;
 use crate::world::{Flow, Plane, SYSTEM, Wanted, World, grants};
 
 /// Asked for by the guard of owner references, which runs here, and not by a request of its own.
-const GUARDED: [&str; 2] = ["vmafxnodes/finalizers", "vmafxmodeltrainings/finalizers"];
+const GUARDED: [&str; 2] = ["vmafxmodeltrainings/finalizers", "vmafxnodes/finalizers"];
 
 #[tokio::test]
 async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
