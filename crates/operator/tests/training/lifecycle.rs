@@ -86,7 +86,7 @@ async fn a_paused_run_has_no_trainer_and_comes_back() {
 
 #[tokio::test]
 async fn the_stateful_set_is_made_again_and_an_impostor_replaced() {
-    let world = World::set().await;
+    let world = World::without_polls().await;
     let run = world.running().await;
     let first = tracked(&run).unwrap();
     let sets = world.all::<StatefulSet>();
@@ -124,7 +124,7 @@ async fn everything_goes_with_the_run() {
 
 #[tokio::test]
 async fn without_an_image_nothing_is_made_and_the_condition_says_what_to_do() {
-    let world = World::with_image(None).await;
+    let world = World::without_image().await;
     world.create().await;
     let run = world.until_reason("WorkloadSynced", "Invalid").await;
     assert!(message(&run, "Ready").contains("VMAFX_OPERATOR_TRAINER_IMAGE"), "{run:?}");
@@ -145,6 +145,10 @@ async fn a_service_of_somebody_else_is_left_alone_and_not_asked() {
     world.create().await;
     let run = world.until_reason("WorkloadSynced", "ForeignOwner").await;
     assert_eq!((reason(&run, "Ready").as_str(), samples(&run)), ("ForeignOwner", None));
+    // Another pass or two, and still nobody is asked.
+    world.change(json!({ "image": "registry.test/vmafx-trainer:2" })).await;
+    let again = |run: &VmafxModelTraining| run.status.as_ref().unwrap().observed_generation == Some(2);
+    world.until("another pass", again).await;
     assert_eq!(services.get(MADE).await.unwrap().resource_version(), made.resource_version());
     assert_eq!(world.asked(), 0);
     services.delete(MADE, &DeleteParams::default()).await.unwrap();

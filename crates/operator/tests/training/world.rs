@@ -24,8 +24,11 @@ use crate::trainers::Trainers;
 pub(crate) const RUN: &str = "m";
 pub(crate) const MADE: &str = "vmafx-trainer-m";
 
+/// The image of trainers.
+const IMAGE: &str = "registry.test/vmafx-trainer:1";
+
 /// Between two questions to a trainer.
-pub(crate) const POLL: &str = "250ms";
+const POLL: &str = "250ms";
 
 /// What a test works with.
 pub(crate) struct World {
@@ -40,11 +43,20 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn set() -> Self {
-        Self::with_image(Some("registry.test/vmafx-trainer:1")).await
+        Self::with(Some(IMAGE), POLL).await
     }
 
-    /// With an operator that has this image for trainers.
-    pub(crate) async fn with_image(image: Option<&str>) -> Self {
+    /// With an operator that has no image for trainers.
+    pub(crate) async fn without_image() -> Self {
+        Self::with(None, POLL).await
+    }
+
+    /// With an operator that asks a trainer once in this test, so that nothing is done by the clock.
+    pub(crate) async fn without_polls() -> Self {
+        Self::with(Some(IMAGE), "1h").await
+    }
+
+    async fn with(image: Option<&str>, poll: &str) -> Self {
         let exclusive = Plane::exclusive().await;
         let Plane { control_plane, account } = Plane::shared();
         let namespace = control_plane.namespace("training").await.unwrap();
@@ -56,7 +68,7 @@ impl World {
         let mut env = vec![
             ("VMAFX_CONTROLLER_HTTP_ADDR", controller.url("")),
             ("VMAFX_OPERATOR_TRAINER_URL", trainers.url()),
-            ("VMAFX_OPERATOR_TRAINER_POLL", POLL.to_owned()),
+            ("VMAFX_OPERATOR_TRAINER_POLL", poll.to_owned()),
         ];
         env.extend(image.map(|image| ("VMAFX_OPERATOR_TRAINER_IMAGE", image.to_owned())));
         let recipe = Recipe {
