@@ -5,19 +5,22 @@ use std::net::TcpListener;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use rustix::process::Signal;
 use serde_json::json;
+use vmafx_api::VmafxModelTraining;
 use vmafx_operator::webhook::args::SECRET;
 use vmafx_testkit::kube::Cluster;
 use vmafx_testkit::kube::account::{Account, Grant};
 use vmafx_testkit::kube::audit::{AuditLog, never_used};
+use vmafx_testkit::wait;
 
+use crate::SOON;
 use crate::world::{Flow, Plane, SYSTEM, Wanted, World, grants};
 
 /// Asked for by the guard of owner references, which runs here, and not by a request of its own.
-const GUARDED: &str = "vmafxnodes/finalizers";
+const GUARDED: [&str; 2] = ["vmafxmodeltrainings/finalizers", "vmafxnodes/finalizers"];
 
 #[tokio::test]
 async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
@@ -44,6 +47,7 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
         flow.end(&world, &name, before.as_deref()).await;
     };
     join_all(Flow::ALL.map(run)).await;
+    train(&world).await;
 
     let log = log();
     let denied: Vec<_> =
@@ -51,7 +55,23 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
     assert_eq!(denied, Vec::<String>::new());
     let rules: Vec<PolicyRule> = grants().iter().flat_map(|grant| grant.rules().to_vec()).collect();
     let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
-    assert_eq!(unused, [format!("update {GUARDED}.vmafx.dev")]);
+    assert_eq!(unused, GUARDED.map(|guarded| format!("update {guarded}.vmafx.dev")));
+}
+
+/// A training run gets its trainer.
+async fn train(world: &World) {
+    let run = serde_json::from_value(json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining", "metadata": {"name": "a"},
+        "spec": {"baseModel": "vmaf_v0.6.1", "algorithm": "online-sgd-ema", "outputRegistry": "r.test/m",
+                 "image": "registry.test/vmafx-trainer:1"},
+    }));
+    let runs = Api::<VmafxModelTraining>::namespaced(world.client(), world.namespace.name());
+    runs.create(&PostParams::default(), &run.unwrap()).await.unwrap();
+    wait::until(SOON, "a trainer", async || {
+        runs.get("a").await.is_ok_and(|run| run.status.is_some_and(|status| status.stateful_set.is_some()))
+    })
+    .await
+    .unwrap();
 }
 
 #[tokio::test]
@@ -88,7 +108,11 @@ async fn without_the_permission_that_no_request_names_nothing_could_be_owned() {
 /// The operator's role under another name, with or without what the guard asks for.
 fn named(name: &str, guarded: bool) -> Vec<Grant> {
     let keeps = |rule: &PolicyRule| {
-        guarded || !rule.resources.as_ref().is_some_and(|all| all.iter().any(|one| one == GUARDED))
+        guarded
+            || !rule
+                .resources
+                .as_ref()
+                .is_some_and(|all| all.iter().any(|one| GUARDED.contains(&one.as_str())))
     };
     let roles = grants().into_iter().filter_map(|grant| match grant {
         Grant::Cluster(mut role) => {
