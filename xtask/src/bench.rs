@@ -10,6 +10,7 @@ mod kubernetes;
 mod machine;
 mod measure;
 mod node;
+mod operator;
 mod process;
 mod queue;
 mod scoring;
@@ -34,6 +35,8 @@ pub(crate) enum Part {
     Queue,
     /// The node around every score.
     Node,
+    /// The operator behind every resource.
+    Operator,
 }
 
 impl Part {
@@ -44,6 +47,7 @@ impl Part {
             Self::Scoring => scoring::measure(tell),
             Self::Queue => queue::measure(tell),
             Self::Node => node::measure(tell),
+            Self::Operator => operator::measure(tell),
         }
     }
 }

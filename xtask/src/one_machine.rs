@@ -50,8 +50,26 @@ impl OneMachine {
 
     /// What other commands must be told to find it.
     pub(crate) fn variables(&self) -> [(&'static str, &str); 2] {
-        let text = |name: &str| self.standing[name].as_str().unwrap_or_default();
-        [("VMAFX_CONTROLLER_ADDR", text("grpc")), ("VMAFX_CONTROLLER_TOKEN_FILE", text("tokenFile"))]
+        [("VMAFX_CONTROLLER_ADDR", self.grpc()), ("VMAFX_CONTROLLER_TOKEN_FILE", self.token_file())]
+    }
+
+    /// Where its controller takes calls.
+    pub(crate) fn grpc(&self) -> &str {
+        self.text("grpc")
+    }
+
+    /// Where its controller serves health and more.
+    pub(crate) fn http(&self) -> &str {
+        self.text("http")
+    }
+
+    /// The file with the token of its user.
+    pub(crate) fn token_file(&self) -> &str {
+        self.text("tokenFile")
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.standing[name].as_str().unwrap_or_default()
     }
 
     /// Its process.

@@ -1,45 +1,50 @@
 //! `make run`: the project at work, from nothing, on this machine.
 
-use std::process::Command;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use vmafx_testkit::kube::assets::{Binary, ensure};
+use vmafx_testkit::kube::process::{Launch, Process};
 use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
 
 use crate::one_machine::OneMachine;
 use crate::test::cargo;
 use crate::workspace;
 
-/// Brings up a control plane, installs the definitions, applies the samples, shows them; brings up a queue and a node,
-/// and shows a score; with `keep`, stays until interrupted.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A control plane, a controller with a node, an operator, and a VmafxJob that becomes a score; with `keep`, stays until
+/// interrupted.
 pub(crate) fn run(keep: bool) -> Result<()> {
     let kubectl = ensure(&[Binary::Kubectl])?.path(Binary::Kubectl).to_owned();
+    cargo(&["build", "--locked", "--quiet", "--bin", "vmafx", "--bin", "vmafx-operator"], &[])?;
     let runtime = Runtime::new()?;
-    println!("==> a Kubernetes control plane");
-    let plane = runtime.block_on(ControlPlane::start(Options::default()))?;
-    println!("==> the custom resource definitions");
-    runtime.block_on(async {
-        install_crds(&plane.client()?, &vmafx_api::crd::all()).await.context("install the CRDs")
+    println!("==> a Kubernetes control plane with the custom resource definitions");
+    let plane = runtime.block_on(async {
+        let plane = ControlPlane::start(Options::default()).await?;
+        install_crds(&plane.client()?, &vmafx_api::crd::all()).await.context("install the CRDs")?;
+        anyhow::Ok(plane)
     })?;
-
-    let run = |arguments: &[&str]| -> Result<()> {
-        println!("$ kubectl {}", arguments.join(" "));
-        let mut command = Command::new(&kubectl);
-        command
-            .arg("--kubeconfig")
-            .arg(plane.kubeconfig_path())
-            .args(arguments)
-            .current_dir(workspace::root());
-        if !command.status().context("run kubectl")?.success() {
-            bail!("kubectl {} failed", arguments.join(" "));
-        }
-        Ok(())
-    };
-    run(&["apply", "-f", "config/samples"])?;
-    run(&["get", "vmjob,vmnode,vmtrain", "--namespace", "vmafx-system"])?;
-    println!("==> a queue and a node, and the score of the sample pair");
-    let machine = one_machine(&runtime)?;
+    println!("==> a controller, a node and an operator");
+    let clips = workspace::root().join("crates/scoring/tests/data");
+    let machine = OneMachine::start(&runtime, workspace::debug("vmafx"), &clips, &[])?;
+    let _operator = Operator::start(&runtime, plane.kubeconfig_path(), &machine)?;
+    println!("==> a VmafxJob");
+    let kubectl = Kubectl { program: &kubectl, kubeconfig: plane.kubeconfig_path() };
+    let sample = sample(&clips);
+    print!("{sample}");
+    kubectl.run(&["apply", "-f", "-"], Some(&sample))?;
+    kubectl.run(&["wait", "--for=condition=Complete", "vmjob/sample", "--timeout=2m"], None)?;
+    kubectl.run(&["get", "vmjob", "-o", "wide"], None)?;
+    println!("==> to go on, with make run KEEP=1");
+    println!("kubectl explain vmjob.spec            what a job can say");
+    println!("kubectl get vmjob sample -o yaml      all that is known of it");
+    println!("vmafx watch                           the queue, live");
     if keep {
         println!("==> up until Ctrl-C; in another terminal:");
         println!("export KUBECONFIG={}", plane.kubeconfig_path().display());
@@ -51,16 +56,69 @@ pub(crate) fn run(keep: bool) -> Result<()> {
     Ok(())
 }
 
-/// A queue and a node, and the score of the sample pair.
-fn one_machine(runtime: &Runtime) -> Result<OneMachine> {
-    cargo(&["build", "--locked", "--quiet", "--bin", "vmafx"], &[])?;
-    let clips = workspace::root().join("crates/scoring/tests/data");
-    let machine = OneMachine::start(runtime, workspace::debug("vmafx"), &clips, &[])?;
-    let arguments = "submit ref_160x90.yuv dis_160x90.yuv --size 160x90 --pixel-format yuv420p --wait";
-    println!("$ vmafx {arguments}");
-    let mut command = machine.command(&arguments.split(' ').collect::<Vec<_>>());
-    if !command.current_dir(clips).status().context("run vmafx submit")?.success() {
-        bail!("the sample pair was not scored");
+/// The sample pair. Its files have no header, so the job says what is in them.
+fn sample(clips: &Path) -> String {
+    let clips = clips.display();
+    format!(
+        "apiVersion: vmafx.dev/v1
+kind: VmafxJob
+metadata:
+  name: sample
+spec:
+  reference: file://{clips}/ref_160x90.yuv
+  distorted: file://{clips}/dis_160x90.yuv
+  input: {{ width: 160, height: 90, pixelFormat: yuv420p }}
+  model: vmaf_v0.6.1
+  minScore: 50
+"
+    )
+}
+
+/// An operator on this machine. It ends when this is dropped.
+struct Operator {
+    _process: Process,
+    _directory: TempDir,
+}
+
+impl Operator {
+    fn start(runtime: &Runtime, kubeconfig: &Path, machine: &OneMachine) -> Result<Self> {
+        let directory = tempfile::Builder::new().prefix("vmafx-operator-").tempdir()?;
+        let log = directory.path().join("log");
+        let launch = Launch::new("vmafx-operator", workspace::debug("vmafx-operator"), &log)
+            .env("KUBECONFIG", kubeconfig)
+            .env("POD_NAMESPACE", "default")
+            .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
+            .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "0")
+            .env("VMAFX_CONTROLLER_GRPC_ADDR", machine.grpc())
+            .env("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", machine.http()))
+            .env("VMAFX_CONTROLLER_TOKEN_FILE", machine.token_file());
+        let mut process = Process::start(&launch).context("start vmafx-operator")?;
+        // It logs before it does anything else.
+        let begun = || std::future::ready(std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
+        runtime.block_on(process.ready(PATIENCE, begun))?;
+        Ok(Self { _process: process, _directory: directory })
     }
-    Ok(machine)
+}
+
+/// `kubectl` for one cluster.
+struct Kubectl<'a> {
+    program: &'a Path,
+    kubeconfig: &'a Path,
+}
+
+impl Kubectl<'_> {
+    /// Shows the command and runs it; an error when it fails.
+    fn run(&self, arguments: &[&str], input: Option<&str>) -> Result<()> {
+        println!("$ kubectl {}", arguments.join(" "));
+        let mut command = Command::new(self.program);
+        command.arg("--kubeconfig").arg(self.kubeconfig).args(arguments).stdin(Stdio::piped());
+        let mut child = command.spawn().context("run kubectl")?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(input.unwrap_or_default().as_bytes())?;
+        }
+        if !child.wait()?.success() {
+            bail!("kubectl {} failed", arguments.join(" "));
+        }
+        Ok(())
+    }
 }

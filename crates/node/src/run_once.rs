@@ -12,8 +12,9 @@
 
 mod args;
 mod job;
-mod result;
 
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tokio::runtime;
@@ -21,13 +22,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 pub use args::RunOnceArgs;
-pub use result::{MOST_BYTES, RunResult};
+use vmafx_proto::run_once::RunResult;
 
 use crate::confine;
 use crate::failure::{Failure, Reason};
 
 /// Exit code of wrong usage.
-pub const USAGE: u8 = 64;
+pub const USAGE: u8 = RunResult::USAGE;
 
 /// Does the job and writes its result.
 pub fn run(args: &RunOnceArgs) -> ExitCode {
@@ -38,16 +39,21 @@ pub fn run(args: &RunOnceArgs) -> ExitCode {
         Ok(runtime) => runtime.block_on(interruptible(args)),
         Err(error) => Err(Failure::new(Reason::Internal, format!("no runtime can be made: {error}"))),
     };
-    let result = RunResult::from(result);
+    let result = RunResult::of(result.map_err(|Failure { reason, message }| (reason, message)));
     match &result {
         RunResult::Scored(score) => tracing::info!(score = score.score, frames = score.frames, "scored"),
         RunResult::Failed { reason, message, .. } => tracing::error!(?reason, "not scored: {message}"),
     }
-    if let Err(error) = result.write(&args.result) {
+    if let Err(error) = write(&result, &args.result) {
         tracing::error!(%error, file = %args.result.display(), "the result cannot be written");
         return ExitCode::from(RunResult::MACHINE);
     }
     ExitCode::from(result.exit_code())
+}
+
+/// In place: a container's termination message is a file that is mounted and cannot be replaced by another.
+fn write(result: &RunResult, path: &Path) -> io::Result<()> {
+    std::fs::write(path, result.to_json()?)
 }
 
 /// A request to end ends the job.

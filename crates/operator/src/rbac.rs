@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use crate::cluster;
 use crate::webhook::args;
 
 /// A part of the operator that has a role of its own.
@@ -14,6 +15,8 @@ pub enum Part {
     All,
     /// VmafxNode.
     Node,
+    /// VmafxJob.
+    Job,
     /// VmafxModelTraining.
     Training,
     /// Every kind that a StatefulSet runs for.
@@ -63,6 +66,23 @@ const fn grant(
 
 /// The table. `patch` with `create` is server-side apply, which makes what is not there.
 pub const TABLE: &[Grant] = &[
+    // Deleted when their time after the end is over.
+    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs", &["get", "list", "watch", "delete"]),
+    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
+    // Where owner references that block deletion are guarded, this is what the guard asks for.
+    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
+    // Of jobs that have a Pod of their own.
+    grant(Part::Job, Scope::Cluster, "batch", "jobs", &["get", "list", "watch", "create", "patch", "delete"]),
+    grant(Part::Job, Scope::Cluster, "", "pods", &["list", "watch"]),
+    // Its UID tells this cluster from others that use the same controller.
+    Grant {
+        part: Part::Job,
+        scope: Scope::Cluster,
+        group: "",
+        resource: "namespaces",
+        verbs: &["get"],
+        names: &[cluster::NAMESPACE],
+    },
     grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
     grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
     // Where owner references that block deletion are guarded, this is what the guard asks for.
@@ -127,10 +147,12 @@ pub struct RoleFile {
 /// All files.
 pub fn files() -> Vec<RoleFile> {
     let all = |_: Part| true;
+    let job = |part: Part| matches!(part, Part::All | Part::Job);
     let node = |part: Part| matches!(part, Part::All | Part::Workload | Part::Node);
     let training = |part: Part| matches!(part, Part::All | Part::Workload | Part::Training);
     vec![
         RoleFile { name: "role.yaml", objects: roles("vmafx-operator", all) },
+        RoleFile { name: "role_vmafxjob.yaml", objects: roles("vmafx-operator-vmafxjob", job) },
         RoleFile { name: "role_vmafxnode.yaml", objects: roles("vmafx-operator-vmafxnode", node) },
         RoleFile {
             name: "role_vmafxmodeltraining.yaml",

@@ -4,7 +4,7 @@
 //! |------------------|-------------------------------------------------------------------|
 //! | [`name`]         | how it is called, within the limits of Kubernetes                 |
 //! | [`labels`]       | how it is found                                                   |
-//! | [`pod`]          | a Pod that may do nothing that it need not                        |
+//! | [`pod`]          | a Pod that keeps running and serves pages                         |
 //! | [`controller`]   | how what runs in it finds the controller, and proves who it is    |
 //! | [`service`]      | the Service that names it                                         |
 //! | [`stateful_set`] | the StatefulSet that keeps it running                             |
@@ -16,7 +16,6 @@ pub mod pod;
 pub mod service;
 pub mod stateful_set;
 
-use k8s_openapi::api::core::v1::EnvVar;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt as _};
 
@@ -50,9 +49,4 @@ impl Family {
             ..ObjectMeta::default()
         }
     }
-}
-
-/// A variable with a value.
-pub fn variable(name: &str, value: impl Into<String>) -> EnvVar {
-    EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
 }

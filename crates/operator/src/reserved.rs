@@ -10,6 +10,14 @@ pub const PREFIX: &str = "vmafx.dev/";
 /// The one label by which a StatefulSet finds its Pods.
 pub const WORKLOAD_LABEL: &str = "vmafx.dev/workload";
 
+/// On the Kubernetes Job of a VmafxJob and on its Pods, as a label: the name of the resource, or as much of it as a label
+/// holds; and as an annotation of Pods: all of it.
+pub const JOB_LABEL: &str = "vmafx.dev/job";
+
+/// On a Kubernetes Job that the operator has suspended because its resource is: `"true"`. Without it, whoever else
+/// suspended the Job decides when it goes on.
+pub const HELD: &str = "vmafx.dev/held";
+
 /// The projected ServiceAccount token for the controller.
 pub const TOKEN_VOLUME: &str = "vmafx-token";
 
@@ -31,6 +39,10 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
     ("VMAFX_CONTROLLER_ADDR", "set VMAFX_CONTROLLER_GRPC_ADDR of the operator instead"),
     ("VMAFX_CONTROLLER_TOKEN_FILE", "the operator mounts the token; remove it"),
     ("VMAFX_CONTROLLER_TOKEN", "the operator mounts a token; remove it"),
+    (
+        "VMAFX_SCORING_ROOTS",
+        "set it on the controller, or VMAFX_OPERATOR_SCORING_ROOTS on the operator, instead",
+    ),
     ("VMAFX_HTTP_ADDR", "the probes ask at this address; remove it"),
 ];
 

@@ -26,5 +26,5 @@ pub use self::cache::{Cache, Cached};
 pub use self::controller::{Controller, Failure, Next, Reconcile};
 pub use self::metrics::{Kind, RuntimeMetrics};
 pub use self::teller::Teller;
-pub use self::watch::Watch;
+pub use self::watch::{Identity, Watch};
 pub use self::whole::Whole;

@@ -1,12 +1,12 @@
 //! What the operator is told by its environment and its command line.
 
-use std::path::PathBuf;
-
 use url::Url;
+use vmafx_kit::channel::ChannelArgs;
 use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
+use crate::job::pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
 use crate::node::render::{Defaults, GpuResources};
 use crate::render::{ControllerAccess, ControllerTls};
@@ -74,29 +74,19 @@ pub struct ControllerArgs {
     #[arg(long, env = "VMAFX_CONTROLLER_HTTP_ADDR", value_name = "URL")]
     pub controller_http_addr: Option<String>,
 
-    /// Workers speak TLS to the controller.
-    #[arg(long, env = "VMAFX_CONTROLLER_TLS")]
-    pub controller_tls: bool,
+    /// How it is spoken to.
+    #[command(flatten)]
+    pub channel: ChannelArgs,
 
-    /// PEM file with the authorities that may have signed the controller's certificate; the system's by default.
-    #[arg(long, env = "VMAFX_CONTROLLER_CA_FILE", value_name = "FILE")]
-    pub controller_ca_file: Option<PathBuf>,
-
-    /// Name that the controller's certificate carries; the host of its address by default.
-    #[arg(long, env = "VMAFX_CONTROLLER_SERVER_NAME", value_name = "NAME")]
-    pub controller_server_name: Option<String>,
-
-    /// What the controller calls this cluster.
+    /// What the controller calls this cluster; without it, the UID of the namespace kube-system.
     #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
     pub cluster: String,
 }
 
 impl ControllerArgs {
-    /// Where workers find it.
-    pub fn grpc(&self, namespace: &str) -> String {
-        self.controller_grpc_addr
-            .as_ref()
-            .map_or_else(|| format!("{}:9090", service(namespace)), ToString::to_string)
+    /// Where workers find it, and the operator itself.
+    pub fn grpc(&self, namespace: &str) -> Result<HostPort, Refusal> {
+        self.controller_grpc_addr.clone().map_or_else(|| usual_grpc(namespace), Ok)
     }
 
     /// Where it is asked how it is.
@@ -116,6 +106,15 @@ impl ControllerArgs {
     }
 }
 
+fn usual_grpc(namespace: &str) -> Result<HostPort, Refusal> {
+    let address = format!("{}:9090", service(namespace));
+    address.parse().map_err(|error: <HostPort as std::str::FromStr>::Err| Refusal::Value {
+        variable: "POD_NAMESPACE".to_owned(),
+        value: namespace.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
 fn service(namespace: &str) -> String {
     format!("vmafx-controller.{namespace}.svc.cluster.local")
 }
@@ -126,6 +125,12 @@ pub struct WorkerArgs {
     /// Image of workers whose VmafxNode names none.
     #[arg(long, env = "VMAFX_OPERATOR_NODE_IMAGE", value_name = "IMAGE")]
     pub node_image: Option<String>,
+
+    /// Where the clips and reports of jobs with a Pod of their own may lie, as the controller's scoring roots say it
+    /// for all others; {namespace} stands for the namespace of the job. Without it there are no such jobs.
+    #[arg(long, env = "VMAFX_OPERATOR_SCORING_ROOTS", value_name = "LIST", value_delimiter = ',',
+          value_parser = scoring_root)]
+    pub scoring_roots: Vec<String>,
 
     /// How long a worker may take to finish its jobs when it must leave; what is not done then is handed back.
     #[arg(long, env = "VMAFX_OPERATOR_NODE_DRAIN", value_name = "DURATION", default_value = "5m")]
@@ -165,41 +170,68 @@ pub struct WorkerArgs {
 
 impl Settings {
     /// How what the operator makes finds the controller.
-    pub fn controller_access(&self, namespace: &str) -> ControllerAccess {
+    pub fn controller_access(&self, address: &HostPort) -> ControllerAccess {
         let controller = &self.controller;
+        let channel = &controller.channel;
         ControllerAccess {
-            address: controller.grpc(namespace),
-            tls: controller
+            address: address.to_string(),
+            tls: channel
                 .controller_tls
-                .then(|| ControllerTls { server_name: controller.controller_server_name.clone() }),
+                .then(|| ControllerTls { server_name: channel.controller_server_name.clone() }),
             cluster: controller.cluster.clone(),
             audience: self.workers.token_audience.clone(),
         }
     }
 
     /// What workers are made from.
-    pub fn defaults(&self, namespace: &str) -> Defaults {
+    pub fn defaults(&self, controller: &HostPort) -> Defaults {
         let workers = &self.workers;
         Defaults {
             image: workers.node_image.clone(),
-            controller: self.controller_access(namespace),
+            controller: self.controller_access(controller),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
-            gpus: GpuResources {
-                nvidia: workers.gpu_nvidia.clone(),
-                amd: workers.gpu_amd.clone(),
-                intel: workers.gpu_intel.clone(),
-            },
+            gpus: workers.gpus(),
         }
     }
 
     /// What trainers are made from.
-    pub fn trainer_defaults(&self, namespace: &str) -> training::render::Defaults {
+    pub fn trainer_defaults(&self, controller: &HostPort) -> training::render::Defaults {
         training::render::Defaults {
             image: self.trainers.trainer_image.clone(),
-            controller: self.controller_access(namespace),
+            controller: self.controller_access(controller),
             ca_config_map: self.trainers.trainer_ca_configmap.clone(),
         }
     }
+
+    /// What jobs with a Pod of their own are made from.
+    pub fn job_defaults(&self) -> JobDefaults {
+        let workers = &self.workers;
+        let roots = workers.scoring_roots.iter().filter(|root| !root.is_empty()).cloned().collect();
+        JobDefaults { image: workers.node_image.clone(), roots, gpus: workers.gpus() }
+    }
+}
+
+impl WorkerArgs {
+    fn gpus(&self) -> GpuResources {
+        GpuResources {
+            nvidia: self.gpu_nvidia.clone(),
+            amd: self.gpu_amd.clone(),
+            intel: self.gpu_intel.clone(),
+        }
+    }
+}
+
+/// One scoring root. What it means is the node's to say; that it can be one is said before anything starts.
+fn scoring_root(text: &str) -> Result<String, String> {
+    let root = text.trim();
+    let open = root.replace("{namespace}", "x");
+    if open.contains(['{', '}']) {
+        return Err("only {namespace} is filled in".to_owned());
+    }
+    if root.is_empty() || open.starts_with('/') || open.contains(':') {
+        return Ok(root.to_owned());
+    }
+    Err("write an absolute directory, https://host/path, s3://bucket/prefix or remote:path".to_owned())
 }
 
 impl daemon::Settings for Settings {
@@ -242,7 +274,8 @@ mod tests {
         assert_eq!(settings.lease.settings(), Ok(None));
         assert_eq!(settings.webhook.webhook_port, 0);
         let controller = &settings.controller;
-        assert_eq!(controller.grpc("vmafx"), "vmafx-controller.vmafx.svc.cluster.local:9090");
+        let grpc = controller.grpc("vmafx").unwrap().to_string();
+        assert_eq!(grpc, "vmafx-controller.vmafx.svc.cluster.local:9090");
         let http = controller.http("vmafx").unwrap();
         assert_eq!(http.as_str(), "http://vmafx-controller.vmafx.svc.cluster.local:8080/");
     }
@@ -256,6 +289,24 @@ mod tests {
         let Err(Stop::Refused(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was taken") };
         let expected = format!("{old} is no longer read: set {new} instead");
         assert!(refusal.to_string().contains(&expected), "{refusal}");
+    }
+
+    #[test]
+    fn jobs_in_pods_may_read_nothing_unless_told() {
+        assert_eq!(settings(&[]).unwrap().job_defaults().roots, Vec::<String>::new());
+        let list = "s3://clips/{namespace}/, /media,box:";
+        let told = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", list)]).unwrap();
+        assert_eq!(told.job_defaults().roots, ["s3://clips/{namespace}/", "/media", "box:"]);
+    }
+
+    #[rstest]
+    #[case("media", "write an absolute directory")]
+    #[case("s3://clips/{tenant}", "only {namespace} is filled in")]
+    fn a_root_that_can_be_none_is_refused(#[case] root: &str, #[case] why: &str) {
+        let Err(Stop::Refused(refusal)) = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", root)]) else {
+            panic!("{root} was taken")
+        };
+        assert!(refusal.to_string().contains(why), "{refusal}");
     }
 
     #[rstest]

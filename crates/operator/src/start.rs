@@ -4,7 +4,6 @@
 //! the one that leads reconciles.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Client, Resource};
 use tokio::sync::watch;
-use vmafx_api::{VmafxModelTraining, VmafxNode};
+use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 use vmafx_kit::config::{Environment, ListenAddr};
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
@@ -24,6 +23,11 @@ use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
 use crate::events::Recorder;
+use crate::job;
+use crate::job::metrics::JobMetrics;
+use crate::job::pod::PodJobs;
+use crate::job::pod::facts::{JobFacts, PodFacts};
+use crate::job::start::Jobs;
 use crate::key::ObjectKey;
 use crate::lease::{Election, LeaseMetrics, Permit, identity};
 use crate::node::probe::Prober;
@@ -53,11 +57,13 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let gated = client::build(&config, permit, &counts)?;
 
     let controller = settings.controller.http(&namespace)?;
+    let grpc = settings.controller.grpc(&namespace)?;
+    let channel = settings.controller.channel.open(&grpc)?;
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
     let decisions = WorkloadMetrics::new(&mut registry);
     let recorder = Recorder::new(gated.clone(), name, &mut registry);
-    let ca_file = settings.controller.controller_ca_file.as_deref();
+    let ca_file = settings.controller.channel.controller_ca_file.as_deref();
     let nodes = NodeReconciler {
         client: gated.clone(),
         nodes: watched.nodes.clone(),
@@ -69,23 +75,40 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
             &controller,
         )),
         recorder: recorder.clone(),
-        defaults: settings.defaults(&namespace),
+        defaults: settings.defaults(&grpc),
     };
     let asked_at = settings.trainers.trainer_url.clone();
     let trainings = TrainingReconciler {
         client: gated.clone(),
         trainings: watched.trainings.clone(),
         workloads: Workloads::new(gated.clone(), watched.sets.clone(), decisions),
-        services: Children::new(gated, watched.services.clone()),
+        services: Children::new(gated.clone(), watched.services.clone()),
         poller: Poller::new(
             http_client(None, asked_at.is_https()).await?,
             asked_at,
             settings.trainers.poll()?,
         ),
-        recorder,
-        defaults: settings.trainer_defaults(&namespace),
+        recorder: recorder.clone(),
+        defaults: settings.trainer_defaults(&grpc),
     };
-    let reconcilers = Reconcilers { nodes: Arc::new(nodes), trainings: Arc::new(trainings) };
+    let jobs = Jobs {
+        client: gated.clone(),
+        cache: watched.jobs.clone(),
+        pods: PodJobs {
+            client: gated,
+            jobs: watched.batch_jobs.clone(),
+            pods: watched.pods.clone(),
+            defaults: settings.job_defaults(),
+        },
+        teller: watched.tellers.jobs.clone(),
+        channel,
+        cluster: settings.controller.cluster.clone(),
+        recorder,
+        at_once: settings.concurrency,
+        metrics: JobMetrics::new(&mut registry),
+        runtime: runtime.clone(),
+    };
+    let reconcilers = Reconcilers { jobs, nodes: Arc::new(nodes), trainings: Arc::new(trainings) };
     webhook::start(&settings.webhook, &namespace, free, &readiness, &mut registry, tasks).await?;
     pages(&settings, readiness, registry, tasks).await?;
 
@@ -105,6 +128,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
 /// One for each kind of ours.
 #[derive(Clone)]
 struct Reconcilers {
+    jobs: Jobs,
     nodes: Arc<NodeReconciler>,
     trainings: Arc<TrainingReconciler>,
 }
@@ -112,6 +136,7 @@ struct Reconcilers {
 /// The ways to their controllers.
 #[derive(Clone, Default)]
 struct Tellers {
+    jobs: Teller,
     nodes: Teller,
     trainings: Teller,
 }
@@ -119,6 +144,9 @@ struct Tellers {
 /// What is known of each kind.
 #[derive(Clone)]
 struct Watched {
+    jobs: Cache<job::Seen>,
+    batch_jobs: Cache<JobFacts>,
+    pods: Cache<PodFacts>,
     nodes: Cache<node::Seen>,
     trainings: Cache<training::Seen>,
     sets: Cache<Facts>,
@@ -151,7 +179,14 @@ impl Watched {
             .tells(tellers.trainings.clone(), move |one| of_training(one.key(), one.controller.as_ref()));
         let budgets = Watch::new(Kind::PodDisruptionBudget, client.clone(), Plain::of::<PodDisruptionBudget>)
             .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()));
+        let jobs = Watch::new(Kind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
+            .tells(tellers.jobs.clone(), |job| vec![job.key()]);
+        let batch_jobs = job::pod::watch::jobs(client.clone(), tellers.jobs.clone());
+        let pods = job::pod::watch::pods(client.clone(), tellers.jobs.clone());
         let watched = Self {
+            jobs: jobs.cache(),
+            batch_jobs: batch_jobs.cache(),
+            pods: pods.cache(),
             nodes: nodes.cache(),
             trainings: trainings.cache(),
             sets: sets.cache(),
@@ -159,6 +194,9 @@ impl Watched {
             budgets: budgets.cache(),
             tellers,
             listed: vec![
+                jobs.listed(),
+                batch_jobs.listed(),
+                pods.listed(),
                 nodes.listed(),
                 trainings.listed(),
                 sets.listed(),
@@ -169,6 +207,9 @@ impl Watched {
         let gate = |name| readiness.gate(name, "is being listed");
         let ends = tasks.shutdown();
         let (metrics, shutdown) = (|| metrics.clone(), || ends.clone());
+        tasks.service("watch-jobs", jobs.run(gate("vmafxjobs"), metrics(), shutdown()));
+        tasks.service("watch-batch-jobs", batch_jobs.run(gate("jobs"), metrics(), shutdown()));
+        tasks.service("watch-pods", pods.run(gate("pods"), metrics(), shutdown()));
         tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics(), shutdown()));
         tasks.service("watch-trainings", trainings.run(gate("vmafxmodeltrainings"), metrics(), shutdown()));
         tasks.service("watch-statefulsets", sets.run(gate("statefulsets"), metrics(), shutdown()));
@@ -207,12 +248,13 @@ async fn reconcile(
     if shutdown.cuts(watched.complete()).await.is_none() {
         return Ok(());
     }
-    let Tellers { nodes, trainings } = &watched.tellers;
+    let Tellers { nodes, trainings, .. } = &watched.tellers;
     let nodes = Control { teller: nodes, known: &watched.nodes, at_once, metrics: metrics.clone() };
     let trainings = Control { teller: trainings, known: &watched.trainings, at_once, metrics };
     tokio::try_join!(
         nodes.run(reconcilers.nodes, shutdown.clone()),
-        trainings.run(reconcilers.trainings, shutdown)
+        trainings.run(reconcilers.trainings, shutdown.clone()),
+        reconcilers.jobs.lead(shutdown)
     )?;
     Ok(())
 }
@@ -227,11 +269,12 @@ struct Control<'a, V> {
 
 impl<V: Cached> Control<'_, V> {
     /// Reconciles all that is known, and then what changes.
-    async fn run<R: Reconcile>(self, reconciler: Arc<R>, shutdown: Shutdown) -> Result<(), Infallible> {
+    async fn run<R: Reconcile>(self, reconciler: Arc<R>, shutdown: Shutdown) -> Result<(), BoxError> {
         // First the ear, then the look: what changes in between is heard.
         let inbox = self.teller.listen();
         let first: Vec<_> = self.known.all().iter().map(|one| one.key()).collect();
-        Controller::new(reconciler, self.at_once, inbox, self.metrics).run(first, shutdown).await
+        Controller::new(reconciler, self.at_once, inbox, self.metrics).run(first, shutdown).await?;
+        Ok(())
     }
 }
 

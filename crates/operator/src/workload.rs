@@ -7,7 +7,7 @@
 //! * [`Made`] is what came of both; [`Workers`] is what the StatefulSet says of its Pods.
 //! * A resource has a workload if it [`Tracks`] one.
 
-mod act;
+pub(crate) mod act;
 mod applied;
 mod children;
 mod decide;

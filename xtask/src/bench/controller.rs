@@ -25,6 +25,8 @@ pub(super) struct Controller {
     process: Process,
     /// Where it takes calls.
     pub(super) grpc: SocketAddr,
+    /// Where it is asked how it is.
+    pub(super) http: SocketAddr,
 }
 
 impl Controller {
@@ -47,7 +49,7 @@ impl Controller {
         let mut process = Process::start(&launch).context("start the controller")?;
         let ready = || std::future::ready(is_ready(http).unwrap_or(false));
         runtime.block_on(process.ready(PATIENCE, ready))?;
-        Ok(Self { process, grpc })
+        Ok(Self { process, grpc, http })
     }
 
     /// Its process.

@@ -23,6 +23,16 @@ words! {
         NoMatchingNode,
         /// The job waits before its next attempt, after one was lost.
         BackingOff,
+        /// The job's Pod is being made or started.
+        PodStarting,
+        /// No Kubernetes node has what the job's Pod asks for.
+        Unschedulable,
+        /// A container of the job's Pod cannot start; the message has Kubernetes' own words.
+        PodStuck,
+        /// An image of the job's Pod cannot be pulled.
+        ImageUnavailable,
+        /// The Kubernetes Job is suspended until a queue such as Kueue's admits it.
+        WaitingForAdmission,
         /// A node is scoring the job.
         Scoring,
         /// The job has a score.
@@ -35,6 +45,8 @@ words! {
         InputRefused,
         /// The inputs were read but could not be scored.
         ScoringFailed,
+        /// The job's Pod ended well, but its result is gone or cannot be read.
+        ResultLost,
         /// Every allowed attempt was lost with its node.
         AttemptsExhausted,
         /// The job took longer than its deadline.
@@ -47,6 +59,8 @@ words! {
         NotSuspended,
         /// The job has ended.
         Finished,
+        /// The job has not ended yet.
+        Unfinished,
         /// Everything is as it should be.
         AsExpected,
         /// The StatefulSet was created.

@@ -108,6 +108,8 @@ pub struct Watch {
     pub cursor: String,
     /// Also when only the progress changed.
     pub include_progress: bool,
+    /// Without a cursor, begin with the bookmark instead of a snapshot.
+    pub changes_only: bool,
 }
 
 /// A reading of samples.

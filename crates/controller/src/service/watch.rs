@@ -47,7 +47,8 @@ impl Service {
         Ok(stream::unfold(start, next).boxed())
     }
 
-    /// The jobs that match, then a bookmark, then every change; with a cursor only the changes after it. A cursor
+    /// The jobs that match, unless only changes are wanted, then a bookmark, then every change; with a cursor only the
+    /// changes after it. A cursor
     /// that cannot be continued from is refused at once, not as the first item.
     pub async fn watch(&self, who: &Identity, request: Watch) -> Result<Items<Change>, Refusal> {
         let filter = check::which(request.which)?;
@@ -64,7 +65,7 @@ impl Service {
             filter: filter.clone(),
             after: None,
             ready: VecDeque::new(),
-            last: false,
+            last: request.changes_only,
         });
         let mut watching = Watching {
             service: self.clone(),

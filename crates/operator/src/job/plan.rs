@@ -4,19 +4,20 @@
 //!
 //! | the resource                    | the controller's job               | step                                  |
 //! |---------------------------------|------------------------------------|---------------------------------------|
-//! | is final                        | any                                | Rest, or Remove when its time is over |
 //! | any, no id recorded, unwanted   | not looked for                     | Find: a record may have been lost     |
 //! | any                             | not asked, or no answer            | Ask                                   |
 //! | is to be cancelled or suspended | waits or runs                      | Cancel                                |
-//! | is wanted, no id recorded       |                                    | Submit                                |
+//! | is wanted, no id recorded       | anything but a refusal             | Submit                                |
 //! | is wanted                       | not known (any more)               | Submit in its place                   |
-//! | is wanted                       | given up by an earlier suspension  | Submit in its place                   |
+//! | is wanted                       | set aside, by a suspension or so   | Submit in its place                   |
+//! | is wanted, with other priority  | waits                              | Cancel, to be submitted anew          |
+//! | is wanted, no id recorded       | refused for good                   | Follow                                |
 //! | any                             | anything else                      | Follow                                |
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use k8s_openapi::jiff::Timestamp;
-use vmafx_api::conditions::JobCondition;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use vmafx_api::conditions::{JobCondition, Reason};
 use vmafx_api::{ConditionStatus, VmafxJob};
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
@@ -25,29 +26,39 @@ use super::request;
 /// By this word the controller's record of a cancelled job says that it was only held back.
 pub const SUSPENDED: &str = "suspended by its VmafxJob";
 
+/// By this that it was taken out to be put in again at another place.
+pub const REQUEUED: &str = "its VmafxJob has another priority";
+
 /// By this that it was given up.
 pub const CANCELLED: &str = "cancelled by its VmafxJob";
 
-/// What the controller says of the job that the status records.
+/// Why something is as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// In one word.
+    pub reason: Reason,
+    /// In words that stay while nothing changes.
+    pub message: String,
+}
+
+/// What the controller says of the job that stands for the resource.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remote {
     /// It was not asked yet.
     NotAsked,
-    /// It does not answer; why, in words that stay.
-    Unreachable(String),
+    /// It does not answer, or not to us.
+    Unreachable(Why),
+    /// It will never take the job.
+    Refused(Why),
     /// It knows no such job.
     Missing,
     /// This.
-    Job(Box<Job>),
+    Job(Arc<Job>),
 }
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing, ever again, or until then.
-    Rest(Option<Duration>),
-    /// Delete the resource: its time after the end is over.
-    Remove,
     /// Look for a job of this resource whose record was lost.
     Find,
     /// Ask for the recorded job.
@@ -71,12 +82,8 @@ pub enum Step {
     Follow,
 }
 
-/// Says what to do next.
-pub fn next(job: &VmafxJob, remote: &Remote, now: Timestamp) -> Step {
-    if is_final(job) {
-        return rest(job, now);
-    }
-    let id = recorded(job);
+/// Says what to do next. `id` is that of the job that stands for the resource, as far as it is known.
+pub fn next(job: &VmafxJob, id: Option<&str>, remote: &Remote) -> Step {
     let reason = match (job.spec.cancel, job.spec.suspend) {
         (true, _) => Some(CANCELLED),
         (false, true) => Some(SUSPENDED),
@@ -84,12 +91,16 @@ pub fn next(job: &VmafxJob, remote: &Remote, now: Timestamp) -> Step {
     };
     match (id, remote, reason) {
         (None, Remote::NotAsked | Remote::Unreachable(_), Some(_)) => Step::Find,
+        (None, Remote::Refused(_), None) => Step::Follow,
         (None, _, None) => Step::Submit { key: request::key(job, None) },
         (Some(id), Remote::NotAsked | Remote::Unreachable(_), _) => Step::Ask { id: id.to_owned() },
         (_, Remote::Job(live), Some(reason)) if is_open(live) => Step::Cancel { id: live.id.clone(), reason },
         (Some(id), Remote::Missing, None) => Step::Submit { key: request::key(job, Some(id)) },
-        (Some(id), Remote::Job(live), None) if was_held_back(live) => {
+        (Some(id), Remote::Job(live), None) if was_set_aside(live) => {
             Step::Submit { key: request::key(job, Some(id)) }
+        }
+        (Some(_), Remote::Job(live), None) if is_misplaced(job, live) => {
+            Step::Cancel { id: live.id.clone(), reason: REQUEUED }
         }
         _ => Step::Follow,
     }
@@ -104,32 +115,28 @@ pub fn is_final(job: &VmafxJob) -> bool {
     })
 }
 
-/// Whether the job was cancelled only because its resource was suspended.
-pub fn was_held_back(live: &Job) -> bool {
-    live.status() == JobStatus::Cancelled && live.error.contains(SUSPENDED)
+/// Whether the job was cancelled and its resource may still want it.
+pub fn was_set_aside(live: &Job) -> bool {
+    live.status() == JobStatus::Cancelled
+        && [SUSPENDED, REQUEUED].iter().any(|reason| live.error.contains(reason))
+}
+
+/// Whether the job waits at a place that its resource does not want any more. What was just submitted is not known that
+/// well.
+fn is_misplaced(job: &VmafxJob, live: &Job) -> bool {
+    live.status() == JobStatus::Pending && live.revision > 0 && live.priority != job.spec.priority
 }
 
 /// Whether the job waits or runs.
-fn is_open(live: &Job) -> bool {
+pub fn is_open(live: &Job) -> bool {
     matches!(live.status(), JobStatus::Pending | JobStatus::Running)
 }
 
-fn recorded(job: &VmafxJob) -> Option<&str> {
-    job.status.as_ref()?.controller_job_id.as_deref()
+/// When a resource that has its last word is to be deleted, if ever.
+pub fn remove_at(job: &VmafxJob) -> Option<Timestamp> {
+    let keep = SignedDuration::from_secs(job.spec.ttl_seconds_after_finished?.into());
+    job.status.as_ref()?.finished_at.as_ref()?.0.checked_add(keep).ok()
 }
-
-/// After the end: until the resource is to go, if it is.
-fn rest(job: &VmafxJob, now: Timestamp) -> Step {
-    let ended = job.status.as_ref().and_then(|status| status.finished_at.as_ref()).map(|time| time.0);
-    let keep = job.spec.ttl_seconds_after_finished.and_then(|seconds| u64::try_from(seconds).ok());
-    let (Some(ended), Some(keep)) = (ended, keep) else { return Step::Rest(None) };
-    let age = Duration::try_from(now.duration_since(ended)).unwrap_or_default();
-    match Duration::from_secs(keep).checked_sub(age) {
-        Some(left) if !left.is_zero() => Step::Rest(Some(left)),
-        _ => Step::Remove,
-    }
-}
-
 
 #[cfg(test)]
 mod tests;

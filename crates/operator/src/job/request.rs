@@ -60,7 +60,8 @@ fn scoring(job: &VmafxJob) -> wire::ScoringParams {
     }
 }
 
-fn backend(backend: Backend) -> &'static str {
+/// What the scoring programs call a backend.
+pub(super) fn backend(backend: Backend) -> &'static str {
     match backend {
         Backend::Cpu => "cpu",
         Backend::Cuda => "cuda",
@@ -70,7 +71,8 @@ fn backend(backend: Backend) -> &'static str {
     }
 }
 
-fn feature(feature: Feature) -> &'static str {
+/// What they call a metric.
+pub(super) fn feature(feature: Feature) -> &'static str {
     match feature {
         Feature::Psnr => "psnr",
         Feature::Ssim => "ssim",

@@ -7,56 +7,114 @@ use vmafx_api::job::{ModelUsed, Phase, Scores};
 use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{FailureReason, Job, JobStatus, PooledScores};
 
-use super::plan::{Remote, was_held_back};
+use super::plan::{Remote, Why, was_set_aside};
 use crate::conditions::{Statement, whole_second};
+use crate::events::Happening;
 
-/// Why a job waits, in the controller's own words and numbers; they are written when the reason changes, not when a
-/// number does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// In one word.
-    pub reason: Reason,
-    /// In a sentence.
-    pub message: String,
-}
+/// Of a job whose resource is suspended.
+pub(super) const HELD_BACK: &str = "the job is held back";
+
+/// What to do about that.
+pub(super) const GO_ON: &str = "set spec.suspend to false to go on";
 
 /// The five statements about a job.
-struct Said {
-    accepted: Statement,
-    running: Statement,
-    complete: Statement,
-    failed: Statement,
+pub(super) struct Said {
+    pub(super) accepted: Statement,
+    pub(super) running: Statement,
+    pub(super) complete: Statement,
+    pub(super) failed: Statement,
+    pub(super) suspended: Statement,
 }
 
-/// The status of a job.
-pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>, now: Timestamp) -> VmafxJobStatus {
-    let before = job.status.clone().unwrap_or_default();
+impl Said {
+    /// Of a job that has not ended.
+    pub(super) fn open(accepted: Statement, running: Statement, suspended: Statement) -> Self {
+        let (complete, failed) =
+            (Statement::no(Reason::Unfinished, ""), Statement::no(Reason::Unfinished, ""));
+        Self { accepted, running, complete, failed, suspended }
+    }
+
+    /// Of one that has, with a score.
+    pub(super) fn scored(accepted: Statement, complete: Statement, suspended: Statement) -> Self {
+        let (running, failed) = (Statement::no(Reason::Finished, ""), Statement::no(Reason::Scored, ""));
+        Self { accepted, running, complete, failed, suspended }
+    }
+
+    /// Of one that has, without.
+    pub(super) fn failed(
+        accepted: Statement,
+        reason: Reason,
+        message: impl Into<String>,
+        suspended: Statement,
+    ) -> Self {
+        let (running, complete) = (Statement::no(Reason::Finished, ""), Statement::no(reason, ""));
+        Self { accepted, running, complete, failed: Statement::yes(reason, message), suspended }
+    }
+
+    /// Where the job stands, derived from the conditions, never the other way round.
+    pub(super) fn phase(&self) -> Phase {
+        let holds = |statement: &Statement| statement.status == ConditionStatus::True;
+        if holds(&self.complete) {
+            Phase::Succeeded
+        } else if holds(&self.failed) && self.failed.reason == Reason::Cancelled {
+            Phase::Cancelled
+        } else if holds(&self.failed) {
+            Phase::Failed
+        } else if holds(&self.running) {
+            Phase::Running
+        } else {
+            Phase::Pending
+        }
+    }
+
+    /// What people want to read first.
+    fn first(&self) -> JobCondition {
+        let holds = |statement: &Statement| statement.status == ConditionStatus::True;
+        match self {
+            _ if holds(&self.complete) => JobCondition::Complete,
+            _ if holds(&self.failed) => JobCondition::Failed,
+            _ if holds(&self.suspended) => JobCondition::Suspended,
+            // Of what was accepted and cannot be asked for any more, that is the news.
+            _ if is_away(self.accepted.reason) => JobCondition::Accepted,
+            _ if holds(&self.accepted) => JobCondition::Running,
+            _ => JobCondition::Accepted,
+        }
+    }
+
+    /// The status that says so; what else it has said stays.
+    pub(super) fn status(self, job: &VmafxJob, now: Timestamp) -> VmafxJobStatus {
+        let before = job.status.clone().unwrap_or_default();
+        let generation = job.metadata.generation;
+        let (phase, first) = (self.phase(), self.first());
+        let all = [
+            (JobCondition::Accepted, self.accepted),
+            (JobCondition::Running, self.running),
+            (JobCondition::Complete, self.complete),
+            (JobCondition::Failed, self.failed),
+            (JobCondition::Suspended, self.suspended),
+        ];
+        let settle = |(type_, one)| settled(one, type_, &before.conditions, generation, now);
+        let conditions: Vec<_> = all.into_iter().map(settle).collect();
+        let words = conditions.iter().find(|one| one.type_ == first.as_str());
+        VmafxJobStatus {
+            phase: Some(phase),
+            message: words.map(|one| one.message.clone()).filter(|text| !text.is_empty()),
+            observed_generation: generation,
+            conditions,
+            ..before
+        }
+    }
+}
+
+/// The status of a job. `waiting` is why it waits, if the controller was asked.
+pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>, now: Timestamp) -> VmafxJobStatus {
     let said = said(job, remote, waiting);
-    let suspended = suspended(job, remote);
-    let generation = job.metadata.generation;
-    let phase = phase(&said);
-    let message = first_words(&said, &suspended);
-    let all = [
-        (JobCondition::Accepted, said.accepted),
-        (JobCondition::Running, said.running),
-        (JobCondition::Complete, said.complete),
-        (JobCondition::Failed, said.failed),
-        (JobCondition::Suspended, suspended),
-    ];
-    let conditions = all
-        .into_iter()
-        .map(|(type_, one)| settled(one, type_, &before.conditions, generation, now))
-        .collect();
-    let status = VmafxJobStatus {
-        phase: Some(phase),
-        message: Some(message).filter(|text| !text.is_empty()),
-        observed_generation: generation,
-        conditions,
-        ..before
-    };
+    let phase = said.phase();
+    let status = said.status(job, now);
     match remote {
         Remote::Job(live) => with(status, job, live, phase),
-        Remote::NotAsked | Remote::Unreachable(_) | Remote::Missing => status,
+        _ if is_over(&status) => VmafxJobStatus { finished_at: Some(Time(whole_second(now))), ..status },
+        _ => status,
     }
 }
 
@@ -71,7 +129,7 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
         started_at: instant(live.started_at_ms),
         finished_at: instant(live.finished_at_ms).filter(|_| phase != Phase::Pending),
         score,
-        passed: score.and_then(|score| job.spec.min_score.map(|least| score >= least)),
+        passed: score.and_then(|score| passed(job, score)),
         frames: details.and_then(|details| i64::try_from(details.frames).ok()),
         model: details.filter(|details| !details.model.is_empty()).map(|details| ModelUsed {
             name: details.model.clone(),
@@ -83,70 +141,84 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
     }
 }
 
-fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Waiting>) -> Said {
+fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
     let accepted = Statement::yes(Reason::Submitted, "the controller has the job");
+    let suspended = suspended(job, remote);
     let no = |reason, message: &str| Statement::no(reason, message);
-    let open = |accepted: Statement, running: Statement| Said {
-        complete: no(running.reason, ""),
-        failed: no(running.reason, ""),
-        accepted,
-        running,
-    };
     let held = job.spec.suspend && !job.spec.cancel;
     match remote {
         Remote::Job(live) => match live.status() {
-            JobStatus::Completed => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: completed(job, live),
-                failed: no(Reason::Scored, ""),
-            },
-            JobStatus::Failed => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: no(failure(live), ""),
-                failed: Statement::yes(failure(live), live.error.clone()),
-            },
-            JobStatus::Cancelled if was_held_back(live) && !job.spec.cancel => {
-                open(no(Reason::Suspended, "the job is held back"), no(Reason::Suspended, ""))
+            JobStatus::Completed => Said::scored(accepted, completed(job, live.final_score), suspended),
+            JobStatus::Failed => {
+                Said::failed(accepted, failure(live.failure_reason()), &live.error, suspended)
             }
-            JobStatus::Cancelled => Said {
-                accepted,
-                running: no(Reason::Finished, ""),
-                complete: no(Reason::Cancelled, ""),
-                failed: Statement::yes(Reason::Cancelled, live.error.clone()),
-            },
+            JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => {
+                Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended)
+            }
+            JobStatus::Cancelled => Said::failed(accepted, Reason::Cancelled, &live.error, suspended),
             JobStatus::Running => {
                 let node = if live.assigned_node.is_empty() { "a node" } else { &live.assigned_node };
-                open(accepted, Statement::yes(Reason::Scoring, format!("{node} scores it")))
+                let running = Statement::yes(Reason::Scoring, format!("{node} scores it"));
+                Said::open(accepted, running, suspended)
             }
-            JobStatus::Pending => {
-                let why = waiting.map_or(no(Reason::WaitingForSlot, "it waits for a node"), |why| {
-                    Statement::no(why.reason, why.message.clone())
-                });
-                open(accepted, why)
-            }
+            JobStatus::Pending => Said::open(accepted, waits(job, waiting), suspended),
         },
-        Remote::Missing if job.spec.cancel => Said {
-            accepted: no(Reason::Cancelled, ""),
-            running: no(Reason::Finished, ""),
-            complete: no(Reason::Cancelled, ""),
-            failed: Statement::yes(Reason::Cancelled, "it was given up before the controller had it"),
-        },
-        _ if held => open(no(Reason::Suspended, "the job is held back"), no(Reason::Suspended, "")),
+        Remote::Missing if job.spec.cancel => {
+            let message = "it was given up before the controller had it";
+            Said::failed(no(Reason::Cancelled, ""), Reason::Cancelled, message, suspended)
+        }
+        Remote::Refused(why) => {
+            Said::failed(no(why.reason, &why.message), why.reason, &why.message, suspended)
+        }
+        // What was known of it is still the best that is known.
+        Remote::Unreachable(why) if was_submitted(job) => {
+            let accepted = Statement::yes(why.reason, &why.message);
+            let running = kept(job, JobCondition::Running).unwrap_or_else(|| no(why.reason, ""));
+            Said::open(accepted, running, suspended)
+        }
+        Remote::Unreachable(why) => Said::open(no(why.reason, &why.message), no(why.reason, ""), suspended),
+        _ if held => Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended),
         Remote::Missing => {
             let message = "the controller does not know the job any more; it is submitted again";
-            open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""))
+            Said::open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""), suspended)
         }
-        Remote::Unreachable(why) => {
-            open(no(Reason::ControllerUnreachable, why), no(Reason::ControllerUnreachable, ""))
-        }
-        Remote::NotAsked => open(no(Reason::Reconciling, ""), no(Reason::Reconciling, "")),
+        Remote::NotAsked => Said::open(no(Reason::Reconciling, ""), no(Reason::Reconciling, ""), suspended),
     }
 }
 
-fn completed(job: &VmafxJob, live: &Job) -> Statement {
-    let score = live.final_score;
+/// Why it waits: as the controller explained it, or as it was said before.
+fn waits(job: &VmafxJob, waiting: Option<&Why>) -> Statement {
+    const WAITS: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
+    match waiting {
+        Some(why) => Statement::no(why.reason, &why.message),
+        None => kept(job, JobCondition::Running)
+            .filter(|kept| kept.status == ConditionStatus::False && WAITS.contains(&kept.reason))
+            .unwrap_or_else(|| Statement::no(Reason::WaitingForSlot, "it waits for a node")),
+    }
+}
+
+/// A statement as it was made before.
+fn kept(job: &VmafxJob, type_: JobCondition) -> Option<Statement> {
+    statement(job.status.as_ref()?, type_)
+}
+
+fn statement(status: &VmafxJobStatus, type_: JobCondition) -> Option<Statement> {
+    let condition = status.conditions.iter().find(|one| one.type_ == type_.as_str())?;
+    let reason = *Reason::ALL.iter().find(|reason| reason.as_str() == condition.reason)?;
+    Some(Statement { status: condition.status, reason, message: condition.message.clone() })
+}
+
+/// Whether the controller cannot be asked.
+fn is_away(reason: Reason) -> bool {
+    matches!(reason, Reason::ControllerUnreachable | Reason::Forbidden)
+}
+
+fn was_submitted(job: &VmafxJob) -> bool {
+    job.status.as_ref().is_some_and(|status| status.controller_job_id.is_some())
+}
+
+/// Of a job that has a score.
+pub(super) fn completed(job: &VmafxJob, score: f64) -> Statement {
     match job.spec.min_score {
         Some(least) if score < least => {
             Statement::yes(Reason::BelowMinScore, format!("the score is {score:.3}, less than {least}"))
@@ -155,53 +227,62 @@ fn completed(job: &VmafxJob, live: &Job) -> Statement {
     }
 }
 
+/// Whether a score is good enough, if one is asked for.
+pub(super) fn passed(job: &VmafxJob, score: f64) -> Option<bool> {
+    job.spec.min_score.map(|least| score >= least)
+}
+
 fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
     let open = match remote {
         Remote::Job(live) => match live.status() {
             JobStatus::Pending | JobStatus::Running => true,
-            JobStatus::Cancelled => !was_held_back(live),
+            JobStatus::Cancelled => !was_set_aside(live),
             JobStatus::Completed | JobStatus::Failed => return Statement::no(Reason::Finished, ""),
         },
-        _ => false,
+        // It may still be there.
+        Remote::NotAsked | Remote::Unreachable(_) => was_submitted(job),
+        Remote::Refused(_) | Remote::Missing => false,
     };
     match (job.spec.suspend, open) {
-        (true, false) => Statement::yes(Reason::Suspended, "set spec.suspend to false to go on"),
+        (true, false) => Statement::yes(Reason::Suspended, GO_ON),
         (true, true) => Statement::no(Reason::Draining, "it is being taken out of the queue"),
         (false, _) => Statement::no(Reason::NotSuspended, ""),
     }
 }
 
-/// Derived from the conditions, never the other way round.
-fn phase(said: &Said) -> Phase {
-    let holds = |statement: &Statement| statement.status == ConditionStatus::True;
-    if holds(&said.complete) {
-        Phase::Succeeded
-    } else if holds(&said.failed) && said.failed.reason == Reason::Cancelled {
-        Phase::Cancelled
-    } else if holds(&said.failed) {
-        Phase::Failed
-    } else if holds(&said.running) {
-        Phase::Running
-    } else {
-        Phase::Pending
-    }
+/// Whether a status is a last word.
+pub fn is_over(status: &VmafxJobStatus) -> bool {
+    matches!(status.phase, Some(Phase::Succeeded | Phase::Failed | Phase::Cancelled))
 }
 
-/// What people want to read first.
-fn first_words(said: &Said, suspended: &Statement) -> String {
-    let holds = |statement: &&Statement| statement.status == ConditionStatus::True;
-    let last = [&said.complete, &said.failed].into_iter().find(holds);
-    let words = match last {
-        Some(last) => last,
-        None if suspended.status == ConditionStatus::True => suspended,
-        None if said.accepted.status == ConditionStatus::True => &said.running,
-        None => &said.accepted,
+/// What happened between two statuses that people should hear of. What goes well is said by the status alone: an event
+/// for each step of each job would be as many writes again.
+pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Vec<Happening> {
+    let holds = |status: Option<&VmafxJobStatus>, type_: JobCondition| {
+        let condition = status?.conditions.iter().find(|one| one.type_ == type_.as_str())?;
+        Some(condition.status == ConditionStatus::True)
     };
-    words.message.clone()
+    let mut all = Vec::new();
+    if let Some(failed) =
+        statement(after, JobCondition::Failed).filter(|one| one.status == ConditionStatus::True)
+    {
+        all.push(match failed.reason {
+            Reason::Cancelled => Happening::normal(failed.reason, failed.message),
+            reason => Happening::warning(reason, failed.message),
+        });
+    }
+    match (holds(before, JobCondition::Suspended), holds(Some(after), JobCondition::Suspended)) {
+        (Some(true), Some(false)) => all.push(Happening::normal(Reason::Resumed, "the job goes on")),
+        (Some(false) | None, Some(true)) => {
+            all.push(Happening::normal(Reason::Suspended, "the job is held back"));
+        }
+        _ => {}
+    }
+    all
 }
 
-/// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves
-/// and are not worth a write.
+/// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves,
+/// and a controller is away in many words. Neither is worth a write.
 fn settled(
     statement: Statement,
     type_: JobCondition,
@@ -210,18 +291,25 @@ fn settled(
     now: Timestamp,
 ) -> Condition {
     let kept = before.iter().find(|one| {
-        one.type_ == type_.as_str() && one.status == statement.status && one.reason == statement.reason.as_str()
+        one.type_ == type_.as_str()
+            && one.status == statement.status
+            && one.reason == statement.reason.as_str()
     });
-    let waits = statement.status == ConditionStatus::False && type_ == JobCondition::Running;
+    let moves = match type_ {
+        JobCondition::Running => statement.status == ConditionStatus::False,
+        JobCondition::Accepted => is_away(statement.reason),
+        JobCondition::Complete | JobCondition::Failed | JobCondition::Suspended => false,
+    };
     let statement = match kept {
-        Some(kept) if waits => Statement { message: kept.message.clone(), ..statement },
+        Some(kept) if moves => Statement { message: kept.message.clone(), ..statement },
         _ => statement,
     };
     statement.condition(type_.as_str(), before, generation, now)
 }
 
-fn failure(live: &Job) -> Reason {
-    match live.failure_reason() {
+/// The word for why a job has no score.
+pub(super) fn failure(reason: FailureReason) -> Reason {
+    match reason {
         FailureReason::InputDenied => Reason::InputRefused,
         FailureReason::InputNotFound | FailureReason::SourceUnreachable => Reason::InputUnavailable,
         FailureReason::NodeLost => Reason::AttemptsExhausted,

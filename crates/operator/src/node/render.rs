@@ -3,7 +3,6 @@
 //! Only what is meant is in them. What the API server fills in belongs to it, and must never look like a difference.
 
 pub mod budget;
-pub mod merge;
 pub mod pod;
 pub mod stateful_set;
 
@@ -15,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use serde_json::Value;
 use vmafx_api::VmafxNode;
+use vmafx_api::node::GpuVendor;
 
 use crate::render::{ControllerAccess, NODE, labels, service};
 
@@ -40,6 +40,18 @@ pub struct GpuResources {
     pub amd: String,
     /// Of Intel's; those of the newer driver have another name.
     pub intel: String,
+}
+
+impl GpuResources {
+    /// Under which name a vendor's GPUs are asked for.
+    pub fn of(&self, vendor: GpuVendor) -> Option<&str> {
+        match vendor {
+            GpuVendor::Nvidia => Some(&self.nvidia),
+            GpuVendor::Amd => Some(&self.amd),
+            GpuVendor::Intel => Some(&self.intel),
+            GpuVendor::Cpu => None,
+        }
+    }
 }
 
 /// Everything that is made for a node.

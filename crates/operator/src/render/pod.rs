@@ -1,26 +1,21 @@
-//! A Pod that may do nothing that it need not: the restricted profile of Kubernetes' Pod security standards.
+//! A Pod that keeps running and serves pages, with a token for the controller.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, ContainerPort, EmptyDirVolumeSource, HTTPGetAction, PodSecurityContext, PodSpec,
-    PodTemplateSpec, Probe, SeccompProfile, SecurityContext, Volume, VolumeMount,
+    Container, ContainerPort, HTTPGetAction, PodSpec, PodTemplateSpec, Probe, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::controller::{ControllerAccess, token_mount};
-use crate::reserved::SCRATCH_VOLUME;
+use crate::pod::skeleton;
 
 /// The name of the port of its pages.
 pub const HTTP: &str = "http";
 
 /// Between the end of a process's own patience and the kubelet's.
 pub const MARGIN_SECONDS: i64 = 15;
-
-const SCRATCH_DIRECTORY: &str = "/tmp";
-/// Nobody, as minimal images call it.
-const USER: i64 = 65532;
 
 /// A Pod with one container, a token for the controller and room for files.
 pub fn template(
@@ -37,18 +32,8 @@ pub fn template(
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
             termination_grace_period_seconds: Some(grace_seconds),
-            security_context: Some(PodSecurityContext {
-                run_as_non_root: Some(true),
-                run_as_user: Some(USER),
-                run_as_group: Some(USER),
-                fs_group: Some(USER),
-                seccomp_profile: Some(SeccompProfile {
-                    type_: "RuntimeDefault".to_owned(),
-                    ..SeccompProfile::default()
-                }),
-                ..PodSecurityContext::default()
-            }),
-            volumes: Some(vec![scratch(), controller.token()]),
+            security_context: Some(skeleton::pod_security()),
+            volumes: Some(vec![skeleton::scratch(), controller.token()]),
             ..PodSpec::default()
         }),
     }
@@ -65,23 +50,8 @@ pub fn container(name: &str, image: String, port: i32) -> Container {
             protocol: Some("TCP".to_owned()),
             ..ContainerPort::default()
         }]),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            read_only_root_filesystem: Some(true),
-            capabilities: Some(Capabilities {
-                drop: Some(vec!["ALL".to_owned()]),
-                ..Capabilities::default()
-            }),
-            ..SecurityContext::default()
-        }),
-        volume_mounts: Some(vec![
-            VolumeMount {
-                name: SCRATCH_VOLUME.to_owned(),
-                mount_path: SCRATCH_DIRECTORY.to_owned(),
-                ..VolumeMount::default()
-            },
-            token_mount(),
-        ]),
+        security_context: Some(skeleton::container_security()),
+        volume_mounts: Some(vec![skeleton::scratch_mount(), token_mount()]),
         ..Container::default()
     }
 }
@@ -109,13 +79,5 @@ pub fn probe(path: &str, period: i32, failures: i32) -> Probe {
         timeout_seconds: Some(5),
         failure_threshold: Some(failures),
         ..Probe::default()
-    }
-}
-
-fn scratch() -> Volume {
-    Volume {
-        name: SCRATCH_VOLUME.to_owned(),
-        empty_dir: Some(EmptyDirVolumeSource::default()),
-        ..Volume::default()
     }
 }

@@ -5,7 +5,7 @@
 //! versions are numbers that grow, which Kubernetes promises. A new list replaces everything: after a restore from a
 //! backup versions begin again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use kube::runtime::watcher::Event;
@@ -20,6 +20,10 @@ pub trait Cached: Send + Sync + 'static {
     fn uid(&self) -> &str;
     /// Its resource version.
     fn version(&self) -> &str;
+    /// What it is one of several of, if it is looked for by that. It never changes.
+    fn group(&self) -> Option<ObjectKey> {
+        None
+    }
 }
 
 /// Shared by the watch that fills it and those who read it.
@@ -29,6 +33,8 @@ pub struct Cache<V>(Arc<RwLock<State<V>>>);
 #[derive(Debug)]
 struct State<V> {
     objects: HashMap<ObjectKey, Arc<V>>,
+    /// The objects of each group.
+    groups: HashMap<ObjectKey, BTreeSet<ObjectKey>>,
     /// A list that is on its way.
     listed: Option<HashMap<ObjectKey, Arc<V>>>,
     /// Put in by ourselves since the list began; the list may be older.
@@ -43,7 +49,8 @@ impl<V> Clone for Cache<V> {
 
 impl<V> Default for Cache<V> {
     fn default() -> Self {
-        let state = State { objects: HashMap::new(), listed: None, written: HashMap::new() };
+        let state =
+            State { objects: HashMap::new(), groups: HashMap::new(), listed: None, written: HashMap::new() };
         Self(Arc::new(RwLock::new(state)))
     }
 }
@@ -52,6 +59,14 @@ impl<V: Cached> Cache<V> {
     /// The object, if there is one.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<V>> {
         self.read(|state| state.objects.get(key).cloned())
+    }
+
+    /// The objects of a group, by name.
+    pub fn of_group(&self, group: &ObjectKey) -> Vec<Arc<V>> {
+        self.read(|state| {
+            let keys = state.groups.get(group).into_iter().flatten();
+            keys.filter_map(|key| state.objects.get(key).cloned()).collect()
+        })
     }
 
     /// How many there are.
@@ -92,7 +107,7 @@ impl<V: Cached> Cache<V> {
                 // Only that one: a later one of the same name may be known already, by our own write.
                 let key = object.key();
                 if state.objects.get(&key).is_some_and(|known| known.uid() == object.uid()) {
-                    state.objects.remove(&key);
+                    state.remove(&key);
                 }
                 vec![Arc::new(object)]
             }
@@ -109,7 +124,11 @@ impl<V: Cached> Cache<V> {
             }
             Event::InitDone => {
                 let Some(listed) = state.listed.take() else { return Vec::new() };
-                let before = std::mem::replace(&mut state.objects, listed);
+                let before = std::mem::take(&mut state.objects);
+                state.groups.clear();
+                for object in listed.into_values() {
+                    state.insert(object);
+                }
                 for (_, object) in std::mem::take(&mut state.written) {
                     if state.objects.contains_key(&object.key()) {
                         state.keep_newer(object);
@@ -136,7 +155,25 @@ impl<V: Cached> State<V> {
         let key = object.key();
         let known = self.objects.get(&key);
         if known.is_none_or(|known| is_newer(object.version(), known.version())) {
-            self.objects.insert(key, object);
+            self.insert(object);
+        }
+    }
+
+    fn insert(&mut self, object: Arc<V>) {
+        let key = object.key();
+        if let Some(group) = object.group() {
+            self.groups.entry(group).or_default().insert(key.clone());
+        }
+        self.objects.insert(key, object);
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
+        let Some(group) = self.objects.remove(key).and_then(|gone| gone.group()) else { return };
+        if let Some(keys) = self.groups.get_mut(&group) {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.groups.remove(&group);
+            }
         }
     }
 }
@@ -172,6 +209,49 @@ mod tests {
 
     fn shown(cache: &Cache<Thing>, name: &str) -> Option<&'static str> {
         cache.get(&ObjectKey::new("video", name)).map(|thing| thing.2)
+    }
+
+    /// One that is found by its last letter.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Grouped(Thing);
+
+    impl Cached for Grouped {
+        fn key(&self) -> ObjectKey {
+            self.0.key()
+        }
+
+        fn uid(&self) -> &str {
+            self.0.uid()
+        }
+
+        fn version(&self) -> &str {
+            self.0.version()
+        }
+
+        fn group(&self) -> Option<ObjectKey> {
+            Some(ObjectKey::new("video", &self.0.0[1..]))
+        }
+    }
+
+    #[test]
+    fn a_group_has_what_there_is_of_it() {
+        let cache = Cache::default();
+        let members = |cache: &Cache<Grouped>, group: &str| {
+            cache.of_group(&ObjectKey::new("video", group)).iter().map(|one| one.0.0).collect::<Vec<_>>()
+        };
+        for name in ["ax", "bx", "ay"] {
+            cache.take(Event::Apply(Grouped(Thing(name, "u", "5"))));
+        }
+        assert_eq!((members(&cache, "x"), members(&cache, "y")), (vec!["ax", "bx"], vec!["ay"]));
+        cache.take(Event::Delete(Grouped(Thing("ax", "u", "6"))));
+        cache.take(Event::Delete(Grouped(Thing("ay", "u", "6"))));
+        assert_eq!((members(&cache, "x"), members(&cache, "y")), (vec!["bx"], vec![]));
+        cache.take(Event::Init);
+        cache.take(Event::InitApply(Grouped(Thing("cx", "u", "9"))));
+        cache.take(Event::InitDone);
+        assert_eq!(members(&cache, "x"), ["cx"]);
+        let state = cache.0.read().unwrap();
+        assert_eq!((state.groups.len(), state.objects.len()), (1, 1), "nothing is left behind");
     }
 
     #[test]

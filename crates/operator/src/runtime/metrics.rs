@@ -7,11 +7,17 @@ use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Label, Metrics};
 closed_label! {
     /// A kind that is watched.
     pub enum Kind: "kind" {
+        /// Pairs of clips to score.
+        Job = "VmafxJob",
+        /// What runs those that have a Pod of their own.
+        BatchJob = "Job",
+        /// Where they run.
+        Pod = "Pod",
         /// Workers.
         Node = "VmafxNode",
         /// Training runs.
         Training = "VmafxModelTraining",
-        /// What runs them.
+        /// What runs workers and trainers.
         StatefulSet = "StatefulSet",
         /// What names them.
         Service = "Service",

@@ -60,6 +60,13 @@ where
         }
     }
 
+    /// Only objects that have this label.
+    #[must_use]
+    pub fn labelled(mut self, label: &str) -> Self {
+        self.config = self.config.labels(label);
+        self
+    }
+
     /// What it fills.
     pub fn cache(&self) -> Cache<V> {
         self.cache.clone()

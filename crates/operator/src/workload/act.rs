@@ -42,7 +42,7 @@ impl<K> Namespaced for K where
 
 /// Against whom an apply may win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Apply<'a> {
+pub(crate) enum Apply<'a> {
     /// Against nobody: there should be no such object. A namesake that appears in between is not overwritten.
     New,
     /// Against everybody, but only if it is still this one, and as it was: it may have got another owner since.
@@ -78,7 +78,7 @@ fn without_nulls(value: &mut Value) {
 }
 
 /// Reads one, past every cache.
-pub(super) async fn read<K: Namespaced>(
+pub(crate) async fn read<K: Namespaced>(
     client: &Client,
     action: &'static str,
     key: &ObjectKey,
@@ -88,7 +88,7 @@ pub(super) async fn read<K: Namespaced>(
 }
 
 /// Applies a body; what became of it.
-pub(super) async fn apply<K: Namespaced>(
+pub(crate) async fn apply<K: Namespaced>(
     client: &Client,
     action: &'static str,
     key: &ObjectKey,
@@ -107,9 +107,44 @@ pub(super) async fn apply<K: Namespaced>(
     call(action, api.patch(&key.name, &params, &Patch::Apply(body))).await
 }
 
+/// Makes one; if there is one of this name already, whosever it is, that is a conflict and nothing happens to it.
+pub(crate) async fn create<K: Namespaced>(
+    client: &Client,
+    action: &'static str,
+    key: &ObjectKey,
+    body: &Map<String, Value>,
+) -> Result<K, ApiError> {
+    let path = K::url_path(&(), Some(&key.namespace));
+    let send = async {
+        let body = serde_json::to_vec(body).map_err(kube::Error::SerdeError)?;
+        let request =
+            http::Request::post(format!("{path}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict"))
+                .header(http::header::CONTENT_TYPE, "application/json")
+                .body(body)
+                .map_err(kube::Error::HttpError)?;
+        client.request(request).await
+    };
+    call(action, send).await
+}
+
+/// Changes these fields of that one, as it was when it was read, and no others.
+pub(crate) async fn change<K: Namespaced>(
+    client: &Client,
+    action: &'static str,
+    identity: &Identity,
+    mut fields: Value,
+) -> Result<K, ApiError> {
+    let Identity { key, uid, version } = identity;
+    fields["metadata"]["uid"] = json!(uid);
+    fields["metadata"]["resourceVersion"] = json!(version);
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let api = Api::<K>::namespaced(client.clone(), &key.namespace);
+    call(action, api.patch(&key.name, &params, &Patch::Merge(fields))).await
+}
+
 /// Deletes that one, as it was when it was read. If somebody has changed it since, it may have got another owner, so
 /// nothing is deleted and the answer is a conflict. One that is gone already is no error.
-pub(super) async fn delete<K: Namespaced>(
+pub(crate) async fn delete<K: Namespaced>(
     client: &Client,
     action: &'static str,
     identity: &Identity,

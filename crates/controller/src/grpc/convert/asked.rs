@@ -106,17 +106,27 @@ pub(in crate::grpc) enum StreamJobs {
 
 /// A stream of jobs.
 pub(in crate::grpc) fn stream_jobs(request: wire::StreamJobsRequest) -> Result<StreamJobs, Refusal> {
-    let wire::StreamJobsRequest { status_filter, watch, cursor, origin_filter, job_ids, include_progress } =
-        request;
+    let wire::StreamJobsRequest {
+        status_filter,
+        watch,
+        cursor,
+        origin_filter,
+        job_ids,
+        include_progress,
+        changes_only,
+    } = request;
     let which = Which { states: states(status_filter)?, origin: origin_filter.map(origin), job_ids };
     if watch {
-        return Ok(StreamJobs::Watch(Watch { which, cursor, include_progress }));
+        return Ok(StreamJobs::Watch(Watch { which, cursor, include_progress, changes_only }));
     }
     if !cursor.is_empty() {
         return Err(Refusal::invalid("cursor", "needs watch"));
     }
     if include_progress {
         return Err(Refusal::invalid("include_progress", "needs watch"));
+    }
+    if changes_only {
+        return Err(Refusal::invalid("changes_only", "needs watch"));
     }
     Ok(StreamJobs::Snapshot(which))
 }

@@ -105,6 +105,7 @@ impl TryFrom<EventsQuery> for Watch {
             which: which(&query.status, origin)?,
             cursor: query.cursor,
             include_progress: query.progress,
+            changes_only: false,
         })
     }
 }

@@ -21,8 +21,14 @@ fn job(spec: &Value, status: &Value) -> VmafxJob {
 }
 
 fn live(status: JobStatus, error: &str) -> Remote {
-    let job = Job { id: "7".to_owned(), status: status.into(), error: error.to_owned(), ..Job::default() };
-    Remote::Job(Box::new(job))
+    let job = Job {
+        id: "7".to_owned(),
+        status: status.into(),
+        error: error.to_owned(),
+        revision: 1,
+        ..Job::default()
+    };
+    Remote::Job(Arc::new(job))
 }
 
 fn ended(condition: &str) -> Value {
@@ -41,8 +47,12 @@ fn cancel(reason: &'static str) -> Step {
     Step::Cancel { id: "7".to_owned(), reason }
 }
 
+fn why(reason: Reason) -> Why {
+    Why { reason, message: "why".to_owned() }
+}
+
 fn down() -> Remote {
-    Remote::Unreachable("down".to_owned())
+    Remote::Unreachable(why(Reason::ControllerUnreachable))
 }
 
 #[rstest]
@@ -57,6 +67,10 @@ fn down() -> Remote {
 #[case::cancelled_by_somebody(json!({}), true, live(JobStatus::Cancelled, "by hand"), Step::Follow)]
 #[case::forgotten(json!({}), true, Remote::Missing, submit("u/7"))]
 #[case::resumed(json!({}), true, live(JobStatus::Cancelled, SUSPENDED), submit("u/7"))]
+#[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(REQUEUED))]
+#[case::put_forward_too_late(json!({ "priority": 1 }), true, live(JobStatus::Running, ""), Step::Follow)]
+#[case::taken_out(json!({ "priority": 1 }), true, live(JobStatus::Cancelled, REQUEUED), submit("u/7"))]
+#[case::refused(json!({}), false, Remote::Refused(why(Reason::Rejected)), Step::Follow)]
 #[case::suspended_before(json!({ "suspend": true }), false, Remote::NotAsked, Step::Find)]
 #[case::suspended_and_none_found(json!({ "suspend": true }), false, Remote::Missing, Step::Follow)]
 #[case::suspended_and_one_found(json!({ "suspend": true }), false, live(JobStatus::Pending, ""), cancel(SUSPENDED))]
@@ -74,21 +88,19 @@ fn every_row_of_the_table(
     #[case] remote: Remote,
     #[case] expected: Step,
 ) {
-    let status = if recorded { json!({ "controllerJobID": "7" }) } else { json!({}) };
-    assert_eq!(next(&job(&spec, &status), &remote, at(NOW)), expected);
+    let id = recorded.then_some("7");
+    assert_eq!(next(&job(&spec, &json!({})), id, &remote), expected);
 }
 
 #[rstest]
-#[case::kept_for_ever(json!({}), Step::Rest(None))]
-#[case::its_time_is_not_over(json!({ "ttlSecondsAfterFinished": 130 }), Step::Rest(Some(Duration::from_secs(30))))]
-#[case::its_time_is_over(json!({ "ttlSecondsAfterFinished": 100 }), Step::Remove)]
-#[case::at_once(json!({ "ttlSecondsAfterFinished": 0 }), Step::Remove)]
-#[case::nothing_revives_it(json!({ "suspend": true }), Step::Rest(None))]
-fn after_the_end_there_is_only_the_end(#[case] spec: Value, #[case] expected: Step) {
+#[case::kept_for_ever(json!({}), None)]
+#[case::for_a_while(json!({ "ttlSecondsAfterFinished": 130 }), Some(at(NOW + 30)))]
+#[case::at_once(json!({ "ttlSecondsAfterFinished": 0 }), Some(at(NOW - 100)))]
+fn a_resource_goes_so_long_after_its_end(#[case] spec: Value, #[case] expected: Option<Timestamp>) {
     for condition in ["Complete", "Failed"] {
         let job = job(&spec, &ended(condition));
-        for remote in [Remote::NotAsked, down(), Remote::Missing, live(JobStatus::Running, "")] {
-            assert_eq!(next(&job, &remote, at(NOW)), expected, "{remote:?}");
-        }
+        assert!(is_final(&job));
+        assert_eq!(remove_at(&job), expected);
     }
+    assert!(!is_final(&job(&spec, &ended("Running"))));
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 use vmafx_proto::controller::v1::ResultDetails;
@@ -34,7 +36,11 @@ fn live(status: JobStatus) -> Job {
 }
 
 fn remote(job: Job) -> Remote {
-    Remote::Job(Box::new(job))
+    Remote::Job(Arc::new(job))
+}
+
+fn down() -> Remote {
+    Remote::Unreachable(Why { reason: Reason::ControllerUnreachable, message: "no answer".to_owned() })
 }
 
 fn told(status: &VmafxJobStatus, type_: JobCondition) -> (ConditionStatus, &str) {
@@ -52,12 +58,13 @@ fn failed(reason: FailureReason) -> Job {
 
 #[rstest]
 #[case::new(json!({}), Remote::NotAsked, Phase::Pending, "Reconciling")]
-#[case::down(json!({}), Remote::Unreachable("no answer".to_owned()), Phase::Pending, "ControllerUnreachable")]
+#[case::down(json!({}), down(), Phase::Pending, "ControllerUnreachable")]
 #[case::forgotten(json!({}), Remote::Missing, Phase::Pending, "Forgotten")]
 #[case::waits(json!({}), remote(live(JobStatus::Pending)), Phase::Pending, "WaitingForSlot")]
 #[case::runs(json!({}), remote(live(JobStatus::Running)), Phase::Running, "Scoring")]
 #[case::scored(json!({}), remote(over(JobStatus::Completed, "")), Phase::Succeeded, "Finished")]
 #[case::failed(json!({}), remote(failed(FailureReason::InputInvalid)), Phase::Failed, "Finished")]
+#[case::refused(json!({}), Remote::Refused(Why { reason: Reason::InputRefused, message: "outside".to_owned() }), Phase::Failed, "Finished")]
 #[case::given_up(json!({ "cancel": true }), remote(over(JobStatus::Cancelled, CANCELLED)), Phase::Cancelled, "Finished")]
 #[case::given_up_elsewhere(json!({}), remote(over(JobStatus::Cancelled, "by hand")), Phase::Cancelled, "Finished")]
 #[case::given_up_before(json!({ "cancel": true }), Remote::Missing, Phase::Cancelled, "Finished")]
@@ -124,13 +131,35 @@ fn a_score_is_there_whenever_it_succeeded(
 #[test]
 fn numbers_that_move_by_themselves_are_not_written_again() {
     let mut job = job(&json!({}));
-    let ahead = |count: u32| Waiting { reason: Reason::WaitingForSlot, message: format!("{count} jobs are ahead") };
+    let ahead =
+        |count: u32| Why { reason: Reason::WaitingForSlot, message: format!("{count} jobs are ahead") };
     let first = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(9)), at(NOW));
     assert_eq!(told(&first, JobCondition::Running), (ConditionStatus::False, "WaitingForSlot"));
     job.status = Some(first.clone());
     let second = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(3)), at(NOW + 60));
     assert_eq!(second.conditions, first.conditions);
-    let other = Waiting { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
+    let other = Why { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
     let third = status(&job, &remote(live(JobStatus::Pending)), Some(&other), at(NOW + 60));
     assert_eq!(third.message.as_deref(), Some("no node"));
+}
+
+#[test]
+fn a_controller_that_is_away_changes_nothing_but_one_reason() {
+    let mut job = job(&json!({}));
+    let first = status(&job, &remote(live(JobStatus::Running)), None, at(NOW));
+    job.status = Some(first.clone());
+    let second = status(&job, &down(), None, at(NOW + 60));
+    assert_eq!((second.phase, &second.assigned_node), (first.phase, &first.assigned_node));
+    assert_eq!(told(&second, JobCondition::Accepted), (ConditionStatus::True, "ControllerUnreachable"));
+    assert_eq!(told(&second, JobCondition::Running), (ConditionStatus::True, "Scoring"));
+    assert_eq!(second.message.as_deref(), Some("no answer"));
+}
+
+#[test]
+fn why_it_waits_is_kept_until_the_controller_explains_it_again() {
+    let mut job = job(&json!({}));
+    let why = Why { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
+    job.status = Some(status(&job, &remote(live(JobStatus::Pending)), Some(&why), at(NOW)));
+    let again = status(&job, &remote(live(JobStatus::Pending)), None, at(NOW + 60));
+    assert_eq!(Some(again), job.status);
 }

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{
-    Container, EnvVar, EnvVarSource, ObjectFieldSelector, PodTemplateSpec, ResourceRequirements,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::api::core::v1::{Container, EnvVar, EnvVarSource, ObjectFieldSelector, PodTemplateSpec};
 use kube::ResourceExt as _;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
 use super::{Defaults, RenderError, workload_name};
+use crate::pod::skeleton::{self, variable};
+use crate::render::NODE;
 use crate::render::pod::{MARGIN_SECONDS, container, probe, template};
-use crate::render::{NODE, variable};
 use crate::reserved::CONTAINER;
 
 /// The port of its health pages.
@@ -47,7 +45,7 @@ fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container,
         startup_probe: Some(probe("/startupz", 2, 30)),
         liveness_probe: Some(probe("/livez", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        resources: resources(node, defaults),
+        resources: skeleton::with_gpu(node.spec.resources.clone(), defaults.gpus.of(node.spec.gpu_vendor)),
         ..container(CONTAINER, image, HTTP_PORT)
     })
 }
@@ -118,17 +116,4 @@ fn vendor(vendor: GpuVendor) -> &'static str {
         GpuVendor::Intel => "intel",
         GpuVendor::Cpu => "cpu",
     }
-}
-
-/// What the node asks for, and one GPU if it has a vendor. A request for it follows from the limit.
-fn resources(node: &VmafxNode, defaults: &Defaults) -> Option<ResourceRequirements> {
-    let gpu = match node.spec.gpu_vendor {
-        GpuVendor::Nvidia => &defaults.gpus.nvidia,
-        GpuVendor::Amd => &defaults.gpus.amd,
-        GpuVendor::Intel => &defaults.gpus.intel,
-        GpuVendor::Cpu => return node.spec.resources.clone(),
-    };
-    let mut resources = node.spec.resources.clone().unwrap_or_default();
-    resources.limits.get_or_insert_default().entry(gpu.clone()).or_insert_with(|| Quantity("1".to_owned()));
-    Some(resources)
 }

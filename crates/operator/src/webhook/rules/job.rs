@@ -45,7 +45,8 @@ fn report_uri(path: &Path, report: &str, spec: &VmafxJobSpec, findings: &mut Fin
     }
 }
 
-fn vendor(backend: Backend) -> Option<GpuVendor> {
+/// Whose GPUs a backend computes on.
+pub fn vendor(backend: Backend) -> Option<GpuVendor> {
     match backend {
         Backend::Cpu => Some(GpuVendor::Cpu),
         Backend::Cuda => Some(GpuVendor::Nvidia),

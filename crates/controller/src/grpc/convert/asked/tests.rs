@@ -123,6 +123,7 @@ fn a_submission_says_what_to_score() {
 #[rstest]
 #[case::cursor(wire::StreamJobsRequest { cursor: "1".into(), ..Default::default() }, "cursor: needs watch")]
 #[case::progress(wire::StreamJobsRequest { include_progress: true, ..Default::default() }, "include_progress: needs watch")]
+#[case::changes(wire::StreamJobsRequest { changes_only: true, ..Default::default() }, "changes_only: needs watch")]
 #[case::status(wire::StreamJobsRequest { status_filter: vec![0, 5], ..Default::default() }, "status_filter[1]: 5 is not a value of this enum")]
 fn a_stream_without_sense_is_refused(#[case] asked: wire::StreamJobsRequest, #[case] expected: &str) {
     assert_eq!(stream_jobs(asked).unwrap_err().to_string(), expected);

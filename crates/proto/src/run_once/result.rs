@@ -1,12 +1,8 @@
-//! The result as a file.
-
-use std::io;
-use std::path::Path;
+//! How a job of its own ended.
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Reason};
-use crate::task::Score;
+use super::{Reason, Score};
 
 /// Most bytes: what Kubernetes keeps of a termination message.
 pub const MOST_BYTES: usize = 4096;
@@ -28,20 +24,21 @@ pub enum RunResult {
     },
 }
 
-impl From<Result<Score, Failure>> for RunResult {
-    fn from(result: Result<Score, Failure>) -> Self {
-        match result {
-            Ok(score) => Self::Scored(score),
-            Err(Failure { reason, message }) => Self::Failed { reason, number: reason.number(), message },
-        }
-    }
-}
-
 impl RunResult {
     /// Exit code of a job that is at fault itself.
     pub const JOB: u8 = 2;
     /// Exit code of a machine that is.
     pub const MACHINE: u8 = 3;
+    /// Exit code of wrong usage: nothing was tried.
+    pub const USAGE: u8 = 64;
+
+    /// From a score, or from why there is none.
+    pub fn of(result: Result<Score, (Reason, String)>) -> Self {
+        match result {
+            Ok(score) => Self::Scored(score),
+            Err((reason, message)) => Self::Failed { reason, number: reason.number(), message },
+        }
+    }
 
     /// What the process ends with.
     pub fn exit_code(&self) -> u8 {
@@ -52,15 +49,9 @@ impl RunResult {
         }
     }
 
-    /// Writes it, short enough. In place: a container's termination message is a file that is mounted and cannot be
-    /// replaced by another.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
-        std::fs::write(path, self.short()?)
-    }
-
     /// As JSON of at most [`MOST_BYTES`]. What is least important goes first, and always the same: long warnings are
     /// cut, then warnings go, then features from the end of the alphabet; of a message the end goes.
-    fn short(&self) -> io::Result<Vec<u8>> {
+    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         let mut result = self.clone();
         loop {
             let text = serde_json::to_vec(&result)?;
@@ -110,15 +101,15 @@ mod tests {
             model_digest: format!("sha256:{}", "0".repeat(64)),
             frames: 48,
             size: (160, 90),
-            pooled: crate::task::Pooled::default(),
+            pooled: crate::run_once::Pooled::default(),
             warnings: warnings.iter().map(|length| "ä".repeat(*length)).collect(),
         }
     }
 
     fn shortened(result: &RunResult) -> RunResult {
-        let text = result.short().unwrap();
+        let text = result.to_json().unwrap();
         assert!(text.len() <= MOST_BYTES, "{}", text.len());
-        assert_eq!(text, result.short().unwrap(), "always the same");
+        assert_eq!(text, result.to_json().unwrap(), "always the same");
         serde_json::from_slice(&text).unwrap()
     }
 
@@ -155,7 +146,7 @@ mod tests {
     #[case("ä".repeat(10_000))]
     #[case("\u{1}".repeat(10_000))]
     fn a_message_keeps_its_beginning(#[case] message: String) {
-        let result = RunResult::from(Err(Failure::new(Reason::InputInvalid, message.clone())));
+        let result = RunResult::of(Err((Reason::InputInvalid, message.clone())));
         let RunResult::Failed { message: found, .. } = shortened(&result) else { panic!() };
         let kept = found.strip_suffix('…').unwrap();
         assert!(message.starts_with(kept) && kept.chars().count() > 500, "{}", kept.chars().count());
@@ -167,7 +158,14 @@ mod tests {
     #[case(Reason::SourceUnreachable, 3)]
     #[case(Reason::Internal, 3)]
     fn the_exit_code_tells_whose_fault_it_is(#[case] reason: Reason, #[case] code: u8) {
-        let result = RunResult::from(Err(Failure::new(reason, "")));
+        let result = RunResult::of(Err((reason, String::new())));
         assert_eq!(result.exit_code(), code);
+    }
+
+    #[test]
+    fn a_word_of_a_later_release_is_read_by_its_number() {
+        let text = r#"{"outcome":"Failed","reason":"Haunted","number":7,"message":"boo","more":1}"#;
+        let read: RunResult = serde_json::from_str(text).unwrap();
+        assert_eq!(read, RunResult::Failed { reason: Reason::Other, number: 7, message: "boo".to_owned() });
     }
 }

@@ -1,0 +1,90 @@
+//! VmafxJobs made, written and watched, at as little cost as possible.
+
+use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::{NotUsed, Object};
+use kube::discovery::ApiResource;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use vmafx_api::VmafxJob;
+
+use crate::Problem;
+
+/// Requests at a time.
+const AT_ONCE: usize = 16;
+const NAMESPACE: &str = "default";
+
+/// A job with nothing but its phase.
+type Slim = Object<NotUsed, SlimStatus>;
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(crate) struct SlimStatus {
+    #[serde(default)]
+    phase: String,
+}
+
+pub(crate) struct Cluster {
+    jobs: Api<VmafxJob>,
+    slim: Api<Slim>,
+}
+
+impl Cluster {
+    pub(crate) async fn connect() -> Result<Self, Problem> {
+        let client = Client::try_default().await?;
+        let resource = ApiResource::erase::<VmafxJob>(&());
+        Ok(Self {
+            jobs: Api::namespaced(client.clone(), NAMESPACE),
+            slim: Api::namespaced_with(client, NAMESPACE, &resource),
+        })
+    }
+
+    /// Makes so many, named after a prefix, as fast as it goes.
+    pub(crate) async fn create(&self, prefix: &str, number: usize, backend: &str) -> Result<(), Problem> {
+        self.each(number, |index| async move { self.create_one(&format!("{prefix}-{index}"), backend).await })
+            .await
+    }
+
+    pub(crate) async fn create_one(&self, name: &str, backend: &str) -> Result<(), Problem> {
+        let job: VmafxJob = serde_json::from_value(json!({
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name },
+            "spec": {
+                "reference": "file:///clips/reference.y4m",
+                "distorted": "file:///clips/distorted.y4m",
+                "backend": backend,
+                "model": "vmaf_v0.6.1",
+            },
+        }))?;
+        self.jobs.create(&PostParams::default(), &job).await?;
+        Ok(())
+    }
+
+    /// Writes a status, as whoever has no idea of fields that are owned.
+    pub(crate) async fn write(&self, name: &str, status: &Value) -> Result<(), Problem> {
+        let patch = Patch::Merge(json!({ "status": status }));
+        self.slim.patch_status(name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Does something for each number, some at a time.
+    pub(crate) async fn each<F>(&self, number: usize, what: impl Fn(usize) -> F) -> Result<(), Problem>
+    where
+        F: Future<Output = Result<(), Problem>>,
+    {
+        stream::iter(0..number).map(Ok).try_for_each_concurrent(AT_ONCE, what).await
+    }
+
+    /// Names of jobs as they succeed, from now on.
+    pub(crate) fn succeeded(&self) -> impl Stream<Item = Result<String, Problem>> + '_ {
+        let events = watcher(self.slim.clone(), watcher::Config::default());
+        events.filter_map(async |event| match event {
+            Ok(Event::Apply(job)) => {
+                let done = job.status.is_some_and(|status| status.phase == "Succeeded");
+                job.metadata.name.filter(|_| done).map(Ok)
+            }
+            Ok(_) => None,
+            Err(error) => Some(Err(error.into())),
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! Why a job does not run yet, in words that say what to do. Pure.
+
+use vmafx_api::VmafxJob;
+use vmafx_api::conditions::Reason;
+use vmafx_proto::run_once::RunResult;
+
+use super::Found;
+use super::facts::{Agent, JobFacts, PodFacts};
+use super::outcome::{newest, why};
+use super::render::queue;
+use crate::conditions::Statement;
+
+/// Whether it runs, and if not, why.
+pub fn running(job: &VmafxJob, live: &JobFacts, found: &Found) -> Statement {
+    if live.suspended {
+        return suspended(job);
+    }
+    let open: Vec<_> = found.pods.iter().filter(|pod| !pod.is_over()).cloned().collect();
+    match newest(&open).or_else(|| newest(&found.pods)) {
+        Some(last) if last.phase == "Failed" && is_repeated(live, found, last) => {
+            let text = format!("attempt {} failed, another follows: {}", live.failed.max(1), why(last).1);
+            Statement::no(Reason::BackingOff, text)
+        }
+        Some(pod) => of_pod(pod),
+        None => {
+            let name = &live.identity.key.name;
+            let text = format!("no Pod yet; if that does not change, `kubectl describe job {name}` says why");
+            Statement::no(Reason::JobCreated, text)
+        }
+    }
+}
+
+/// Whether another Pod follows one that failed. Kubernetes takes a moment to say that none does.
+fn is_repeated(live: &JobFacts, found: &Found, last: &PodFacts) -> bool {
+    let own_fault = match &last.agent {
+        Agent::Ended(ended) => [RunResult::JOB, RunResult::USAGE].map(i32::from).contains(&ended.code),
+        _ => false,
+    };
+    let failed = found.pods.iter().filter(|pod| pod.phase == "Failed" && pod.disrupted.is_none()).count();
+    let allowed = usize::try_from(live.backoff_limit.unwrap_or_default()).unwrap_or_default();
+    !live.ending && !own_fault && failed <= allowed
+}
+
+fn suspended(job: &VmafxJob) -> Statement {
+    let text = match queue(job) {
+        Some(queue) => format!("Kueue holds it back until its queue {queue} admits it"),
+        None => "its Kubernetes Job was suspended by somebody else, who is to let it go on".to_owned(),
+    };
+    Statement::no(Reason::WaitingForAdmission, text)
+}
+
+fn of_pod(pod: &PodFacts) -> Statement {
+    let name = &pod.identity.key.name;
+    if pod.agent != Agent::Waiting || pod.is_over() {
+        // Also in the moment between its end and that of the Job: other containers may still be at work.
+        let node = pod.node.as_deref().unwrap_or("a node");
+        return Statement::yes(Reason::Scoring, format!("Pod {name} on {node} scores it"));
+    }
+    if let Some(message) = &pod.unschedulable {
+        return Statement::no(Reason::Unschedulable, format!("no node takes Pod {name}: {message}"));
+    }
+    match &pod.waits {
+        Some(word) if is_about_an_image(&word.reason) => Statement::no(
+            Reason::ImageUnavailable,
+            format!("an image of Pod {name} cannot be pulled ({}): {}", word.reason, word.message),
+        ),
+        Some(word) => Statement::no(
+            Reason::PodStuck,
+            format!("Pod {name} cannot start ({}): {}", word.reason, word.message),
+        ),
+        None => Statement::no(Reason::PodStarting, format!("Pod {name} is being started")),
+    }
+}
+
+fn is_about_an_image(reason: &str) -> bool {
+    matches!(
+        reason,
+        "ErrImagePull"
+            | "ImagePullBackOff"
+            | "InvalidImageName"
+            | "ErrImageNeverPull"
+            | "ImageInspectError"
+            | "RegistryUnavailable"
+            | "SignatureValidationFailed"
+    )
+}

@@ -1,0 +1,108 @@
+//! A node that scores nothing and says what it is told to.
+
+use std::time::Duration;
+
+use vmafx_proto::controller::v1 as wire;
+use vmafx_testkit::wait;
+
+use crate::SOON;
+use crate::controller::{Client, Controller};
+
+/// A registered node.
+pub(crate) struct Agent {
+    client: Client,
+    node_id: String,
+    session_token: String,
+}
+
+impl Agent {
+    /// Registers under a name, with the backend cpu.
+    pub(crate) async fn register(controller: &Controller, name: &str) -> Self {
+        let mut client = controller.client();
+        let request = wire::RegisterNodeRequest {
+            name: name.to_owned(),
+            capability: Some(capability()),
+            ..wire::RegisterNodeRequest::default()
+        };
+        let told = client.register_node(request).await.unwrap().into_inner();
+        Self { client, node_id: told.node_id, session_token: told.session_token }
+    }
+
+    /// Waits for a job.
+    pub(crate) async fn pull(&self) -> wire::Job {
+        wait::until(SOON, "a job to pull", || async {
+            self.try_pull(Duration::from_secs(1)).await.ok_or_else(|| "nothing".to_owned())
+        })
+        .await
+        .unwrap()
+    }
+
+    /// A job, if one comes in time.
+    pub(crate) async fn try_pull(&self, within: Duration) -> Option<wire::Job> {
+        let request = wire::PullWorkRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            capability: Some(capability()),
+            wait_ms: u32::try_from(within.as_millis()).unwrap(),
+        };
+        self.client.clone().pull_work(request).await.unwrap().into_inner().job
+    }
+
+    /// Reports a score.
+    pub(crate) async fn score(&self, job: &wire::Job, score: f64) {
+        let details = wire::ResultDetails {
+            model: "vmaf_v0.6.1".to_owned(),
+            model_digest: "sha256:0".to_owned(),
+            frames: 48,
+            scores: Some(wire::PooledScores { mean: score, ..wire::PooledScores::default() }),
+            ..wire::ResultDetails::default()
+        };
+        self.report(wire::ReportResultRequest { score, result: Some(details), ..self.report_of(job) }).await;
+    }
+
+    /// Reports that it cannot be scored.
+    pub(crate) async fn fail(&self, job: &wire::Job, reason: wire::FailureReason, error: &str) {
+        let report = self.report_of(job);
+        self.report(wire::ReportResultRequest {
+            error: error.to_owned(),
+            failure_reason: reason.into(),
+            ..report
+        })
+        .await;
+    }
+
+    /// Whether it should stop these.
+    pub(crate) async fn cancelled(&self, jobs: &[&str]) -> Vec<String> {
+        let request = wire::HeartbeatRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            running_job_ids: jobs.iter().map(|id| (*id).to_owned()).collect(),
+            ..wire::HeartbeatRequest::default()
+        };
+        self.client.clone().heartbeat(request).await.unwrap().into_inner().cancel_job_ids
+    }
+
+    fn report_of(&self, job: &wire::Job) -> wire::ReportResultRequest {
+        wire::ReportResultRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            job_id: job.id.clone(),
+            r#final: true,
+            attempt: job.attempt,
+            ..wire::ReportResultRequest::default()
+        }
+    }
+
+    async fn report(&self, report: wire::ReportResultRequest) {
+        self.client.clone().report_result(report).await.unwrap();
+    }
+}
+
+fn capability() -> wire::NodeCapability {
+    wire::NodeCapability {
+        gpu_vendor: "cpu".to_owned(),
+        backends: vec!["cpu".to_owned()],
+        concurrency: 64,
+        ..wire::NodeCapability::default()
+    }
+}

@@ -1,0 +1,211 @@
+//! The controller is killed, forgets, is set back, and comes again; the stream is cut; the operator is killed.
+
+use serde_json::json;
+use vmafx_testkit::kube::proxy::{Act, Which};
+
+use crate::agent::Agent;
+use crate::world::{World, condition, controller_id, message, phase};
+
+#[tokio::test]
+async fn a_controller_that_is_away_is_visible_and_everything_goes_on_when_it_is_back() {
+    let mut world = World::start().await;
+    world.create("before", json!({})).await;
+    world.until_reason("before", "Accepted", "Submitted").await;
+    world.controller.kill();
+    world.create("during", json!({})).await;
+    let during = world.until_reason("during", "Accepted", "ControllerUnreachable").await;
+    assert!(message(&during).contains(&world.controller.grpc.to_string()), "{}", message(&during));
+    let before = world.until_reason("before", "Accepted", "ControllerUnreachable").await;
+    assert_eq!((phase(&before).as_str(), condition(&before, "Accepted").0.as_str()), ("Pending", "True"));
+    world.controller.begin_again().await;
+    let agent = Agent::register(&world.controller, "cpu-0").await;
+    for _ in 0..2 {
+        let work = agent.pull().await;
+        agent.score(&work, 50.0).await;
+    }
+    for name in ["before", "during"] {
+        world.until_phase(name, "Succeeded").await;
+    }
+    assert_eq!(world.controller.jobs().await.len(), 2, "each was submitted once");
+}
+
+#[tokio::test]
+async fn a_controller_that_forgot_everything_is_told_again() {
+    let mut world = World::start().await;
+    world.create("a", json!({})).await;
+    let first = controller_id(&world.until_reason("a", "Accepted", "Submitted").await).unwrap();
+    world.controller.kill();
+    world.controller.restore(None);
+    world.controller.begin_again().await;
+    let again = world.until("a", "another job", |job| controller_id(job).is_some_and(|id| id != first)).await;
+    assert_eq!(condition(&again, "Accepted"), ("True".to_owned(), "Submitted".to_owned()));
+    let agent = Agent::register(&world.controller, "cpu-0").await;
+    let work = agent.pull().await;
+    assert_eq!(Some(work.id.clone()), controller_id(&again));
+    agent.score(&work, 50.0).await;
+    world.until_phase("a", "Succeeded").await;
+    world.until_events(&["Forgotten"]).await;
+}
+
+#[tokio::test]
+async fn a_store_that_is_set_back_runs_nothing_that_has_ended_and_loses_nothing_that_has_not() {
+    let mut world = World::start().await;
+    world.create("ended", json!({})).await;
+    world.until_reason("ended", "Accepted", "Submitted").await;
+    world.controller.kill();
+    let copy = world.controller.copy();
+    world.controller.begin_again().await;
+    let agent = Agent::register(&world.controller, "cpu-0").await;
+    let work = agent.pull().await;
+    agent.score(&work, 50.0).await;
+    let score = world.until_phase("ended", "Succeeded").await.status;
+    world.create("later", json!({})).await;
+    let later = controller_id(&world.until_reason("later", "Accepted", "Submitted").await).unwrap();
+
+    world.controller.kill();
+    world.controller.restore(Some(&copy));
+    world.controller.begin_again().await;
+    let again =
+        world.until("later", "another job", |job| controller_id(job).is_some_and(|id| id != later)).await;
+    // The sweep of a new operator does not wait.
+    world.restart_operator().await;
+    world.until_open(1).await;
+    assert_eq!(world.controller.open_jobs().await[0].id, controller_id(&again).unwrap());
+    assert_eq!(world.jobs.get("ended").await.unwrap().status, score, "an end is the end");
+}
+
+#[tokio::test]
+async fn many_that_were_deleted_while_nobody_looked_are_all_ended() {
+    const MANY: usize = 200;
+    let mut world = World::start().await;
+    for number in 0..MANY {
+        world.create(&format!("job-{number}"), json!({})).await;
+    }
+    world.create("kept", json!({})).await;
+    world.until_open(MANY + 1).await;
+    world.operator.kill();
+    for number in 0..MANY {
+        world.delete(&format!("job-{number}")).await;
+    }
+    world.restart_operator().await;
+    world.until_open(1).await;
+    let kept = world.until_reason("kept", "Accepted", "Submitted").await;
+    assert_eq!(controller_id(&kept).unwrap(), world.controller.open_jobs().await[0].id);
+}
+
+/// When something dies.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    Created,
+    Submitted,
+    Recorded,
+    Pulled,
+    Runs,
+    Scored,
+}
+
+impl Moment {
+    const ALL: [Self; 6] =
+        [Self::Created, Self::Submitted, Self::Recorded, Self::Pulled, Self::Runs, Self::Scored];
+
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+}
+
+/// Brings one job to its end, and lets `die` do its work at each moment.
+async fn live_through(world: &mut World, agent: &Agent, moment: Moment, who: Victim) {
+    let name = format!("{}-{}", moment.name(), who.name());
+    world.create(&name, json!({})).await;
+    if matches!(moment, Moment::Created) {
+        who.dies(world).await;
+    }
+    if matches!(moment, Moment::Submitted) {
+        world.until_open(1).await;
+        who.dies(world).await;
+    }
+    if matches!(moment, Moment::Recorded) {
+        world.until_reason(&name, "Accepted", "Submitted").await;
+        who.dies(world).await;
+    }
+    let work = agent.pull().await;
+    if matches!(moment, Moment::Pulled) {
+        who.dies(world).await;
+    }
+    if matches!(moment, Moment::Runs) {
+        world.until_phase(&name, "Running").await;
+        who.dies(world).await;
+    }
+    agent.score(&work, 50.0).await;
+    if matches!(moment, Moment::Scored) {
+        who.dies(world).await;
+    }
+    let done = world.until_phase(&name, "Succeeded").await;
+    assert_eq!(controller_id(&done), Some(work.id), "{name}: the job that was scored is the one that counts");
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    Operator,
+    Controller,
+    Both,
+}
+
+impl Victim {
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    async fn dies(self, world: &mut World) {
+        if matches!(self, Self::Operator | Self::Both) {
+            world.operator.kill();
+        }
+        if matches!(self, Self::Controller | Self::Both) {
+            world.controller.kill();
+            world.controller.begin_again().await;
+        }
+        if matches!(self, Self::Operator | Self::Both) {
+            world.restart_operator().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn killed_at_any_moment_a_job_is_submitted_once_and_ends_once() {
+    let mut world = World::start().await;
+    let agent = Agent::register(&world.controller, "cpu-0").await;
+    let victims = [Victim::Operator, Victim::Controller, Victim::Both];
+    for victim in victims {
+        for moment in Moment::ALL {
+            live_through(&mut world, &agent, moment, victim).await;
+        }
+    }
+    assert_eq!(world.controller.jobs().await.len(), victims.len() * Moment::ALL.len());
+}
+
+#[tokio::test]
+async fn an_api_server_that_answers_badly_costs_a_repetition_and_nothing_else() {
+    let world = World::start().await;
+    let agent = Agent::register(&world.controller, "cpu-0").await;
+    let acts = [
+        Act::Answer(409),
+        Act::Answer(429),
+        Act::Answer(500),
+        Act::Lose(500),
+        Act::Lose(409),
+        Act::CutBefore,
+        Act::CutAfter,
+    ];
+    let many = acts.len();
+    for (number, act) in acts.into_iter().enumerate() {
+        let name = format!("job-{number}");
+        let status = Which::writes().and(|request| request.resource == "vmafxjobs").once_each();
+        let injected = world.proxy.inject(status, act);
+        world.create(&name, json!({})).await;
+        let work = agent.pull().await;
+        agent.score(&work, 50.0).await;
+        world.until_phase(&name, "Succeeded").await;
+        drop(injected);
+    }
+    assert_eq!(world.controller.jobs().await.len(), many);
+}

@@ -1,0 +1,44 @@
+//! A cluster that has many jobs already.
+
+use anyhow::Result;
+use tokio::runtime::Runtime;
+use vmafx_testkit::kube::Options;
+
+use super::load::run;
+use super::scene::Scene;
+use crate::bench::figure::{Bar, Figure};
+use crate::bench::process;
+
+const FINISHED: usize = 9_000;
+const WAITING: usize = 1_000;
+const REPEATS: usize = 3;
+
+/// Takes the figures.
+pub(super) fn measure(runtime: &Runtime, tell: &mut dyn FnMut(Figure)) -> Result<()> {
+    let scene = Scene::set(runtime, Options::default())?;
+    run(&scene, "finished", FINISHED)?;
+    run(&scene, "waiting", WAITING)?;
+    let (mut ready, mut memory) = (Vec::new(), Vec::new());
+    for _ in 0..REPEATS {
+        let (operator, took) = scene.operator(runtime, &[])?;
+        ready.push(took.as_secs_f64());
+        // The rest of the figures is about what it is like once everything was looked at.
+        std::thread::sleep(std::time::Duration::from_secs(10));
+        memory.push(process::resident(operator.pid())?);
+    }
+    tell(Figure {
+        name: "operator.ready-with-10000-jobs",
+        unit: "s",
+        bar: Bar::AtMost,
+        limit: 2.0,
+        samples: ready,
+    });
+    tell(Figure {
+        name: "operator.memory-with-10000-jobs",
+        unit: "MB",
+        bar: Bar::AtMost,
+        limit: 100.0,
+        samples: memory,
+    });
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! A cluster with our definitions and a controller, and an operator when there is to be one.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
+
+use crate::bench::controller::{Controller, TOKEN, free_port, is_ready};
+use crate::workspace;
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What is dropped first ends first.
+pub(super) struct Scene {
+    pub(super) controller: Controller,
+    pub(super) directory: TempDir,
+    pub(super) plane: ControlPlane,
+}
+
+impl Scene {
+    pub(super) fn set(runtime: &Runtime, options: Options) -> Result<Self> {
+        // Below `target`, not in the directory for temporary files: that may be memory.
+        let home = workspace::root().join("target/bench");
+        fs::create_dir_all(&home)?;
+        let directory = tempfile::tempdir_in(home)?;
+        let plane = runtime.block_on(async {
+            let plane = ControlPlane::start(options).await?;
+            install_crds(&plane.client()?, &vmafx_api::crd::all()).await?;
+            anyhow::Ok(plane)
+        })?;
+        let controller = Controller::start(runtime, directory.path(), &[])?;
+        Ok(Self { controller, directory, plane })
+    }
+
+    /// Starts an operator and waits until it is ready; how long that took.
+    pub(super) fn operator(
+        &self,
+        runtime: &Runtime,
+        settings: &[(&str, &str)],
+    ) -> Result<(Process, Duration)> {
+        self.operator_with(runtime, self.plane.kubeconfig_path(), settings)
+    }
+
+    /// The same, with another way to the cluster.
+    pub(super) fn operator_with(
+        &self,
+        runtime: &Runtime,
+        kubeconfig: &Path,
+        settings: &[(&str, &str)],
+    ) -> Result<(Process, Duration)> {
+        let health = free_port()?;
+        let log = self.directory.path().join("operator.log");
+        let mut launch = Launch::new("vmafx-operator", workspace::release("vmafx-operator"), log)
+            .env("KUBECONFIG", kubeconfig)
+            .env("POD_NAMESPACE", "default")
+            .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
+            .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", health.to_string())
+            .env("VMAFX_OPERATOR_NODE_IMAGE", "vmafx-node:bench")
+            .env("VMAFX_CONTROLLER_GRPC_ADDR", self.controller.grpc.to_string())
+            .env("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", self.controller.http))
+            .env("VMAFX_CONTROLLER_TOKEN", TOKEN);
+        for (variable, value) in settings {
+            launch = launch.env(*variable, *value);
+        }
+        let begun = Instant::now();
+        let mut process = Process::start(&launch).context("start the operator")?;
+        let ready = || std::future::ready(is_ready(health).unwrap_or(false));
+        runtime.block_on(process.ready(PATIENCE, ready))?;
+        Ok((process, begun.elapsed()))
+    }
+}
