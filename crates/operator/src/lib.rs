@@ -8,10 +8,11 @@
 //! | [`client`]     | the way to the API server: deadlines, counts, and the gate that every write passes  |
 //! | [`lease`]      | which of several operators may write                                                |
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
-//! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
 //! | [`job`]        | VmafxJob: what is asked of the controller or of Kubernetes, what its status says    |
+//! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
 //! | [`training`]   | VmafxModelTraining: its trainer, what that says, what the status of the run says    |
 //! | [`render`]     | what is the same in everything that is made for a resource                          |
+//! | [`pod`]        | the parts of every Pod, and what users merge over them                              |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
 //! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
@@ -25,6 +26,7 @@ pub mod job;
 pub mod key;
 pub mod lease;
 pub mod node;
+pub mod pod;
 mod quantity;
 pub mod rbac;
 pub mod render;

@@ -4,22 +4,18 @@
 //! |------------------|-------------------------------------------------------------------|
 //! | [`name`]         | how it is called, within the limits of Kubernetes                 |
 //! | [`labels`]       | how it is found                                                   |
-//! | [`pod`]          | a Pod that may do nothing that it need not                        |
-//! | [`template`], [`merge`] | what users put over it                                   |
+//! | [`pod`]          | a Pod that keeps running and serves pages                         |
 //! | [`controller`]   | how what runs in it finds the controller, and proves who it is    |
 //! | [`service`]      | the Service that names it                                         |
 //! | [`stateful_set`] | the StatefulSet that keeps it running                             |
 
 pub mod controller;
 pub mod labels;
-pub mod merge;
 pub mod name;
 pub mod pod;
 pub mod service;
 pub mod stateful_set;
-pub mod template;
 
-use k8s_openapi::api::core::v1::EnvVar;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt as _};
 
@@ -53,9 +49,4 @@ impl Family {
             ..ObjectMeta::default()
         }
     }
-}
-
-/// A variable with a value.
-pub fn variable(name: &str, value: impl Into<String>) -> EnvVar {
-    EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
 }

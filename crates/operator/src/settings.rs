@@ -184,13 +184,22 @@ impl Settings {
     }
 
     /// What workers are made from.
-    pub fn defaults(&self, address: &HostPort) -> Defaults {
+    pub fn defaults(&self, controller: &HostPort) -> Defaults {
         let workers = &self.workers;
         Defaults {
             image: workers.node_image.clone(),
-            controller: self.controller_access(address),
+            controller: self.controller_access(controller),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
             gpus: workers.gpus(),
+        }
+    }
+
+    /// What trainers are made from.
+    pub fn trainer_defaults(&self, controller: &HostPort) -> training::render::Defaults {
+        training::render::Defaults {
+            image: self.trainers.trainer_image.clone(),
+            controller: self.controller_access(controller),
+            ca_config_map: self.trainers.trainer_ca_configmap.clone(),
         }
     }
 
@@ -199,15 +208,6 @@ impl Settings {
         let workers = &self.workers;
         let roots = workers.scoring_roots.iter().filter(|root| !root.is_empty()).cloned().collect();
         JobDefaults { image: workers.node_image.clone(), roots, gpus: workers.gpus() }
-    }
-
-    /// What trainers are made from.
-    pub fn trainer_defaults(&self, address: &HostPort) -> training::render::Defaults {
-        training::render::Defaults {
-            image: self.trainers.trainer_image.clone(),
-            controller: self.controller_access(address),
-            ca_config_map: self.trainers.trainer_ca_configmap.clone(),
-        }
     }
 }
 

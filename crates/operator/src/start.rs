@@ -4,7 +4,6 @@
 //! the one that leads reconciles.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -253,9 +252,9 @@ async fn reconcile(
     let nodes = Control { teller: nodes, known: &watched.nodes, at_once, metrics: metrics.clone() };
     let trainings = Control { teller: trainings, known: &watched.trainings, at_once, metrics };
     tokio::try_join!(
-        reconcilers.jobs.lead(shutdown.clone()),
-        async { Ok(nodes.run(reconcilers.nodes, shutdown.clone()).await?) },
-        async { Ok(trainings.run(reconcilers.trainings, shutdown.clone()).await?) },
+        nodes.run(reconcilers.nodes, shutdown.clone()),
+        trainings.run(reconcilers.trainings, shutdown.clone()),
+        reconcilers.jobs.lead(shutdown)
     )?;
     Ok(())
 }
@@ -270,11 +269,12 @@ struct Control<'a, V> {
 
 impl<V: Cached> Control<'_, V> {
     /// Reconciles all that is known, and then what changes.
-    async fn run<R: Reconcile>(self, reconciler: Arc<R>, shutdown: Shutdown) -> Result<(), Infallible> {
+    async fn run<R: Reconcile>(self, reconciler: Arc<R>, shutdown: Shutdown) -> Result<(), BoxError> {
         // First the ear, then the look: what changes in between is heard.
         let inbox = self.teller.listen();
         let first: Vec<_> = self.known.all().iter().map(|one| one.key()).collect();
-        Controller::new(reconciler, self.at_once, inbox, self.metrics).run(first, shutdown).await
+        Controller::new(reconciler, self.at_once, inbox, self.metrics).run(first, shutdown).await?;
+        Ok(())
     }
 }
 

@@ -86,7 +86,9 @@ impl Reconcile for JobReconciler {
                 self.memory.forget(key, seen.uid());
                 self.remove(seen, *remove_at).await
             }
-            What::Open(job) if job.spec.execution == Execution::Pod => self.pod_pass(job).await.map(Some),
+            What::Open(job) if job.spec.execution == Execution::Pod => {
+                self.pod_pass(job).await.map(Some)
+            }
             What::Open(job) => self.pass(key, job).await.map(Some),
         }
     }

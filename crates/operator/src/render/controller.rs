@@ -4,7 +4,8 @@ use k8s_openapi::api::core::v1::{
     EnvVar, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume, VolumeMount, VolumeProjection,
 };
 
-use super::{pod, variable};
+use super::pod;
+use crate::pod::skeleton::variable;
 use crate::reserved::TOKEN_VOLUME;
 
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/controller";

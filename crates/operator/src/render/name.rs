@@ -13,9 +13,6 @@ const SERVICE: usize = 63;
 
 impl Family {
     /// The name of the StatefulSet.
-    ///
-    /// A name that is too long, or has dots, which a label of a host name may not have, is cut and made unique again by
-    /// a digest.
     pub fn workload(self, resource: &str) -> String {
         self.within(WORKLOAD, resource)
     }
@@ -36,13 +33,14 @@ impl Family {
     }
 }
 
-/// A prefix and a resource's name; cut and made unique again by a digest if that is too long or has dots.
-pub fn bounded(prefix: &str, resource: &str, longest: usize) -> String {
-    let plain = format!("{prefix}{resource}");
-    if plain.len() <= longest && !resource.contains('.') {
+/// The prefix and a resource's name. One that is too long, or has dots, which a label of a host name may not have, is
+/// cut and made unique again by a digest.
+pub fn bounded(prefix: &str, name: &str, longest: usize) -> String {
+    let plain = format!("{prefix}{name}");
+    if plain.len() <= longest && !name.contains('.') {
         return plain;
     }
-    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(resource.as_bytes()).into();
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(name.as_bytes()).into();
     let digest = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
     let kept: String = plain.replace('.', "-").chars().take(longest - digest.len() - 1).collect();
     format!("{}-{digest}", kept.trim_end_matches('-'))

@@ -17,7 +17,7 @@ closed_label! {
         Node = "VmafxNode",
         /// Training runs.
         Training = "VmafxModelTraining",
-        /// What runs them.
+        /// What runs workers and trainers.
         StatefulSet = "StatefulSet",
         /// What names them.
         Service = "Service",

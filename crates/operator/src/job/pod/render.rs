@@ -18,7 +18,7 @@ use super::args::{RESULT, args, literal};
 use super::name::{job_name, label_value};
 use crate::job::request::backend;
 use crate::node::render::GpuResources;
-use crate::render::{pod, template, variable};
+use crate::pod::{skeleton, template};
 use crate::reserved::{CONTAINER, HELD, JOB_LABEL};
 use crate::webhook::rules::job::vendor;
 use crate::workload::Owner;
@@ -169,8 +169,8 @@ fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderE
             // A token for the API server is nothing that a scoring Pod needs.
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
-            security_context: Some(pod::pod_security()),
-            volumes: Some(vec![pod::scratch()]),
+            security_context: Some(skeleton::pod_security()),
+            volumes: Some(vec![skeleton::scratch()]),
             ..PodSpec::default()
         }),
     };
@@ -199,11 +199,11 @@ fn agent(job: &VmafxJob, defaults: &JobDefaults, env: Vec<EnvVar>) -> Result<Con
         image: defaults.image.clone(),
         args: Some(args(&job.spec)),
         env: Some(env),
-        resources: pod::with_gpu(None, defaults.gpus.of(vendor)),
-        security_context: Some(pod::container_security()),
+        resources: skeleton::with_gpu(None, defaults.gpus.of(vendor)),
+        security_context: Some(skeleton::container_security()),
         termination_message_path: Some(RESULT.to_owned()),
         termination_message_policy: Some("File".to_owned()),
-        volume_mounts: Some(vec![pod::scratch_mount()]),
+        volume_mounts: Some(vec![skeleton::scratch_mount()]),
         ..Container::default()
     })
 }
@@ -214,8 +214,8 @@ fn environment(job: &VmafxJob, defaults: &JobDefaults) -> Result<Vec<EnvVar>, Re
     }
     let roots = defaults.roots.join(",").replace(NAMESPACE, &job.namespace().unwrap_or_default());
     Ok(vec![
-        variable("VMAFX_BACKEND", backend(job.spec.backend)),
-        variable("VMAFX_SCORING_ROOTS", literal(&roots)),
+        skeleton::variable("VMAFX_BACKEND", backend(job.spec.backend)),
+        skeleton::variable("VMAFX_SCORING_ROOTS", literal(&roots)),
     ])
 }
 

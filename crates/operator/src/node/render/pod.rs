@@ -8,8 +8,9 @@ use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
 use super::{Defaults, RenderError, workload_name};
-use crate::render::pod::{MARGIN_SECONDS, container, probe, template, with_gpu};
-use crate::render::{NODE, variable};
+use crate::pod::skeleton::{self, variable};
+use crate::render::NODE;
+use crate::render::pod::{MARGIN_SECONDS, container, probe, template};
 use crate::reserved::CONTAINER;
 
 /// The port of its health pages.
@@ -44,7 +45,7 @@ fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container,
         startup_probe: Some(probe("/startupz", 2, 30)),
         liveness_probe: Some(probe("/livez", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        resources: with_gpu(node.spec.resources.clone(), defaults.gpus.of(node.spec.gpu_vendor)),
+        resources: skeleton::with_gpu(node.spec.resources.clone(), defaults.gpus.of(node.spec.gpu_vendor)),
         ..container(CONTAINER, image, HTTP_PORT)
     })
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use vmafx_api::VmafxNode;
 
 use super::{Defaults, RenderError, metadata, pod, selector, workload_name};
+use crate::pod::template;
 use crate::render::stateful_set::parallel;
-use crate::render::template;
 
 /// Makes it.
 pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Value, RenderError> {
-    let template = self::template(node, defaults)?;
+    let template = template(node, defaults)?;
     let replicas = if node.spec.paused { 0 } else { node.spec.replicas };
     let set = parallel(metadata(node), selector(node), workload_name(node), replicas);
     let mut set = serde_json::to_value(set).map_err(|error| RenderError::Template(error.to_string()))?;

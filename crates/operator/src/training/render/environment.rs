@@ -30,7 +30,7 @@ use vmafx_api::VmafxModelTraining;
 
 use super::Defaults;
 use super::pod::{DRAIN_SECONDS, PORT};
-use crate::render::variable;
+use crate::pod::skeleton::variable;
 
 /// Where the registry's credentials are.
 pub(super) const REGISTRY_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/registry";

@@ -30,7 +30,7 @@ fn named(name: &str, more: Value) -> VmafxModelTraining {
         "algorithm": "online-sgd-ema",
         "outputRegistry": "registry.example.com/video/models",
     });
-    crate::render::merge::merge(&mut spec, &more);
+    crate::pod::merge::merge(&mut spec, &more);
     serde_json::from_value(json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining",
         "metadata": { "name": name, "namespace": "video", "uid": "11111111-2222-3333-4444-555555555555" },
