@@ -63,7 +63,7 @@ Exit codes:
 
 /// Ask a Kubernetes cluster: scoring jobs, pools of workers, models that learn.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: --help")]
+#[command(after_long_help = EXAMPLES, after_help = "More and examples: vmafx kube --help")]
 pub struct KubeArgs {
     #[command(subcommand)]
     verb: Verb,

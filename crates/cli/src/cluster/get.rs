@@ -37,8 +37,10 @@ Examples:
 
 /// Show jobs, nodes or trainings.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: get --help")]
-#[command(override_usage = "get [OPTIONS] [NAME]...\n       get [OPTIONS] jobs|nodes|trainings [NAME]...")]
+#[command(after_long_help = EXAMPLES, after_help = "More and examples: kubectl vmafx get --help")]
+#[command(
+    override_usage = "kubectl vmafx get [OPTIONS] [NAME]...\n       kubectl vmafx get [OPTIONS] jobs|nodes|trainings [NAME]..."
+)]
 pub(super) struct GetArgs {
     /// jobs (unless said otherwise), nodes or trainings; then names, all without one
     #[arg(value_name = "NAME")]

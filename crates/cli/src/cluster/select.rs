@@ -155,8 +155,8 @@ fn near<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
     let mut near: Vec<(usize, &str)> = names
         .iter()
         .map(|other| {
-            let part =
-                !name.is_empty() && name.len() > NEAR && (other.contains(name) || name.contains(other));
+            let (long, short) = if name.len() < other.len() { (*other, name) } else { (name, *other) };
+            let part = short.len() > NEAR && long.contains(short);
             (if part { NEAR } else { distance(name, other) }, *other)
         })
         .filter(|(letters, _)| *letters <= NEAR)
@@ -205,6 +205,7 @@ mod tests {
         assert_eq!(near("trailer-1081p", &names), ["trailer-1080p", "trailer-1080"]);
         assert_eq!(near("intro-4k", &names), ["intro"]);
         assert_eq!(near("x", &names), Vec::<&str>::new());
+        assert_eq!(near("nobody", &["b", "no"]), Vec::<&str>::new());
     }
 
     #[test]

@@ -45,7 +45,7 @@ Exit codes:
 
 /// Wait for jobs.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: wait --help")]
+#[command(after_long_help = EXAMPLES, after_help = "More and examples: kubectl vmafx wait --help")]
 pub(super) struct WaitArgs {
     #[command(flatten)]
     jobs: JobsArgs,

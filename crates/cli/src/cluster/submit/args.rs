@@ -21,8 +21,8 @@ Examples:
   kubectl vmafx submit -f pairs.csv --dry-run=client -o yaml > jobs.yaml
       The resources, for a repository.
 
-Every line is checked by the API server before the first job is made. A job has the same name whenever it is submitted,
-so the same command again makes only what is missing.
+Every line is checked by the API server before the first job is made. A job has the same name
+whenever it is submitted, so the same command again makes only what is missing.
 
 Exit codes:
     0  all are there, or with --wait: scored
@@ -35,8 +35,10 @@ Exit codes:
 ///
 /// Clips are named by URI: s3://, gs://, azure://, http(s)://, or file:// for what the nodes have mounted.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: submit --help")]
-#[command(override_usage = "submit [OPTIONS] <REF> <DIS>...\n       submit [OPTIONS] -f <FILE>")]
+#[command(after_long_help = EXAMPLES, after_help = "More and examples: kubectl vmafx submit --help")]
+#[command(
+    override_usage = "kubectl vmafx submit [OPTIONS] <REF> <DIS>...\n       kubectl vmafx submit [OPTIONS] -f <FILE>"
+)]
 pub(in crate::cluster) struct SubmitArgs {
     /// The reference, then one or more distorted clips
     #[arg(value_names = ["REF", "DIS"], num_args = 2.., required_unless_present = "filename", conflicts_with = "filename")]
