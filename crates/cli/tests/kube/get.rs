@@ -112,3 +112,21 @@ async fn changes_are_shown_as_they_happen_until_ctrl_c() {
         assert_eq!(ran.stdout.lines().count(), rows, "{}", ran.stdout);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_who_does_not_listen_any_more() {
+    let stage = Stage::set().await;
+    stage.job("a", json!({})).await;
+    let mut watching =
+        stage.command(&["get", "-w", "-o", "name"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    let mut said = std::io::BufReader::new(watching.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut first).unwrap();
+    assert_eq!(first, "vmafxjob.vmafx.dev/a\n");
+    // As `head` does.
+    drop(said);
+    touch(stage.ns.client(), stage.ns.name(), "a", "1").await;
+    let ended = || std::future::ready(watching.try_wait().unwrap());
+    let status = vmafx_testkit::wait::until(crate::stage::PATIENCE, "its end", ended).await.unwrap();
+    assert_eq!(status.code(), Some(0));
+}

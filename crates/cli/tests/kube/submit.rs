@@ -161,6 +161,23 @@ async fn whoever_waits_gets_the_scores_and_an_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_stops_waiting_leaves_the_jobs_and_can_go_on() {
+    let stage = Stage::set().await;
+    let command = ["submit", "s3://b/r.mp4", "s3://b/a.mp4", "s3://b/b.mp4", "--wait"];
+    let waiting = Started::start(&stage, stage.command(&command));
+    waiting.until("waiting for 2 jobs to be done").await;
+    waiting.interrupt();
+    let ran = waiting.end().await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(130), ""), "{ran:?}");
+    assert!(ran.stderr.contains("the same command again goes on from there"), "{ran:?}");
+    for name in names(&stage).await {
+        stage.says(&name, &scored(95.0, None)).await;
+    }
+    let again = stage.kube(&command);
+    assert_eq!((again.code, again.stderr.as_str()), (Some(0), "0 created, 2 unchanged\n"), "{again:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn hundreds_of_lines_are_jobs_in_their_order() {
     let stage = Stage::set().await;
     let head = "reference,distorted".to_owned();

@@ -106,7 +106,7 @@ async fn who_waits_outlives_a_restart_of_the_api_server() {
     vmafx_testkit::kube::install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
     let stage = Stage::on(plane.namespace("restart").await.unwrap());
     stage.job("a", json!({})).await;
-    let waiting = crate::stage::Started::start(&stage, stage.command(&["wait", "a", "--timeout=1m"]));
+    let waiting = crate::stage::Started::start(&stage, stage.command(&["wait", "a", "--timeout=10m"]));
     let shown = crate::stage::Started::start(&stage, stage.command(&["get", "-w"]));
     waiting.until("waiting for 1 job").await;
     shown.until("\na ").await;
