@@ -77,15 +77,14 @@ impl ReachArgs {
         if let Some(proxy) = &config.proxy_url {
             return Err(KubeError::Proxy { server, proxy: proxy.to_string() });
         }
-        let client =
-            Client::try_from(config).map_err(|source| KubeError::Credentials { source: Box::new(source) })?;
+        let client = Client::try_from(config).map_err(|error| KubeError::of("sign in", &server, error))?;
         Ok(Cluster { client, namespace, server })
     }
 
     async fn config(&self) -> Result<Config, KubeError> {
         let read = match &self.kubeconfig {
             Some(file) => Kubeconfig::read_from(file),
-            None => Kubeconfig::read(),
+            None => from_environment().unwrap_or_else(Kubeconfig::read),
         };
         let kubeconfig = match read {
             Ok(kubeconfig) => kubeconfig,
@@ -115,6 +114,19 @@ impl ReachArgs {
         };
         missing && !named && self.context.is_none()
     }
+}
+
+/// What the files in `KUBECONFIG` say together; nothing if none is named. As with `kubectl`, one of several may be missing.
+fn from_environment() -> Option<Result<Kubeconfig, KubeconfigError>> {
+    let named = env::var_os("KUBECONFIG")?;
+    let paths: Vec<PathBuf> = env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect();
+    let there: Vec<&PathBuf> = paths.iter().filter(|path| path.exists()).collect();
+    let read = if there.is_empty() { paths.iter().collect() } else { there };
+    if read.is_empty() {
+        return None;
+    }
+    let merge = |all: Kubeconfig, path: &PathBuf| all.merge(Kubeconfig::read_from(path)?);
+    Some(read.into_iter().try_fold(Kubeconfig::default(), merge))
 }
 
 /// Whether a host is not to be reached through a proxy: one of this machine, or one that `NO_PROXY` names.

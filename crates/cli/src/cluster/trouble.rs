@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use kube::client::AuthError;
 use kube::config::KubeconfigError;
 use kube::core::Status;
 
@@ -35,12 +36,11 @@ pub enum KubeError {
         /// What there is.
         contexts: Vec<String>,
     },
-    /// Certificates or keys that cannot be read.
-    #[error("the credentials in the kubeconfig cannot be used")]
+    /// Certificates or keys that cannot be read, or a command that does not sign in.
+    #[error("the credentials of the kubeconfig do not work: {why}")]
     Credentials {
         /// Why.
-        #[source]
-        source: Box<kube::Error>,
+        why: String,
     },
     /// A detour.
     #[error(
@@ -162,10 +162,7 @@ impl KubeError {
         let (what, server) = (what.to_owned(), server.to_owned());
         match error {
             kube::Error::Api(status) => Self::of_status(what, server, &status),
-            kube::Error::Auth(error) => Self::Failed {
-                what,
-                cause: format!("the credentials of the kubeconfig do not work: {}", root(&error)),
-            },
+            kube::Error::Auth(error) => Self::Credentials { why: why(&error) },
             kube::Error::Service(error) => Self::Unreachable { server, cause: root(error.as_ref()) },
             kube::Error::HyperError(error) => Self::Unreachable { server, cause: root(&error) },
             error => Self::Failed { what, cause: root(&error) },
@@ -189,6 +186,19 @@ impl KubeError {
     /// Whether the same question may have an answer later.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Failed { .. })
+    }
+}
+
+/// Why nobody could sign in.
+fn why(error: &AuthError) -> String {
+    match error {
+        AuthError::AuthExecRun { cmd, out } => {
+            let said = String::from_utf8_lossy(&out.stderr);
+            let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+            format!("{} ended with {}: {}", cmd.replace('"', ""), out.status, last.trim())
+        }
+        AuthError::AuthExecStart(error) => format!("the command that signs in cannot be started: {error}"),
+        error => root(error),
     }
 }
 

@@ -32,6 +32,42 @@ async fn a_cluster_that_is_not_configured_is_said_to_be_so() {
     bare(&stage, &["get", "--kubeconfig", &config, "--context", "vmafx-testkit", "-n", stage.ns.name()]).ok();
 }
 
+/// A kubeconfig whose user signs in by a command.
+fn signing(stage: &Stage, script: &str) -> String {
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "x",
+        "contexts": [{ "name": "x", "context": { "cluster": "x", "user": "x" } }],
+        "clusters": [{ "name": "x", "cluster": { "server": "https://127.0.0.1:1" } }],
+        "users": [{ "name": "x", "user": { "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1", "command": stage.write("login", script), "interactiveMode": "Never",
+        } } }],
+    });
+    stage.write("signing", &config.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_does_not_sign_in_is_quoted() {
+    let stage = Stage::set().await;
+    let config = signing(&stage, "#!/bin/sh\necho 'Your session has expired' >&2\nexit 3\n");
+    let said = bare(&stage, &["get", "--kubeconfig", &config]).refused();
+    assert!(said.contains("cannot be started: Permission denied"), "{said}");
+    let runnable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(stage.path("login"), runnable).unwrap();
+    let said = bare(&stage, &["get", "--kubeconfig", &config]).refused();
+    assert!(said.contains("ended with exit status: 3: Your session has expired"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_kubeconfigs_are_one_and_may_be_missing() {
+    let stage = Stage::set().await;
+    let extra =
+        stage.write("extra", r#"{"apiVersion":"v1","kind":"Config","contexts":[],"clusters":[],"users":[]}"#);
+    let paths = format!("{}/nowhere:{extra}:{}", stage.path("").display(), stage.kubeconfig().display());
+    let mut command = stage.bare(env!("CARGO_BIN_EXE_vmafx"));
+    let ran = Ran::of(command.env("KUBECONFIG", paths).args(["kube", "get", "-n", stage.ns.name()]));
+    assert!(ran.stderr.starts_with("no jobs in namespace"), "{ran:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_does_not_answer_is_named() {
     let stage = Stage::set().await;

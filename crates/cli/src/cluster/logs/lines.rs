@@ -52,7 +52,14 @@ pub(super) async fn show(
     wanted: &Wanted,
 ) -> Result<(), Broken> {
     let what = format!("read the log of Pod {pod}");
-    let mut log = cluster.call(&what, pods.log_stream(pod, params)).await.map_err(Broken::Cluster)?;
+    let asked = pods.log_stream(pod, params);
+    // Of a log that is followed nothing comes, not even the head of an answer, before somebody says something.
+    let mut log = if params.follow {
+        asked.await.map_err(|error| KubeError::of(&what, &cluster.server, error))
+    } else {
+        cluster.call(&what, asked).await
+    }
+    .map_err(Broken::Cluster)?;
     let mut kept = VecDeque::new();
     let mut bytes = Vec::new();
     loop {
