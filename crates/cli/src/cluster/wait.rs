@@ -82,7 +82,9 @@ pub(super) async fn run(args: &WaitArgs, reach: &ReachArgs) -> Result<Exit, Erro
 pub(super) struct Waited {
     /// As they were last seen, in the order given.
     pub(super) jobs: Vec<DynamicObject>,
-    /// Those that were deleted.
+    /// Those that ended in another way, and how.
+    missed: Vec<(String, String)>,
+    /// Those that were deleted before.
     gone: Vec<String>,
     /// Those that are not there yet.
     open: Vec<String>,
@@ -95,19 +97,14 @@ impl Waited {
 
     /// What to exit with; those that are not where they were wanted are named.
     fn verdict(&self, goal: &Goal) -> Exit {
-        let mut exit = Exit::Done;
-        for object in &self.jobs {
-            let job = Job(object);
-            if !self.gone.iter().any(|name| name == job.name()) && goal.of(job) == Verdict::Missed {
-                eprintln!("{} is {}, not {goal}", job.name(), job.phase());
-                exit = Exit::BelowMinimum;
-            }
+        for (name, phase) in &self.missed {
+            eprintln!("{name} is {phase}, not {goal}");
         }
         for name in &self.gone {
             eprintln!("{name} was deleted");
-            exit = Exit::BelowMinimum;
         }
-        self.late().unwrap_or(exit)
+        let all = self.missed.is_empty() && self.gone.is_empty();
+        self.late().unwrap_or(if all { Exit::Done } else { Exit::BelowMinimum })
     }
 
     /// Says who is late, if anybody is.
@@ -134,17 +131,7 @@ pub(super) async fn until(
     goal: &Goal,
     timeout: Option<GoDuration>,
 ) -> Result<Waited, KubeError> {
-    let order: Vec<String> = jobs.iter().map(uid).collect();
-    let seen = jobs.iter().map(|object| (uid(object), object.clone())).collect();
-    let mut waiting = Waiting {
-        goal,
-        seen,
-        told: HashSet::new(),
-        gone: HashSet::new(),
-        open: order.clone(),
-        progress: Progress::new(jobs),
-    };
-    waiting.settle();
+    let mut waiting = Waiting::new(goal, jobs);
     if !waiting.open.is_empty() {
         progress::begin(waiting.open.len(), goal);
         let mut config =
@@ -159,11 +146,7 @@ pub(super) async fn until(
             None => watched.await?,
         }
     }
-    let name = |id: &String| waiting.seen.get(id).map(|object| Job(object).name().to_owned());
-    let open = waiting.open.iter().filter_map(name).collect();
-    let gone = order.iter().filter(|id| waiting.gone.contains(*id)).filter_map(name).collect();
-    let jobs = order.iter().filter_map(|id| waiting.seen.get(id).cloned()).collect();
-    Ok(Waited { jobs, gone, open })
+    Ok(waiting.end(jobs))
 }
 
 /// A job that is made again under the same name is another one.
@@ -176,19 +159,59 @@ struct Waiting<'a> {
     seen: HashMap<String, DynamicObject>,
     /// Those that the watch has told of.
     told: HashSet<String>,
-    gone: HashSet<String>,
+    gone: Vec<String>,
+    missed: Vec<(String, String)>,
     open: Vec<String>,
     progress: Progress,
 }
 
-impl Waiting<'_> {
-    /// Takes off the list what is decided.
+impl<'a> Waiting<'a> {
+    fn new(goal: &'a Goal, jobs: &[DynamicObject]) -> Self {
+        let mut waiting = Self {
+            goal,
+            seen: jobs.iter().map(|object| (uid(object), object.clone())).collect(),
+            told: HashSet::new(),
+            gone: Vec::new(),
+            missed: Vec::new(),
+            open: jobs.iter().map(uid).collect(),
+            progress: Progress::new(jobs),
+        };
+        waiting.settle();
+        waiting
+    }
+
+    /// Takes off the list what is decided. What a job does afterwards is no matter.
     fn settle(&mut self) {
-        let (seen, gone, goal) = (&self.seen, &self.gone, self.goal);
+        let (seen, missed, goal) = (&self.seen, &mut self.missed, self.goal);
         self.open.retain(|id| {
-            !gone.contains(id) && seen.get(id).is_some_and(|object| goal.of(Job(object)) == Verdict::Open)
+            let Some(job) = seen.get(id).map(Job) else { return false };
+            let verdict = goal.of(job);
+            if verdict == Verdict::Missed {
+                missed.push((job.name().to_owned(), job.phase().to_owned()));
+            }
+            verdict == Verdict::Open
         });
         self.progress.left(self.open.len());
+    }
+
+    /// Does not wait for this one any more, if it still does.
+    fn give_up(&mut self, id: &str) {
+        let Some(index) = self.open.iter().position(|open| open == id) else { return };
+        self.open.remove(index);
+        if let Some(job) = self.seen.get(id).map(Job) {
+            self.gone.push(job.name().to_owned());
+            self.progress.gone(job);
+        }
+    }
+
+    fn end(self, jobs: &[DynamicObject]) -> Waited {
+        let last = |id: &String| self.seen.get(id).cloned();
+        Waited {
+            jobs: jobs.iter().map(uid).filter_map(|id| last(&id)).collect(),
+            open: self.open.iter().filter_map(last).map(|object| Job(&object).name().to_owned()).collect(),
+            missed: self.missed.clone(),
+            gone: self.gone.clone(),
+        }
     }
 }
 
@@ -200,13 +223,16 @@ impl Listener for Waiting<'_> {
                 self.told.insert(uid(&object));
                 self.seen.insert(uid(&object), *object);
             }
-            News::Gone(object) if self.seen.contains_key(&uid(&object)) => {
-                self.gone.insert(uid(&object));
-                self.progress.gone(Job(&object));
-            }
+            News::Gone(object) => self.give_up(&uid(&object)),
             // Of what was deleted between the first look and the list nobody else tells.
-            News::Listed => self.gone.extend(self.open.iter().filter(|id| !self.told.contains(*id)).cloned()),
-            News::Is(_) | News::Gone(_) => return ControlFlow::Continue(()),
+            News::Listed => {
+                let untold: Vec<String> =
+                    self.open.iter().filter(|id| !self.told.contains(*id)).cloned().collect();
+                for id in &untold {
+                    self.give_up(id);
+                }
+            }
+            News::Is(_) => {}
         }
         self.settle();
         if self.open.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -216,3 +242,6 @@ impl Listener for Waiting<'_> {
         self.progress.say(why);
     }
 }
+
+#[cfg(test)]
+mod tests;
