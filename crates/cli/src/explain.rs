@@ -38,7 +38,8 @@ pub(crate) async fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn document(why: &wire::ExplainResponse) -> shape::Explanation {
+/// What a program reads.
+pub(crate) fn document(why: &wire::ExplainResponse) -> shape::Explanation {
     let supply = |supply: &wire::BackendSupply| shape::BackendSupply {
         backend: supply.backend.clone(),
         nodes: supply.nodes,
@@ -64,8 +65,13 @@ fn document(why: &wire::ExplainResponse) -> shape::Explanation {
 }
 
 fn text(job: &wire::Job, why: &wire::ExplainResponse, look: Look, now: Timestamp) -> String {
-    let mut text = view::job::table(std::slice::from_ref(job), look, false, now);
-    let _ = write!(text, "\n{}\n", why.message);
+    let table = view::job::table(std::slice::from_ref(job), look, false, now);
+    format!("{table}\n{}", reasons(why, look))
+}
+
+/// Who is ahead of it, and what there is to do it on.
+pub(crate) fn reasons(why: &wire::ExplainResponse, look: Look) -> String {
+    let mut text = format!("{}\n", why.message);
     let ahead = why.ahead_by_priority + why.ahead_by_age;
     if ahead > 0 {
         let _ = writeln!(

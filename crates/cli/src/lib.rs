@@ -5,14 +5,17 @@
 //! | [`score`]                                                                | `vmafx score`: on this machine, at once    |
 //! | [`up`]                                                                   | `vmafx up`: a controller and a node        |
 //! | [`submit`], [`get`], [`mod@watch`], [`explain`], [`cancel`], [`label`]   | what is asked of a controller              |
+//! | [`cluster`]                                                              | `vmafx kube`, and `kubectl vmafx`          |
 //! | [`remote`]                                                               | how a controller is found and asked        |
 //! | `view`, [`output`], `terminal`                                           | how answers are shown                      |
 //!
 //! Exit codes, the same for every subcommand: 0 done, 1 done but a bar was missed, 2 error, wrong usage or a job without
-//! a score, 130 stopped by Ctrl-C.
+//! a score, 124 not reached in the time given, 130 stopped by Ctrl-C.
 
 mod address;
+mod bars;
 pub mod cancel;
+pub mod cluster;
 pub mod completion;
 pub mod explain;
 pub mod failure;
@@ -53,6 +56,7 @@ enum Command {
     Explain(Box<explain::ExplainArgs>),
     Cancel(Box<cancel::CancelArgs>),
     Label(Box<label::LabelArgs>),
+    Kube(Box<cluster::KubeArgs>),
     Completion(completion::CompletionArgs),
     /// Does one job that comes on standard input; started by `vmafx up`.
     #[command(hide = true)]
@@ -64,10 +68,12 @@ enum Command {
 pub enum Exit {
     /// All is well.
     Done,
-    /// A clip is below the score asked for.
+    /// A clip is below the score asked for, or a job is not where it was wanted.
     BelowMinimum,
     /// A job has no score, or there is no such job.
     Failed,
+    /// What was waited for did not come in time.
+    TimedOut,
     /// Stopped by the user.
     Interrupted,
 }
@@ -78,6 +84,8 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::BelowMinimum => 1,
             Exit::Failed => 2,
+            // As timeout(1) has it.
+            Exit::TimedOut => 124,
             // What a shell reports for a program that Ctrl-C ended.
             Exit::Interrupted => 130,
         })
@@ -96,6 +104,9 @@ pub enum Error {
     /// No answer from the controller.
     #[error(transparent)]
     Remote(#[from] remote::RemoteError),
+    /// No answer from the cluster.
+    #[error(transparent)]
+    Kube(#[from] cluster::KubeError),
     /// No place to write the answer to.
     #[error(transparent)]
     Output(#[from] output::OutputError),
@@ -125,12 +136,18 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Error> {
         Command::Explain(args) => remotely(explain::run(args))?,
         Command::Cancel(args) => remotely(cancel::run(args))?,
         Command::Label(args) => remotely(label::run(args))?,
+        Command::Kube(args) => remotely(cluster::run(args))?,
         Command::Completion(args) => completion::run(args)?,
     };
     Ok(exit.into())
 }
 
-/// Does something that talks to a controller.
+/// Runs the command as a plugin of `kubectl`.
+pub fn run_plugin(plugin: &cluster::Plugin) -> Result<ExitCode, Error> {
+    Ok(remotely(cluster::run_plugin(plugin))?.into())
+}
+
+/// Does something that talks to a controller or a cluster.
 fn remotely(work: impl Future<Output = Result<Exit, Error>>) -> Result<Exit, Error> {
     vmafx_kit::tls::choose_provider();
     runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)

@@ -1,6 +1,7 @@
 //! What commands that ask a controller write to standard output.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -59,15 +60,21 @@ impl OutputArgs {
 }
 
 /// For standard output as it is, but never narrower than the content: an id that is broken in two cannot be copied.
-fn look() -> Look {
+pub(crate) fn look() -> Look {
     Look { width: None, ..Look::of_stdout(std::env::var_os("NO_COLOR").as_deref()) }
 }
 
 /// Writes text. Whoever pipes it into `head` closes the pipe early, and that is no failure.
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
+    stream(text).map(drop)
+}
+
+/// Writes text that more may follow. `Break`: nobody reads it any more.
+pub(crate) fn stream(text: &str) -> Result<ControlFlow<()>, OutputError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+        Ok(()) => Ok(ControlFlow::Continue(())),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+        Err(error) => Err(error.into()),
     }
 }

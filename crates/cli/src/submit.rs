@@ -1,7 +1,7 @@
 //! `vmafx submit`: hands pairs of clips to a controller, and waits for their scores if asked to.
 
 mod args;
-mod pairs;
+pub(crate) mod pairs;
 mod wait;
 
 use futures::{StreamExt as _, TryStreamExt as _};

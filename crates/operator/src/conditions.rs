@@ -54,6 +54,17 @@ impl Statement {
     }
 }
 
+/// A condition before and after, if it says something else.
+pub fn change<'a>(
+    before: &'a [Condition],
+    after: &'a [Condition],
+    type_: &str,
+) -> Option<(&'a Condition, &'a Condition)> {
+    let find = |conditions: &'a [Condition]| conditions.iter().find(|one| one.type_ == type_);
+    let both = find(before).zip(find(after));
+    both.filter(|(old, new)| (old.status, &old.reason) != (new.status, &new.reason))
+}
+
 /// The API server keeps whole seconds; a fraction would make what we wrote differ from what we read.
 pub fn whole_second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)

@@ -1,7 +1,8 @@
 //! Events: what happened to a resource, for people who describe it.
 //!
 //! One event per transition, never one per look. An event that cannot be written is counted and forgotten: the same is
-//! said by a condition.
+//! said by a condition. What must be told, and told once, has a name that follows from what happened
+//! ([`Recorder::tell_once`]): telling it again is no second event.
 
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use vmafx_api::conditions::Reason;
 use vmafx_kit::metrics::{Counter, Metrics};
 
 use crate::FIELD_MANAGER;
+use crate::error::{ApiError, Retry, call};
 
 /// For one event.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -80,23 +82,48 @@ impl Recorder {
 
     /// Writes what happened to a resource.
     pub async fn tell<K: Resource<DynamicType = ()>>(&self, about: &K, happening: &Happening) {
-        let reference = about.object_ref(&());
-        let event = self.event(reference, happening, Timestamp::now());
-        let namespace = event.metadata.namespace.clone().unwrap_or_default();
-        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
-        let problem = match tokio::time::timeout(DEADLINE, api.create(&PostParams::default(), &event)).await {
-            Ok(Ok(_)) => return,
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {DEADLINE:?}"),
+        let (api, event) = self.event(about.object_ref(&()), happening, Uuid::new_v4());
+        match tokio::time::timeout(DEADLINE, api.create(&PostParams::default(), &event)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => self.lose(happening, &error.to_string()),
+            Err(_) => self.lose(happening, &format!("no answer within {DEADLINE:?}")),
+        }
+    }
+
+    /// Writes what happened to a resource, however often it is called with the same `id`. An error is one that may be
+    /// over by the next try; an event that will never be taken is counted and forgotten.
+    pub async fn tell_once<K: Resource<DynamicType = ()>>(
+        &self,
+        about: &K,
+        happening: &Happening,
+        id: Uuid,
+    ) -> Result<(), ApiError> {
+        let (api, event) = self.event(about.object_ref(&()), happening, id);
+        let create = async {
+            match api.create(&PostParams::default(), &event).await {
+                Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+                answer => answer.map(drop),
+            }
         };
+        match call("write an event", create).await {
+            Err(error) if error.retry() == Retry::Slowly => {
+                self.lose(happening, &error.to_string());
+                Ok(())
+            }
+            told => told,
+        }
+    }
+
+    fn lose(&self, happening: &Happening, problem: &str) {
         self.lost.inc();
         tracing::warn!(problem, reason = happening.reason.as_str(), "an event was lost");
     }
 
-    fn event(&self, about: ObjectReference, happening: &Happening, now: Timestamp) -> Event {
-        Event {
+    fn event(&self, about: ObjectReference, happening: &Happening, id: Uuid) -> (Api<Event>, Event) {
+        let namespace = about.namespace.clone().unwrap_or_default();
+        let event = Event {
             metadata: ObjectMeta {
-                name: Some(name(about.name.as_deref().unwrap_or_default(), Uuid::new_v4())),
+                name: Some(name(about.name.as_deref().unwrap_or_default(), id)),
                 namespace: about.namespace.clone(),
                 ..ObjectMeta::default()
             },
@@ -104,12 +131,13 @@ impl Recorder {
             reason: Some(happening.reason.as_str().to_owned()),
             note: Some(happening.note.chars().take(LONGEST_NOTE).collect()),
             type_: Some(format!("{:?}", happening.severity)),
-            event_time: Some(MicroTime(now)),
+            event_time: Some(MicroTime(Timestamp::now())),
             reporting_controller: Some(format!("{}/{FIELD_MANAGER}", vmafx_api::GROUP)),
             reporting_instance: Some(self.instance.chars().take(128).collect()),
             regarding: Some(about),
             ..Event::default()
-        }
+        };
+        (Api::namespaced(self.client.clone(), &namespace), event)
     }
 }
 

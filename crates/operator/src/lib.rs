@@ -8,10 +8,11 @@
 //! | [`client`]     | the way to the API server: deadlines, counts, and the gate that every write passes  |
 //! | [`lease`]      | which of several operators may write                                                |
 //! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
-//! | [`job`]        | VmafxJob: what is submitted for it, what the controller says, what its status says  |
-//! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
 //! | [`job`]        | VmafxJob: what is asked of the controller or of Kubernetes, what its status says    |
-//! | [`pod`]        | the parts of a Pod that scores, and what users merge over them                      |
+//! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
+//! | [`training`]   | VmafxModelTraining: its trainer, what that says, what the status of the run says    |
+//! | [`render`]     | what is the same in everything that is made for a resource                          |
+//! | [`pod`]        | the parts of every Pod, and what users merge over them                              |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
 //! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
@@ -28,11 +29,13 @@ pub mod node;
 pub mod pod;
 mod quantity;
 pub mod rbac;
+pub mod render;
 pub mod reserved;
 pub mod runtime;
 pub mod settings;
 pub mod start;
 pub mod status;
+pub mod training;
 pub mod webhook;
 pub mod workload;
 

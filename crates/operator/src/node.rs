@@ -17,36 +17,11 @@ pub mod reconcile;
 pub mod render;
 pub mod status;
 
-use kube::ResourceExt as _;
 use vmafx_api::VmafxNode;
 
-use crate::key::ObjectKey;
-use crate::runtime::Cached;
+use crate::runtime::Whole;
 
 pub use self::reconcile::NodeReconciler;
 
-/// A node as it is kept: without what nobody reads.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seen(pub VmafxNode);
-
-impl From<VmafxNode> for Seen {
-    fn from(mut node: VmafxNode) -> Self {
-        node.managed_fields_mut().clear();
-        node.annotations_mut().remove("kubectl.kubernetes.io/last-applied-configuration");
-        Self(node)
-    }
-}
-
-impl Cached for Seen {
-    fn key(&self) -> ObjectKey {
-        ObjectKey::of(&self.0)
-    }
-
-    fn uid(&self) -> &str {
-        self.0.metadata.uid.as_deref().unwrap_or_default()
-    }
-
-    fn version(&self) -> &str {
-        self.0.metadata.resource_version.as_deref().unwrap_or_default()
-    }
-}
+/// A node as it is kept.
+pub type Seen = Whole<VmafxNode>;

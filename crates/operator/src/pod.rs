@@ -1,4 +1,4 @@
-//! Pods that score, whatever makes them: the parts that are the same for all, and what users merge over them.
+//! Pods, whatever makes them: the parts that are the same for all, and what users merge over them.
 
 pub mod merge;
 pub mod skeleton;

@@ -17,6 +17,10 @@ pub enum Part {
     Node,
     /// VmafxJob.
     Job,
+    /// VmafxModelTraining.
+    Training,
+    /// Every kind that a StatefulSet runs for.
+    Workload,
     /// The admission webhooks.
     Webhook,
 }
@@ -83,14 +87,17 @@ pub const TABLE: &[Grant] = &[
     grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
     // Where owner references that block deletion are guarded, this is what the guard asks for.
     grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),
+    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings", &["get", "list", "watch"]),
+    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings/status", &["patch"]),
+    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings/finalizers", &["update"]),
     grant(
-        Part::Node,
+        Part::Workload,
         Scope::Cluster,
         "apps",
         "statefulsets",
         &["get", "list", "watch", "create", "patch", "delete"],
     ),
-    grant(Part::Node, Scope::Cluster, "", "services", &["get", "list", "watch", "create", "patch"]),
+    grant(Part::Workload, Scope::Cluster, "", "services", &["get", "list", "watch", "create", "patch"]),
     grant(
         Part::Node,
         Scope::Cluster,
@@ -141,11 +148,16 @@ pub struct RoleFile {
 pub fn files() -> Vec<RoleFile> {
     let all = |_: Part| true;
     let job = |part: Part| matches!(part, Part::All | Part::Job);
-    let node = |part: Part| matches!(part, Part::All | Part::Node);
+    let node = |part: Part| matches!(part, Part::All | Part::Workload | Part::Node);
+    let training = |part: Part| matches!(part, Part::All | Part::Workload | Part::Training);
     vec![
         RoleFile { name: "role.yaml", objects: roles("vmafx-operator", all) },
         RoleFile { name: "role_vmafxjob.yaml", objects: roles("vmafx-operator-vmafxjob", job) },
         RoleFile { name: "role_vmafxnode.yaml", objects: roles("vmafx-operator-vmafxnode", node) },
+        RoleFile {
+            name: "role_vmafxmodeltraining.yaml",
+            objects: roles("vmafx-operator-vmafxmodeltraining", training),
+        },
     ]
 }
 
@@ -196,6 +208,7 @@ mod tests {
             file.objects.iter().map(|object| object["rules"].as_array().unwrap().len()).sum::<usize>()
         };
         assert_eq!(count("role.yaml"), TABLE.len());
-        assert!(count("role_vmafxnode.yaml") <= TABLE.len());
+        let mut parts = ["role_vmafxnode.yaml", "role_vmafxmodeltraining.yaml"].into_iter();
+        assert!(parts.all(|part| count(part) < TABLE.len()));
     }
 }

@@ -20,9 +20,11 @@ pub mod metrics;
 pub mod queue;
 pub mod teller;
 pub mod watch;
+pub mod whole;
 
 pub use self::cache::{Cache, Cached};
 pub use self::controller::{Controller, Failure, Next, Reconcile};
 pub use self::metrics::{Kind, RuntimeMetrics};
 pub use self::teller::Teller;
 pub use self::watch::{Identity, Watch};
+pub use self::whole::Whole;

@@ -8,7 +8,9 @@ use vmafx_kit::logs::LogArgs;
 
 use crate::job::pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
-use crate::node::render::{ControllerTls, Defaults, GpuResources};
+use crate::node::render::{Defaults, GpuResources};
+use crate::render::{ControllerAccess, ControllerTls};
+use crate::training::{self, TrainerArgs};
 use crate::webhook::WebhookArgs;
 
 /// Reconciles the custom resources of VMAFX.
@@ -51,6 +53,10 @@ pub struct Settings {
     /// What workers get.
     #[command(flatten)]
     pub workers: WorkerArgs,
+
+    /// What trainers get.
+    #[command(flatten)]
+    pub trainers: TrainerArgs,
 
     /// How it is logged.
     #[command(flatten)]
@@ -163,20 +169,37 @@ pub struct WorkerArgs {
 }
 
 impl Settings {
-    /// What workers are made from.
-    pub fn defaults(&self, controller_address: &HostPort) -> Defaults {
-        let (controller, workers) = (&self.controller, &self.workers);
+    /// How what the operator makes finds the controller.
+    pub fn controller_access(&self, address: &HostPort) -> ControllerAccess {
+        let controller = &self.controller;
         let channel = &controller.channel;
-        Defaults {
-            image: workers.node_image.clone(),
-            controller: controller_address.to_string(),
+        ControllerAccess {
+            address: address.to_string(),
             tls: channel
                 .controller_tls
                 .then(|| ControllerTls { server_name: channel.controller_server_name.clone() }),
             cluster: controller.cluster.clone(),
-            audience: workers.token_audience.clone(),
+            audience: self.workers.token_audience.clone(),
+        }
+    }
+
+    /// What workers are made from.
+    pub fn defaults(&self, controller: &HostPort) -> Defaults {
+        let workers = &self.workers;
+        Defaults {
+            image: workers.node_image.clone(),
+            controller: self.controller_access(controller),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
             gpus: workers.gpus(),
+        }
+    }
+
+    /// What trainers are made from.
+    pub fn trainer_defaults(&self, controller: &HostPort) -> training::render::Defaults {
+        training::render::Defaults {
+            image: self.trainers.trainer_image.clone(),
+            controller: self.controller_access(controller),
+            ca_config_map: self.trainers.trainer_ca_configmap.clone(),
         }
     }
 
@@ -284,6 +307,23 @@ mod tests {
             panic!("{root} was taken")
         };
         assert!(refusal.to_string().contains(why), "{refusal}");
+    }
+
+    #[rstest]
+    #[case("VMAFX_OPERATOR_TRAINER_URL", "http://{pod}", "{service}, {namespace}, {name}")]
+    #[case("VMAFX_OPERATOR_TRAINER_POLL", "0s", "without a pause")]
+    fn what_would_ask_trainers_in_vain_is_refused_by_name(
+        #[case] variable: &str,
+        #[case] value: &str,
+        #[case] why: &str,
+    ) {
+        let refusal = match settings(&[(variable, value)]) {
+            Ok(settings) => settings.trainers.poll().unwrap_err(),
+            Err(Stop::Refused(refusal)) => refusal,
+            Err(other) => panic!("{other:?}"),
+        };
+        let refusal = refusal.to_string();
+        assert!(refusal.contains(variable) && refusal.contains(why), "{refusal}");
     }
 
     #[rstest]

@@ -4,6 +4,7 @@
 //! the one that leads reconciles.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
@@ -11,10 +12,9 @@ use futures::future::join_all;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::{Client, Resource as _};
+use kube::{Client, Resource};
 use tokio::sync::watch;
-use url::Url;
-use vmafx_api::{VmafxJob, VmafxNode};
+use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 use vmafx_kit::config::{Environment, ListenAddr};
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
@@ -31,10 +31,12 @@ use crate::job::start::Jobs;
 use crate::key::ObjectKey;
 use crate::lease::{Election, LeaseMetrics, Permit, identity};
 use crate::node::probe::Prober;
-use crate::node::render::name::node_of;
-use crate::node::{NodeReconciler, Seen};
-use crate::runtime::{Cache, Cached as _, Controller, Kind, RuntimeMetrics, Teller, Watch};
+use crate::node::{self, NodeReconciler};
+use crate::render::{Family, NODE, TRAINER};
+use crate::runtime::{Cache, Cached, Controller, Kind, Reconcile, RuntimeMetrics, Teller, Watch};
 use crate::settings::Settings;
+use crate::training::poll::Poller;
+use crate::training::{self, TrainingReconciler};
 use crate::webhook;
 use crate::workload::{Children, ControllerRef, Facts, Plain, WorkloadMetrics, Workloads};
 
@@ -59,17 +61,36 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let channel = settings.controller.channel.open(&grpc)?;
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
+    let decisions = WorkloadMetrics::new(&mut registry);
     let recorder = Recorder::new(gated.clone(), name, &mut registry);
-    let reconciler = Arc::new(NodeReconciler {
+    let ca_file = settings.controller.channel.controller_ca_file.as_deref();
+    let nodes = NodeReconciler {
         client: gated.clone(),
         nodes: watched.nodes.clone(),
-        workloads: Workloads::new(gated.clone(), watched.sets.clone(), WorkloadMetrics::new(&mut registry)),
+        workloads: Workloads::new(gated.clone(), watched.sets.clone(), decisions.clone()),
         services: Children::new(gated.clone(), watched.services.clone()),
         budgets: Children::new(gated.clone(), watched.budgets.clone()),
-        prober: Arc::new(Prober::new(http_client(&settings, &controller).await?, &controller)),
+        prober: Arc::new(Prober::new(
+            http_client(ca_file, controller.scheme() == "https").await?,
+            &controller,
+        )),
         recorder: recorder.clone(),
         defaults: settings.defaults(&grpc),
-    });
+    };
+    let asked_at = settings.trainers.trainer_url.clone();
+    let trainings = TrainingReconciler {
+        client: gated.clone(),
+        trainings: watched.trainings.clone(),
+        workloads: Workloads::new(gated.clone(), watched.sets.clone(), decisions),
+        services: Children::new(gated.clone(), watched.services.clone()),
+        poller: Poller::new(
+            http_client(None, asked_at.is_https()).await?,
+            asked_at,
+            settings.trainers.poll()?,
+        ),
+        recorder: recorder.clone(),
+        defaults: settings.trainer_defaults(&grpc),
+    };
     let jobs = Jobs {
         client: gated.clone(),
         cache: watched.jobs.clone(),
@@ -79,7 +100,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
             pods: watched.pods.clone(),
             defaults: settings.job_defaults(),
         },
-        teller: watched.job_teller.clone(),
+        teller: watched.tellers.jobs.clone(),
         channel,
         cluster: settings.controller.cluster.clone(),
         recorder,
@@ -87,13 +108,13 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
         metrics: JobMetrics::new(&mut registry),
         runtime: runtime.clone(),
     };
+    let reconcilers = Reconcilers { jobs, nodes: Arc::new(nodes), trainings: Arc::new(trainings) };
     webhook::start(&settings.webhook, &namespace, free, &readiness, &mut registry, tasks).await?;
     pages(&settings, readiness, registry, tasks).await?;
 
     let at_once = settings.concurrency;
-    let work = move |shutdown| {
-        reconcile(watched.clone(), Arc::clone(&reconciler), jobs.clone(), at_once, runtime.clone(), shutdown)
-    };
+    let work =
+        move |shutdown| reconcile(watched.clone(), reconcilers.clone(), at_once, runtime.clone(), shutdown);
     let shutdown = tasks.shutdown();
     if let Some(election) = election {
         tasks.service("leader", election.lead(shutdown, work));
@@ -104,76 +125,96 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     Ok(())
 }
 
+/// One for each kind of ours.
+#[derive(Clone)]
+struct Reconcilers {
+    jobs: Jobs,
+    nodes: Arc<NodeReconciler>,
+    trainings: Arc<TrainingReconciler>,
+}
+
+/// The ways to their controllers.
+#[derive(Clone, Default)]
+struct Tellers {
+    jobs: Teller,
+    nodes: Teller,
+    trainings: Teller,
+}
+
 /// What is known of each kind.
 #[derive(Clone)]
 struct Watched {
-    nodes: Cache<Seen>,
-    sets: Cache<Facts>,
-    services: Cache<Plain>,
-    budgets: Cache<Plain>,
-    teller: Teller,
     jobs: Cache<job::Seen>,
     batch_jobs: Cache<JobFacts>,
     pods: Cache<PodFacts>,
-    job_teller: Teller,
+    nodes: Cache<node::Seen>,
+    trainings: Cache<training::Seen>,
+    sets: Cache<Facts>,
+    services: Cache<Plain>,
+    budgets: Cache<Plain>,
+    tellers: Tellers,
     listed: Vec<watch::Receiver<bool>>,
 }
 
 impl Watched {
-    /// Starts the watches. A changed object concerns the node that owns it, and the one that would make it: a namesake
-    /// that nobody owns stands in that one's way.
+    /// Starts the watches.
     fn start(client: &Client, readiness: &Readiness, metrics: &RuntimeMetrics, tasks: &mut TaskSet) -> Self {
-        let teller = Teller::default();
-        let concerned = |key: ObjectKey, controller: Option<&ControllerRef>| {
-            let owner =
-                controller.filter(|owner| owner.kind == VmafxNode::kind(&())).map(|owner| owner.name.clone());
-            let namesake = node_of(&key.name).map(str::to_owned);
-            let names: BTreeSet<_> = owner.into_iter().chain(namesake).collect();
-            names.into_iter().map(|name| ObjectKey::new(key.namespace.clone(), name)).collect::<Vec<_>>()
+        let tellers = Tellers::default();
+        let of_node = |key: ObjectKey, controller: Option<&ControllerRef>| {
+            concerned::<VmafxNode>(NODE, &key, controller)
         };
-        let nodes = Watch::new(Kind::Node, client.clone(), <Seen as From<VmafxNode>>::from)
-            .tells(teller.clone(), |node| vec![node.key()]);
+        let of_training = |key: ObjectKey, controller: Option<&ControllerRef>| {
+            concerned::<VmafxModelTraining>(TRAINER, &key, controller)
+        };
+        let nodes = Watch::new(Kind::Node, client.clone(), <node::Seen as From<VmafxNode>>::from)
+            .tells(tellers.nodes.clone(), |node| vec![node.key()]);
+        let project = <training::Seen as From<VmafxModelTraining>>::from;
+        let trainings = Watch::new(Kind::Training, client.clone(), project)
+            .tells(tellers.trainings.clone(), |training| vec![training.key()]);
         let sets = Watch::new(Kind::StatefulSet, client.clone(), <Facts as From<StatefulSet>>::from)
-            .tells(teller.clone(), move |set| concerned(set.key(), set.controller.as_ref()));
+            .tells(tellers.nodes.clone(), move |set| of_node(set.key(), set.controller.as_ref()))
+            .tells(tellers.trainings.clone(), move |set| of_training(set.key(), set.controller.as_ref()));
         let services = Watch::new(Kind::Service, client.clone(), Plain::of::<Service>)
-            .tells(teller.clone(), move |service| concerned(service.key(), service.controller.as_ref()));
+            .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()))
+            .tells(tellers.trainings.clone(), move |one| of_training(one.key(), one.controller.as_ref()));
         let budgets = Watch::new(Kind::PodDisruptionBudget, client.clone(), Plain::of::<PodDisruptionBudget>)
-            .tells(teller.clone(), move |budget| concerned(budget.key(), budget.controller.as_ref()));
-        let job_teller = Teller::default();
+            .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()));
         let jobs = Watch::new(Kind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
-            .tells(job_teller.clone(), |job| vec![job.key()]);
-        let batch_jobs = job::pod::watch::jobs(client.clone(), job_teller.clone());
-        let pods = job::pod::watch::pods(client.clone(), job_teller.clone());
+            .tells(tellers.jobs.clone(), |job| vec![job.key()]);
+        let batch_jobs = job::pod::watch::jobs(client.clone(), tellers.jobs.clone());
+        let pods = job::pod::watch::pods(client.clone(), tellers.jobs.clone());
         let watched = Self {
-            nodes: nodes.cache(),
-            sets: sets.cache(),
-            services: services.cache(),
-            budgets: budgets.cache(),
-            teller,
             jobs: jobs.cache(),
             batch_jobs: batch_jobs.cache(),
             pods: pods.cache(),
-            job_teller,
+            nodes: nodes.cache(),
+            trainings: trainings.cache(),
+            sets: sets.cache(),
+            services: services.cache(),
+            budgets: budgets.cache(),
+            tellers,
             listed: vec![
                 jobs.listed(),
                 batch_jobs.listed(),
                 pods.listed(),
                 nodes.listed(),
+                trainings.listed(),
                 sets.listed(),
                 services.listed(),
                 budgets.listed(),
             ],
         };
         let gate = |name| readiness.gate(name, "is being listed");
-        let shutdown = tasks.shutdown();
-        tasks.service("watch-jobs", jobs.run(gate("vmafxjobs"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-batch-jobs", batch_jobs.run(gate("jobs"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-pods", pods.run(gate("pods"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics.clone(), shutdown.clone()));
-        tasks
-            .service("watch-statefulsets", sets.run(gate("statefulsets"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-services", services.run(gate("services"), metrics.clone(), shutdown.clone()));
-        tasks.service("watch-budgets", budgets.run(gate("poddisruptionbudgets"), metrics.clone(), shutdown));
+        let ends = tasks.shutdown();
+        let (metrics, shutdown) = (|| metrics.clone(), || ends.clone());
+        tasks.service("watch-jobs", jobs.run(gate("vmafxjobs"), metrics(), shutdown()));
+        tasks.service("watch-batch-jobs", batch_jobs.run(gate("jobs"), metrics(), shutdown()));
+        tasks.service("watch-pods", pods.run(gate("pods"), metrics(), shutdown()));
+        tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics(), shutdown()));
+        tasks.service("watch-trainings", trainings.run(gate("vmafxmodeltrainings"), metrics(), shutdown()));
+        tasks.service("watch-statefulsets", sets.run(gate("statefulsets"), metrics(), shutdown()));
+        tasks.service("watch-services", services.run(gate("services"), metrics(), shutdown()));
+        tasks.service("watch-budgets", budgets.run(gate("poddisruptionbudgets"), metrics(), shutdown()));
         watched
     }
 
@@ -184,11 +225,22 @@ impl Watched {
     }
 }
 
+/// The resources of a kind that a changed object concerns: the one that owns it, and the one that would make it: a
+/// namesake that nobody owns stands in that one's way.
+fn concerned<K: Resource<DynamicType = ()>>(
+    family: Family,
+    key: &ObjectKey,
+    controller: Option<&ControllerRef>,
+) -> Vec<ObjectKey> {
+    let owner = controller.filter(|owner| owner.kind == K::kind(&())).map(|owner| owner.name.as_str());
+    let names: BTreeSet<_> = owner.into_iter().chain(family.resource_of(&key.name)).collect();
+    names.into_iter().map(|name| ObjectKey::new(key.namespace.clone(), name)).collect()
+}
+
 /// Reconciles until shutdown.
 async fn reconcile(
     watched: Watched,
-    reconciler: Arc<NodeReconciler>,
-    jobs: Jobs,
+    reconcilers: Reconcilers,
     at_once: usize,
     metrics: RuntimeMetrics,
     shutdown: Shutdown,
@@ -196,28 +248,47 @@ async fn reconcile(
     if shutdown.cuts(watched.complete()).await.is_none() {
         return Ok(());
     }
-    // First the ear, then the look: what changes in between is heard.
-    let inbox = watched.teller.listen();
-    let first: Vec<_> = watched.nodes.all().iter().map(|node| node.key()).collect();
-    let nodes = async {
-        Controller::new(reconciler, at_once, inbox, metrics).run(first, shutdown.clone()).await?;
-        Ok(())
-    };
-    tokio::try_join!(nodes, jobs.lead(shutdown.clone()))?;
+    let Tellers { nodes, trainings, .. } = &watched.tellers;
+    let nodes = Control { teller: nodes, known: &watched.nodes, at_once, metrics: metrics.clone() };
+    let trainings = Control { teller: trainings, known: &watched.trainings, at_once, metrics };
+    tokio::try_join!(
+        nodes.run(reconcilers.nodes, shutdown.clone()),
+        trainings.run(reconcilers.trainings, shutdown.clone()),
+        reconcilers.jobs.lead(shutdown)
+    )?;
     Ok(())
 }
 
-/// For questions to the controller. One for all: connections are used again.
-async fn http_client(settings: &Settings, address: &Url) -> Result<reqwest::Client, BoxError> {
+/// What the controller of one kind needs.
+struct Control<'a, V> {
+    teller: &'a Teller,
+    known: &'a Cache<V>,
+    at_once: usize,
+    metrics: RuntimeMetrics,
+}
+
+impl<V: Cached> Control<'_, V> {
+    /// Reconciles all that is known, and then what changes.
+    async fn run<R: Reconcile>(self, reconciler: Arc<R>, shutdown: Shutdown) -> Result<(), BoxError> {
+        // First the ear, then the look: what changes in between is heard.
+        let inbox = self.teller.listen();
+        let first: Vec<_> = self.known.all().iter().map(|one| one.key()).collect();
+        Controller::new(reconciler, self.at_once, inbox, self.metrics).run(first, shutdown).await?;
+        Ok(())
+    }
+}
+
+/// For questions to the controller, or to trainers. One for all of them: connections are used again.
+pub(crate) async fn http_client(ca_file: Option<&Path>, https: bool) -> Result<reqwest::Client, BoxError> {
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-    let builder = match &settings.controller.channel.controller_ca_file {
+    let builder = match ca_file {
         Some(file) => {
             let pem = tokio::fs::read(file).await.map_err(|error| {
                 format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display())
             })?;
             builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(&pem)?)
         }
-        None if address.scheme() == "https" => builder,
+        None if https => builder,
         // A minimal image knows no authorities, and here none is needed.
         None => builder.tls_certs_only([]),
     };

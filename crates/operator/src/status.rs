@@ -1,4 +1,4 @@
-//! Writing a status: as the set of fields that are ours, to the very object that was looked at.
+//! Writing a status: as the set of fields that are ours, to the very object that was looked at, and only if it changed.
 
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
+use crate::runtime::{Cache, Whole};
 
 /// Applies a status. It carries the UID and the version of what it was made from: if that is not what is there, nothing
 /// is written. `None`: the object is gone.
@@ -35,4 +36,31 @@ where
         }
     };
     call("write the status", write).await
+}
+
+/// Applies a status unless `before`, what the object has of it, says the same. What comes of it is put where the object
+/// is known from. `false`: the object is gone.
+pub async fn update<K, S>(
+    client: &Client,
+    known: &Cache<Whole<K>>,
+    object: &K,
+    before: Option<&S>,
+    after: &S,
+) -> Result<bool, ApiError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug
+        + Send
+        + Sync
+        + 'static,
+    S: Serialize + PartialEq,
+{
+    if before == Some(after) {
+        return Ok(true);
+    }
+    let Some(written) = apply(client, object, after).await? else { return Ok(false) };
+    known.put(Whole::from(written));
+    Ok(true)
 }

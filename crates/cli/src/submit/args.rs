@@ -8,7 +8,7 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_scoring::picture::{Chroma, Depth};
 use vmafx_scoring::score::ScaleTo;
 
-use super::pairs::{self, Pair, PairsError};
+use super::pairs::{self, Line, Pair, PairsError};
 use crate::address;
 use crate::output::OutputArgs;
 use crate::remote::RemoteArgs;
@@ -140,7 +140,14 @@ impl SubmitArgs {
     pub(super) fn requests(&self) -> Result<Vec<wire::SubmitJobRequest>, PairsError> {
         let here = std::env::current_dir().map_err(PairsError::Here)?;
         let pairs = match (&self.csv, self.clips.split_first()) {
-            (Some(file), _) => pairs::read(file)?,
+            (Some(file), _) => {
+                let line = |line: Line<Pair>| Pair {
+                    model: line.row.model.filter(|model| !model.is_empty()),
+                    key: line.row.key.filter(|key| !key.is_empty()),
+                    ..line.row
+                };
+                pairs::read(file)?.into_iter().map(line).collect::<Vec<_>>()
+            }
             (None, Some((reference, distorted))) => {
                 let pair = |distorted: &String| Pair {
                     reference: reference.clone(),
@@ -235,13 +242,13 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct Typed {
         #[command(flatten)]
         args: SubmitArgs,
     }
 
     fn requests(line: &[&str]) -> Result<Vec<wire::SubmitJobRequest>, PairsError> {
-        Line::try_parse_from(["vmafx"].iter().chain(line)).unwrap().args.requests()
+        Typed::try_parse_from(["vmafx"].iter().chain(line)).unwrap().args.requests()
     }
 
     #[test]

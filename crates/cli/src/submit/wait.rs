@@ -3,21 +3,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 use vmafx_proto::controller::v1 as wire;
 
 use super::Taken;
+use crate::bars::{ALL, ENDED, ONE, WAITING, style};
 use crate::remote::watch::{Listener, MOST, is_over, watch};
 use crate::remote::{Client, RemoteError};
 use crate::view::job::{short, word};
 
 /// More jobs than this get one bar together.
 const BARS: usize = 8;
-
-const ONE: &str = "{spinner:.blue} {prefix}  {bar:24.blue/dim} {percent:>3} %  {msg}";
-const WAITING: &str = "{spinner:.blue} {prefix}  {msg}";
-const ENDED: &str = "  {prefix}  {msg}";
-const ALL: &str = "{spinner:.blue} {bar:32.blue/dim} {pos} of {len} jobs  {msg}";
 
 /// Waits until all jobs are over; they come back in the order given.
 pub(super) async fn wait(client: &Client, taken: &[Taken]) -> Result<Vec<wire::Job>, RemoteError> {
@@ -143,22 +139,9 @@ fn show(bar: &ProgressBar, job: &wire::Job) {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("━━─")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_template_is_understood() {
-        for template in [ONE, WAITING, ENDED, ALL] {
-            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
-        }
-    }
 
     #[test]
     fn a_stream_is_left_when_the_last_of_its_jobs_is_over() {

@@ -1,8 +1,10 @@
 //! The calls to the controller: one connection for all, a deadline on each, and what a refusal means.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
+use tokio::time::Instant;
 use tonic::{Code, Status, Streaming};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
@@ -25,6 +27,7 @@ pub struct Link {
     client: VmafxControllerClient<GrpcChannel>,
     target: String,
     cluster: Arc<str>,
+    failed: Arc<Mutex<Option<(Instant, Why)>>>,
 }
 
 /// A job that was handed over.
@@ -40,7 +43,12 @@ impl Link {
     /// `cluster` is what the controller calls this cluster.
     pub fn new(channel: GrpcChannel, cluster: impl Into<Arc<str>>) -> Self {
         let target = channel.target().to_string();
-        Self { client: VmafxControllerClient::new(channel), target, cluster: cluster.into() }
+        Self {
+            client: VmafxControllerClient::new(channel),
+            target,
+            cluster: cluster.into(),
+            failed: Arc::default(),
+        }
     }
 
     /// What the controller knows of a job.
@@ -139,6 +147,12 @@ impl Link {
         Ok(self.client.clone().stream_jobs(streaming(asked)).await?.into_inner())
     }
 
+    /// Why the last call failed, if that was no longer ago.
+    pub fn failed_within(&self, time: Duration) -> Option<Why> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.as_ref().filter(|(at, _)| at.elapsed() < time).map(|(_, why)| why.clone())
+    }
+
     /// Why there is no answer, in words that stay.
     pub fn why(&self, status: &Status) -> Why {
         let reason = match status.code() {
@@ -151,7 +165,9 @@ impl Link {
         } else {
             format!("the controller at {} answers: {said}", self.target)
         };
-        Why { reason, message }
+        let why = Why { reason, message };
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), why.clone()));
+        why
     }
 
     fn origin(&self) -> wire::ResourceRef {

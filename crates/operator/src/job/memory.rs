@@ -16,6 +16,8 @@ pub struct Known {
     pub uid: String,
     /// Its job at the controller, or none yet.
     pub id: Option<String>,
+    /// The job before that, if the controller does not know it any more and nobody was told.
+    pub forgotten: Option<String>,
     /// Since when its status is behind.
     pub behind: Option<Instant>,
     /// Why it waits, and when that was asked.

@@ -9,7 +9,8 @@
 //! | is to be cancelled or suspended | waits or runs                      | Cancel                                |
 //! | is wanted, no id recorded       | anything but a refusal             | Submit                                |
 //! | is wanted                       | not known (any more)               | Submit in its place                   |
-//! | is wanted                       | given up by an earlier suspension  | Submit in its place                   |
+//! | is wanted                       | set aside, by a suspension or so   | Submit in its place                   |
+//! | is wanted, with other priority  | waits                              | Cancel, to be submitted anew          |
 //! | is wanted, no id recorded       | refused for good                   | Follow                                |
 //! | any                             | anything else                      | Follow                                |
 
@@ -24,6 +25,9 @@ use super::request;
 
 /// By this word the controller's record of a cancelled job says that it was only held back.
 pub const SUSPENDED: &str = "suspended by its VmafxJob";
+
+/// By this that it was taken out to be put in again at another place.
+pub const REQUEUED: &str = "its VmafxJob has another priority";
 
 /// By this that it was given up.
 pub const CANCELLED: &str = "cancelled by its VmafxJob";
@@ -92,8 +96,11 @@ pub fn next(job: &VmafxJob, id: Option<&str>, remote: &Remote) -> Step {
         (Some(id), Remote::NotAsked | Remote::Unreachable(_), _) => Step::Ask { id: id.to_owned() },
         (_, Remote::Job(live), Some(reason)) if is_open(live) => Step::Cancel { id: live.id.clone(), reason },
         (Some(id), Remote::Missing, None) => Step::Submit { key: request::key(job, Some(id)) },
-        (Some(id), Remote::Job(live), None) if was_held_back(live) => {
+        (Some(id), Remote::Job(live), None) if was_set_aside(live) => {
             Step::Submit { key: request::key(job, Some(id)) }
+        }
+        (Some(_), Remote::Job(live), None) if is_misplaced(job, live) => {
+            Step::Cancel { id: live.id.clone(), reason: REQUEUED }
         }
         _ => Step::Follow,
     }
@@ -108,9 +115,16 @@ pub fn is_final(job: &VmafxJob) -> bool {
     })
 }
 
-/// Whether the job was cancelled only because its resource was suspended.
-pub fn was_held_back(live: &Job) -> bool {
-    live.status() == JobStatus::Cancelled && live.error.contains(SUSPENDED)
+/// Whether the job was cancelled and its resource may still want it.
+pub fn was_set_aside(live: &Job) -> bool {
+    live.status() == JobStatus::Cancelled
+        && [SUSPENDED, REQUEUED].iter().any(|reason| live.error.contains(reason))
+}
+
+/// Whether the job waits at a place that its resource does not want any more. What was just submitted is not known that
+/// well.
+fn is_misplaced(job: &VmafxJob, live: &Job) -> bool {
+    live.status() == JobStatus::Pending && live.revision > 0 && live.priority != job.spec.priority
 }
 
 /// Whether the job waits or runs.

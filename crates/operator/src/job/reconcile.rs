@@ -10,6 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, Client};
 use tokio::time::Instant;
+use vmafx_api::conditions::Reason;
 use vmafx_api::job::Execution;
 use vmafx_api::{VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{Job, JobStatus};
@@ -24,7 +25,7 @@ use super::status::{happenings, is_over, status};
 use super::sweep::GONE;
 use super::{Seen, What};
 use crate::error::{Retry, call};
-use crate::events::Recorder;
+use crate::events::{Happening, Recorder};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached as _, Failure, Kind, Next, Reconcile};
 
@@ -37,11 +38,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a job is asked for when changes are not heard of by themselves, and why it waits.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
+/// How soon after a single call that failed.
+const SOON: Duration = Duration::from_secs(1);
+
 /// How often when they are.
 const CHECK_EVERY: Duration = Duration::from_mins(5);
 
 /// With very many open jobs they are looked at less often, so that the controller is asked at most this often a second.
 const ASKED_PER_SECOND: u64 = 50;
+
+/// After a call that failed, others do not wait for the same: a thousand jobs would each take its deadline.
+const AWAY: Duration = Duration::from_secs(2);
 
 /// Steps in one pass; more would be a circle.
 const MOST_STEPS: usize = 6;
@@ -79,9 +86,7 @@ impl Reconcile for JobReconciler {
                 self.memory.forget(key, seen.uid());
                 self.remove(seen, *remove_at).await
             }
-            What::Open(job) if job.spec.execution == Execution::Pod => {
-                self.pod_pass(key, job).await.map(Some)
-            }
+            What::Open(job) if job.spec.execution == Execution::Pod => self.pod_pass(job).await.map(Some),
             What::Open(job) => self.pass(key, job).await.map(Some),
         }
     }
@@ -91,6 +96,9 @@ impl JobReconciler {
     /// Ends what was handed over for resources of this name that are gone.
     async fn end_others(&self, key: &ObjectKey, uid: Option<&str>) -> Result<(), Failure> {
         for known in self.memory.others(key, uid) {
+            if let Some(why) = self.is_away() {
+                return Err(failure(why));
+            }
             let id = match &known.id {
                 Some(id) => Some(id.clone()),
                 None => match self.link.find(&known.uid).await {
@@ -148,8 +156,8 @@ impl JobReconciler {
             let left = rest(job, &remote, &after).saturating_sub(behind.elapsed());
             if left.is_zero() {
                 self.memory.keep(key, known.clone());
-                self.write(key, job, &after).await?;
-                known.behind = None;
+                self.write(job, &after, &known).await?;
+                (known.behind, known.forgotten) = (None, None);
                 self.look_again(&remote)
             } else {
                 left
@@ -165,16 +173,19 @@ impl JobReconciler {
     }
 
     /// The same for a job that Kubernetes runs.
-    async fn pod_pass(&self, key: &ObjectKey, job: &VmafxJob) -> Result<Next, Failure> {
+    async fn pod_pass(&self, job: &VmafxJob) -> Result<Next, Failure> {
         let pass = self.pods.pass(job, Timestamp::now()).await?;
         if job.status.as_ref() != Some(&pass.status) {
-            self.write(key, job, &pass.status).await?;
+            self.write(job, &pass.status, &Known::default()).await?;
         }
         Ok(Next(pass.again.unwrap_or(CHECK_EVERY)))
     }
 
     /// Does what is to be done at the controller; what is then known of the job.
     async fn settle(&self, key: &ObjectKey, job: &VmafxJob, known: &mut Known) -> Remote {
+        if let Some(why) = self.is_away() {
+            return Remote::Unreachable(why);
+        }
         let heard = known.id.as_ref().filter(|_| self.mirror.is_live()).and_then(|id| self.mirror.get(id));
         let mut remote = heard.map_or(Remote::NotAsked, Remote::Job);
         for _ in 0..MOST_STEPS {
@@ -191,7 +202,10 @@ impl JobReconciler {
                 Step::Submit { key: idempotency_key } => match self.link.submit(job, idempotency_key).await {
                     Ok(submitted) => {
                         self.metrics.submitted.inc();
-                        known.id = Some(submitted.id.clone());
+                        let before = known.id.replace(submitted.id.clone());
+                        if matches!(remote, Remote::Missing) {
+                            known.forgotten = before;
+                        }
                         known.waiting = None;
                         self.memory.keep(key, known.clone());
                         if submitted.known { self.ask(&submitted.id).await } else { self.fresh(submitted.id) }
@@ -208,6 +222,11 @@ impl JobReconciler {
             }
         }
         remote
+    }
+
+    /// Why the controller need not be asked: it did not answer somebody else a moment ago.
+    fn is_away(&self) -> Option<Why> {
+        self.link.failed_within(AWAY).filter(|_| !self.mirror.is_live())
     }
 
     async fn ask(&self, id: &str) -> Remote {
@@ -243,14 +262,17 @@ impl JobReconciler {
         }
     }
 
-    async fn write(&self, key: &ObjectKey, job: &VmafxJob, after: &VmafxJobStatus) -> Result<(), Failure> {
+    async fn write(&self, job: &VmafxJob, after: &VmafxJobStatus, known: &Known) -> Result<(), Failure> {
         let Some(written) = crate::status::apply(&self.client, job, after).await? else {
             // It is gone, and the watch will say so.
             return Ok(());
         };
         self.jobs.put(Seen::from(written));
-        tracing::debug!(%key, phase = ?after.phase, "wrote the status");
-        for happening in happenings(job.status.as_ref(), after) {
+        let forgotten = known.forgotten.as_ref().map(|id| {
+            let note = format!("the controller does not know job {id} any more; it was submitted again");
+            Happening::warning(Reason::Forgotten, note)
+        });
+        for happening in happenings(job.status.as_ref(), after).into_iter().chain(forgotten) {
             self.recorder.tell(job, &happening).await;
         }
         if let Some(phase) = after.phase.filter(|_| is_over(after)) {
@@ -263,6 +285,8 @@ impl JobReconciler {
         match remote {
             Remote::Job(live) if live.status() == JobStatus::Pending => self.look_every(),
             Remote::Job(_) if self.mirror.is_live() => CHECK_EVERY,
+            // The controller answers others.
+            Remote::Unreachable(_) if self.mirror.is_live() => SOON,
             _ => self.look_every(),
         }
     }

@@ -7,7 +7,7 @@ use vmafx_api::job::{ModelUsed, Phase, Scores};
 use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{FailureReason, Job, JobStatus, PooledScores};
 
-use super::plan::{Remote, Why, was_held_back};
+use super::plan::{Remote, Why, was_set_aside};
 use crate::conditions::{Statement, whole_second};
 use crate::events::Happening;
 
@@ -75,9 +75,7 @@ impl Said {
             _ if holds(&self.failed) => JobCondition::Failed,
             _ if holds(&self.suspended) => JobCondition::Suspended,
             // Of what was accepted and cannot be asked for any more, that is the news.
-            _ if matches!(self.accepted.reason, Reason::ControllerUnreachable | Reason::Forbidden) => {
-                JobCondition::Accepted
-            }
+            _ if is_away(self.accepted.reason) => JobCondition::Accepted,
             _ if holds(&self.accepted) => JobCondition::Running,
             _ => JobCondition::Accepted,
         }
@@ -154,7 +152,7 @@ fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
             JobStatus::Failed => {
                 Said::failed(accepted, failure(live.failure_reason()), &live.error, suspended)
             }
-            JobStatus::Cancelled if was_held_back(live) && !job.spec.cancel => {
+            JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => {
                 Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended)
             }
             JobStatus::Cancelled => Said::failed(accepted, Reason::Cancelled, &live.error, suspended),
@@ -210,6 +208,11 @@ fn statement(status: &VmafxJobStatus, type_: JobCondition) -> Option<Statement> 
     Some(Statement { status: condition.status, reason, message: condition.message.clone() })
 }
 
+/// Whether the controller cannot be asked.
+fn is_away(reason: Reason) -> bool {
+    matches!(reason, Reason::ControllerUnreachable | Reason::Forbidden)
+}
+
 fn was_submitted(job: &VmafxJob) -> bool {
     job.status.as_ref().is_some_and(|status| status.controller_job_id.is_some())
 }
@@ -233,7 +236,7 @@ fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
     let open = match remote {
         Remote::Job(live) => match live.status() {
             JobStatus::Pending | JobStatus::Running => true,
-            JobStatus::Cancelled => !was_held_back(live),
+            JobStatus::Cancelled => !was_set_aside(live),
             JobStatus::Completed | JobStatus::Failed => return Statement::no(Reason::Finished, ""),
         },
         // It may still be there.
@@ -273,23 +276,13 @@ pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Ve
         (Some(false) | None, Some(true)) => {
             all.push(Happening::normal(Reason::Suspended, "the job is held back"));
         }
-        _ => {
-            let id = |status: Option<&VmafxJobStatus>| status?.controller_job_id.clone();
-            if let (Some(old), Some(new)) = (id(before), id(Some(after)))
-                && old != new
-            {
-                let note = format!(
-                    "the controller does not know job {old} any more; it was submitted again as {new}"
-                );
-                all.push(Happening::warning(Reason::Forgotten, note));
-            }
-        }
+        _ => {}
     }
     all
 }
 
-/// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves
-/// and are not worth a write.
+/// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves,
+/// and a controller is away in many words. Neither is worth a write.
 fn settled(
     statement: Statement,
     type_: JobCondition,
@@ -302,9 +295,13 @@ fn settled(
             && one.status == statement.status
             && one.reason == statement.reason.as_str()
     });
-    let waits = statement.status == ConditionStatus::False && type_ == JobCondition::Running;
+    let moves = match type_ {
+        JobCondition::Running => statement.status == ConditionStatus::False,
+        JobCondition::Accepted => is_away(statement.reason),
+        JobCondition::Complete | JobCondition::Failed | JobCondition::Suspended => false,
+    };
     let statement = match kept {
-        Some(kept) if waits => Statement { message: kept.message.clone(), ..statement },
+        Some(kept) if moves => Statement { message: kept.message.clone(), ..statement },
         _ => statement,
     };
     statement.condition(type_.as_str(), before, generation, now)

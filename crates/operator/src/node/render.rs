@@ -3,11 +3,10 @@
 //! Only what is meant is in them. What the API server fills in belongs to it, and must never look like a difference.
 
 pub mod budget;
-pub mod labels;
-pub mod name;
 pub mod pod;
-pub mod service;
 pub mod stateful_set;
+
+use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -17,33 +16,19 @@ use serde_json::Value;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
-use self::name::workload_name;
-use crate::workload::Owner;
+use crate::render::{ControllerAccess, NODE, labels, service};
 
 /// What the operator's settings say about workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// The image of workers that name none.
     pub image: Option<String>,
-    /// Where workers find the controller.
-    pub controller: String,
-    /// Whether they speak TLS to it, and the name that its certificate carries.
-    pub tls: Option<ControllerTls>,
-    /// What the controller calls this cluster.
-    pub cluster: String,
-    /// Whom the workers' token is for.
-    pub audience: String,
+    /// How workers find the controller.
+    pub controller: ControllerAccess,
     /// How long a worker may take to finish its jobs when it must leave, in seconds.
     pub drain_seconds: i64,
     /// The extended resource of each vendor's GPUs.
     pub gpus: GpuResources,
-}
-
-/// How workers make sure of the controller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ControllerTls {
-    /// The name on its certificate, if it is not that of its address.
-    pub server_name: Option<String>,
 }
 
 /// Under which names device plugins offer GPUs.
@@ -94,21 +79,23 @@ pub enum RenderError {
 /// Makes everything.
 pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Rendered, RenderError> {
     Ok(Rendered {
-        service: service::render(node),
+        service: service::headless(metadata(node), selector(node), pod::HTTP_PORT),
         budget: budget::render(node),
         stateful_set: stateful_set::render(node, defaults)?,
     })
 }
 
-/// Name, namespace, labels and owner of everything that belongs to a node.
+/// The name of everything that belongs to a node.
+pub fn workload_name(node: &VmafxNode) -> String {
+    NODE.workload(&node.name_any())
+}
+
+fn selector(node: &VmafxNode) -> BTreeMap<String, String> {
+    labels::selector(&workload_name(node))
+}
+
 fn metadata(node: &VmafxNode) -> ObjectMeta {
-    ObjectMeta {
-        name: Some(workload_name(&node.name_any())),
-        namespace: node.namespace(),
-        labels: Some(labels::of(node)),
-        owner_references: Some(vec![Owner::of(node).reference()]),
-        ..ObjectMeta::default()
-    }
+    NODE.metadata(node, workload_name(node))
 }
 
 #[cfg(test)]

@@ -7,28 +7,12 @@ use vmafx_api::workload::StatefulSetRef;
 use vmafx_api::{Condition, ConditionStatus, VmafxNode, VmafxNodeStatus};
 
 use super::health::Health;
-use super::render::labels::selector_text;
-use crate::conditions::Statement;
+use super::render::workload_name;
+use crate::conditions::{Statement, change};
 use crate::events::Happening;
-
-/// What the StatefulSet says of its workers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Workers {
-    /// Whether the numbers speak of the spec as it is.
-    pub observed: bool,
-    /// How many there should be.
-    pub wanted: i32,
-    /// How many there are, those that are leaving included.
-    pub existing: i32,
-    /// How many are ready.
-    pub ready: i32,
-    /// How many are of the newest template.
-    pub renewed: i32,
-    /// Whether that is all there is.
-    pub one_revision: bool,
-    /// The image of the newest template.
-    pub image: Option<String>,
-}
+use crate::render::labels::selector_text;
+use crate::workload::Workers;
+use crate::workload::workers::{self, count};
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +52,7 @@ pub fn status(node: &VmafxNode, found: Found, now: Timestamp) -> VmafxNodeStatus
         stateful_set: found.tracked,
         replicas: workers.map(|workers| workers.existing).or((!external).then_some(0)),
         ready_replicas: workers.map(|workers| workers.ready).or((!external).then_some(0)),
-        selector: (!external).then(|| selector_text(node)),
+        selector: (!external).then(|| selector_text(&workload_name(node))),
         current_image: whole.map_or(before.current_image, |workers| workers.image.clone()),
         observed_generation: generation,
         conditions: said.map(condition).to_vec(),
@@ -79,33 +63,20 @@ pub fn status(node: &VmafxNode, found: Found, now: Timestamp) -> VmafxNodeStatus
 }
 
 fn paused(node: &VmafxNode, workers: Option<&Workers>, before: &[Condition]) -> Statement {
-    if !node.spec.paused {
-        let said = before.iter().find(|one| one.type_ == NodeCondition::Paused.as_str());
-        let ever = said.is_some_and(|one| one.reason != Reason::NotPaused.as_str());
-        return Statement::no(if ever { Reason::Resumed } else { Reason::NotPaused }, "");
-    }
-    match workers {
-        Some(workers) if !workers.observed || workers.existing > 0 => Statement::no(
-            Reason::Draining,
-            format!("{} finish their jobs or hand them back", count(workers.existing)),
-        ),
-        _ => {
-            Statement::yes(Reason::Drained, "no worker is left; set spec.paused to false to bring them back")
-        }
-    }
+    workers::paused(
+        node.spec.paused,
+        workers,
+        before,
+        |workers| format!("{} finish their jobs or hand them back", count(workers.existing)),
+        "no worker is left; set spec.paused to false to bring them back",
+    )
 }
 
 fn rollout(node: &VmafxNode, workers: Option<&Workers>) -> Statement {
-    match workers {
-        None if node.spec.management_policy == ManagementPolicy::External => {
-            Statement::no(Reason::External, "")
-        }
-        Some(workers) if workers.wanted > 0 && !(workers.observed && workers.one_revision) => Statement::yes(
-            Reason::RollingOut,
-            format!("{} of {} are of the newest template", workers.renewed, count(workers.wanted)),
-        ),
-        _ => Statement::no(Reason::AsExpected, ""),
+    if workers.is_none() && node.spec.management_policy == ManagementPolicy::External {
+        return Statement::no(Reason::External, "");
     }
+    workers::rollout(workers)
 }
 
 /// The summary: the first thing that stands in the way.
@@ -140,55 +111,27 @@ fn ready(node: &VmafxNode, found: &Found, paused: &Statement) -> Statement {
     )
 }
 
-fn count(workers: i32) -> String {
-    if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") }
-}
-
 /// What happened between two statuses that people would want to hear of.
 pub fn happenings(before: Option<&VmafxNodeStatus>, after: &VmafxNodeStatus) -> Vec<Happening> {
-    let find = |conditions: &[Condition], type_: NodeCondition| {
-        conditions.iter().find(|condition| condition.type_ == type_.as_str()).cloned()
-    };
-    let mut all = Vec::new();
-    let Some(before) = before else { return all };
-    let mut on_change = |type_: NodeCondition, tell: fn(&Condition, &Condition) -> Option<Happening>| {
-        if let (Some(old), Some(new)) = (find(&before.conditions, type_), find(&after.conditions, type_))
-            && (old.status, &old.reason) != (new.status, &new.reason)
-        {
-            all.extend(tell(&old, &new));
-        }
-    };
-    on_change(NodeCondition::Paused, |old, new| match (new.status, new.reason.as_str()) {
-        (ConditionStatus::True, _) => Some(Happening::normal(Reason::Drained, new.message.clone())),
-        (_, reason) if reason == Reason::Draining.as_str() => {
-            Some(Happening::normal(Reason::Draining, new.message.clone()))
-        }
-        _ => Some(Happening::normal(Reason::Resumed, format!("workers come back; it was {}", old.reason))),
-    });
-    on_change(NodeCondition::RolloutInProgress, |old, new| match (old.status, new.status) {
-        (_, ConditionStatus::True) => Some(Happening::normal(Reason::RollingOut, new.message.clone())),
-        (ConditionStatus::True, _) => {
-            Some(Happening::normal(Reason::RolledOut, "every worker is of the newest template"))
-        }
-        _ => None,
-    });
-    on_change(NodeCondition::AgentHealthy, |old, new| match (old.status, new.status) {
-        (_, ConditionStatus::True) => {
+    let Some(before) = before else { return Vec::new() };
+    let (before, after) = (before.conditions.as_slice(), after.conditions.as_slice());
+    let health = change(before, after, NodeCondition::AgentHealthy.as_str());
+    let health = health.and_then(|(old, new)| of_health(old, new));
+    workers::happenings(before, after).chain(health).collect()
+}
+
+fn of_health(old: &Condition, new: &Condition) -> Option<Happening> {
+    match new.status {
+        ConditionStatus::True => {
             Some(Happening::normal(Reason::AgentsHealthy, format!("{}; it was {}", new.message, old.reason)))
         }
-        (_, ConditionStatus::False)
-            if [Reason::HeartbeatStale, Reason::ProbeFailed].map(Reason::as_str).contains(&&*new.reason) =>
-        {
-            let reason = if new.reason == Reason::ProbeFailed.as_str() {
-                Reason::ProbeFailed
-            } else {
-                Reason::HeartbeatStale
-            };
+        ConditionStatus::False => {
+            let worth = [Reason::HeartbeatStale, Reason::ProbeFailed];
+            let reason = worth.into_iter().find(|reason| new.reason == reason.as_str())?;
             Some(Happening::warning(reason, new.message.clone()))
         }
-        _ => None,
-    });
-    all
+        ConditionStatus::Unknown => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What every Pod that scores has: no rights, a file system that cannot be written, and one place that can.
+//! What every Pod of ours has: no rights, a file system that cannot be written, and one place that can.
 
 use k8s_openapi::api::core::v1::{
     Capabilities, EmptyDirVolumeSource, EnvVar, PodSecurityContext, ResourceRequirements, SeccompProfile,
@@ -28,7 +28,7 @@ pub fn pod_security() -> PodSecurityContext {
     }
 }
 
-/// Of the container that scores.
+/// Of its container.
 pub fn container_security() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
@@ -38,7 +38,7 @@ pub fn container_security() -> SecurityContext {
     }
 }
 
-/// Where clips are fetched to.
+/// Where it may write.
 pub fn scratch() -> Volume {
     Volume {
         name: SCRATCH_VOLUME.to_owned(),

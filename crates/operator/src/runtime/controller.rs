@@ -48,6 +48,13 @@ pub struct Failure {
     pub source: BoxError,
 }
 
+impl Failure {
+    /// Nothing can be made of the resource; only a change of it, or of the settings, will help.
+    pub fn invalid(source: impl Into<BoxError>) -> Self {
+        Self { reason: Reason::Invalid, retry: Retry::Slowly, source: source.into() }
+    }
+}
+
 impl From<crate::error::ApiError> for Failure {
     fn from(error: crate::error::ApiError) -> Self {
         Self { reason: error.reason(), retry: error.retry(), source: error.into() }

@@ -15,7 +15,9 @@ closed_label! {
         Pod = "Pod",
         /// Workers.
         Node = "VmafxNode",
-        /// What runs workers.
+        /// Training runs.
+        Training = "VmafxModelTraining",
+        /// What runs workers and trainers.
         StatefulSet = "StatefulSet",
         /// What names them.
         Service = "Service",

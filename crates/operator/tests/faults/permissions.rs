@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use vmafx_api::VmafxJob;
+use vmafx_api::{VmafxJob, VmafxModelTraining};
 use vmafx_operator::webhook::args::SECRET;
 use vmafx_testkit::kube::Cluster;
 use vmafx_testkit::kube::account::{Account, Grant};
@@ -20,9 +20,8 @@ use crate::SOON;
 use crate::world::{Flow, Plane, SYSTEM, Wanted, World, grants};
 
 /// Asked for by the guard of owner references, which runs here, and not by a request of its own.
-const GUARDED: &str = "vmafxnodes/finalizers";
-/// The same for jobs that have a Pod of their own.
-const GUARDED_JOBS: &str = "vmafxjobs/finalizers";
+const GUARDED: [&str; 3] =
+    ["vmafxjobs/finalizers", "vmafxmodeltrainings/finalizers", "vmafxnodes/finalizers"];
 
 #[tokio::test]
 async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
@@ -50,7 +49,7 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
         flow.end(&world, &name, before.as_deref()).await;
     };
     join_all(Flow::ALL.map(run)).await;
-    live_of_a_job(&world).await;
+    tokio::join!(life_of_a_job(&world), train(&world));
 
     let log = log();
     let denied: Vec<_> =
@@ -58,15 +57,31 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
     assert_eq!(denied, Vec::<String>::new());
     let rules: Vec<PolicyRule> = grants().iter().flat_map(|grant| grant.rules().to_vec()).collect();
     let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
-    assert_eq!(unused, [GUARDED_JOBS, GUARDED].map(|guarded| format!("update {guarded}.vmafx.dev")));
+    assert_eq!(unused, GUARDED.map(|guarded| format!("update {guarded}.vmafx.dev")));
+}
+
+/// A training run gets its trainer.
+async fn train(world: &World) {
+    let run = serde_json::from_value(json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining", "metadata": {"name": "a"},
+        "spec": {"baseModel": "vmaf_v0.6.1", "algorithm": "online-sgd-ema", "outputRegistry": "r.test/m",
+                 "image": "registry.test/vmafx-trainer:1"},
+    }));
+    let runs = Api::<VmafxModelTraining>::namespaced(world.client(), world.namespace.name());
+    runs.create(&PostParams::default(), &run.unwrap()).await.unwrap();
+    wait::until(SOON, "a trainer", async || {
+        runs.get("a").await.is_ok_and(|run| run.status.is_some_and(|status| status.stateful_set.is_some()))
+    })
+    .await
+    .unwrap();
 }
 
 /// A job with a Pod of its own: made, held, let go, given up, and removed when its time is over.
-async fn live_of_a_job(world: &World) {
+async fn life_of_a_job(world: &World) {
     let jobs = Api::<VmafxJob>::namespaced(world.client(), world.namespace.name());
     let job = json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": {"name": "job"},
-        "spec": {"reference": "/media/r.y4m", "distorted": "/media/d.y4m", "execution": "Pod", "ttlSecondsAfterFinished": 0},
+        "spec": {"reference": "file:///media/r.y4m", "distorted": "file:///media/d.y4m", "execution": "Pod", "ttlSecondsAfterFinished": 0},
     });
     jobs.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap();
     let said = |job: &VmafxJob, reason: &str| {
@@ -126,7 +141,11 @@ async fn without_the_permission_that_no_request_names_nothing_could_be_owned() {
 /// The operator's role under another name, with or without what the guard asks for.
 fn named(name: &str, guarded: bool) -> Vec<Grant> {
     let keeps = |rule: &PolicyRule| {
-        guarded || !rule.resources.as_ref().is_some_and(|all| all.iter().any(|one| one == GUARDED))
+        guarded
+            || !rule
+                .resources
+                .as_ref()
+                .is_some_and(|all| all.iter().any(|one| GUARDED.contains(&one.as_str())))
     };
     let roles = grants().into_iter().filter_map(|grant| match grant {
         Grant::Cluster(mut role) => {

@@ -58,3 +58,21 @@ async fn what_is_cancelled_at_the_controller_is_given_up_too() {
     let given_up = world.until_phase("a", "Cancelled").await;
     assert!(given_up.status.unwrap().message.unwrap().contains("by hand"));
 }
+
+#[tokio::test]
+async fn a_job_that_is_put_forward_overtakes_others() {
+    let world = World::start().await;
+    for name in ["first", "second"] {
+        world.create(name, json!({})).await;
+        world.until_reason(name, "Accepted", "Submitted").await;
+    }
+    let before = controller_id(&world.jobs.get("second").await.unwrap());
+    world.change("second", json!({ "spec": { "priority": 5 } })).await;
+    let after = world.until("second", "another job", |job| controller_id(job) != before).await;
+    let agent = Agent::register(&world.controller, "gpu-0").await;
+    let work = agent.pull().await;
+    assert_eq!((Some(work.id.clone()), work.priority), (controller_id(&after), 5));
+    agent.score(&work, 50.0).await;
+    world.until_phase("second", "Succeeded").await;
+    assert_eq!(world.events().await, Vec::<String>::new());
+}

@@ -21,7 +21,13 @@ fn job(spec: &Value, status: &Value) -> VmafxJob {
 }
 
 fn live(status: JobStatus, error: &str) -> Remote {
-    let job = Job { id: "7".to_owned(), status: status.into(), error: error.to_owned(), ..Job::default() };
+    let job = Job {
+        id: "7".to_owned(),
+        status: status.into(),
+        error: error.to_owned(),
+        revision: 1,
+        ..Job::default()
+    };
     Remote::Job(Arc::new(job))
 }
 
@@ -61,6 +67,9 @@ fn down() -> Remote {
 #[case::cancelled_by_somebody(json!({}), true, live(JobStatus::Cancelled, "by hand"), Step::Follow)]
 #[case::forgotten(json!({}), true, Remote::Missing, submit("u/7"))]
 #[case::resumed(json!({}), true, live(JobStatus::Cancelled, SUSPENDED), submit("u/7"))]
+#[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(REQUEUED))]
+#[case::put_forward_too_late(json!({ "priority": 1 }), true, live(JobStatus::Running, ""), Step::Follow)]
+#[case::taken_out(json!({ "priority": 1 }), true, live(JobStatus::Cancelled, REQUEUED), submit("u/7"))]
 #[case::refused(json!({}), false, Remote::Refused(why(Reason::Rejected)), Step::Follow)]
 #[case::suspended_before(json!({ "suspend": true }), false, Remote::NotAsked, Step::Find)]
 #[case::suspended_and_none_found(json!({ "suspend": true }), false, Remote::Missing, Step::Follow)]

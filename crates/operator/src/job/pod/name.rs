@@ -1,6 +1,6 @@
 //! Names of what is made for a job.
 
-use crate::node::render::name::bounded;
+use crate::render::name::bounded;
 
 /// In front of the name of every Kubernetes Job, so that one of a VmafxJob named `backup` is not the team's own `backup`.
 const PREFIX: &str = "vmafx-job-";

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use vmafx_api::VmafxNode;
 
-use super::{labels, metadata};
+use super::{metadata, selector};
 
 /// Makes it. One at a time, never none: a budget that allows no disruption makes Kubernetes nodes impossible to empty.
 /// A worker that is not ready does no work, so it may go at any time.
@@ -14,10 +14,7 @@ pub fn render(node: &VmafxNode) -> PodDisruptionBudget {
         metadata: metadata(node),
         spec: Some(PodDisruptionBudgetSpec {
             max_unavailable: Some(IntOrString::Int(1)),
-            selector: Some(LabelSelector {
-                match_labels: Some(labels::selector(node)),
-                ..LabelSelector::default()
-            }),
+            selector: Some(LabelSelector { match_labels: Some(selector(node)), ..LabelSelector::default() }),
             unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
             ..PodDisruptionBudgetSpec::default()
         }),

@@ -8,10 +8,12 @@ use super::*;
 fn defaults() -> Defaults {
     Defaults {
         image: Some("vmafx-node:1".to_owned()),
-        controller: "vmafx-controller.vmafx-system.svc.cluster.local:9090".to_owned(),
-        tls: None,
-        cluster: "west".to_owned(),
-        audience: "vmafx-controller".to_owned(),
+        controller: ControllerAccess {
+            address: "vmafx-controller.vmafx-system.svc.cluster.local:9090".to_owned(),
+            tls: None,
+            cluster: "west".to_owned(),
+            audience: "vmafx-controller".to_owned(),
+        },
         drain_seconds: 300,
         gpus: GpuResources {
             nvidia: "nvidia.com/gpu".to_owned(),

@@ -1,12 +1,16 @@
 //! The control plane that most tests share.
 
+use std::fmt::Debug;
+
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
-use kube::{Api, ResourceExt as _};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Resource, ResourceExt as _};
+use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
-use vmafx_api::VmafxNode;
+use vmafx_api::{VmafxModelTraining, VmafxNode};
 use vmafx_operator::rbac;
 use vmafx_operator::webhook::args::CONFIGURATION;
 use vmafx_operator::webhook::configuration::{Reach, configuration};
@@ -97,13 +101,21 @@ pub(crate) fn grants() -> Vec<Grant> {
 }
 
 async fn clear(cluster: &Cluster) {
+    clear_all::<VmafxNode>(cluster).await;
+    clear_all::<VmafxModelTraining>(cluster).await;
+}
+
+async fn clear_all<K>(cluster: &Cluster)
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
+{
     let client = cluster.client().unwrap();
-    let all = Api::<VmafxNode>::all(client.clone());
-    for node in all.list(&ListParams::default()).await.unwrap() {
-        let nodes = Api::<VmafxNode>::namespaced(client.clone(), &node.namespace().unwrap());
-        let _ = nodes.delete(&node.name_any(), &DeleteParams::background()).await;
+    let all = Api::<K>::all(client.clone());
+    for one in all.list(&ListParams::default()).await.unwrap() {
+        let there = Api::<K>::namespaced(client.clone(), &one.namespace().unwrap());
+        let _ = there.delete(&one.name_any(), &DeleteParams::background()).await;
     }
-    wait::until(SOON, "the nodes of other tests to be gone", async || {
+    wait::until(SOON, "the resources of other tests to be gone", async || {
         all.list(&ListParams::default()).await.is_ok_and(|list| list.items.is_empty())
     })
     .await

@@ -1,0 +1,120 @@
+//! A kubelet that has logs and nothing else: the API server asks it, as it asks any other.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::Api;
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use crate::stage::Stage;
+
+/// What it was asked for, path and query.
+type Asked = Arc<Mutex<Vec<String>>>;
+
+/// Ends with its test.
+pub(crate) struct Kubelet {
+    pub(crate) node: String,
+    asked: Asked,
+    log: watch::Sender<String>,
+    _serving: JoinSet<()>,
+}
+
+impl Kubelet {
+    /// A node that answers for the Pods bound to it: all have this log.
+    pub(crate) async fn start(stage: &Stage, log: &str) -> Self {
+        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        vmafx_kit::tls::choose_provider();
+        let config = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Asked::default();
+        let log = watch::Sender::new(log.to_owned());
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(listener, acceptor, Arc::clone(&asked), log.subscribe()));
+
+        let node = format!("node-{}", stage.ns.name());
+        let nodes: Api<Node> = Api::all(stage.ns.client());
+        let object = Node {
+            metadata: ObjectMeta { name: Some(node.clone()), ..ObjectMeta::default() },
+            ..Node::default()
+        };
+        nodes.create(&PostParams::default(), &object).await.unwrap();
+        let status = json!({ "status": {
+            "addresses": [{ "type": "InternalIP", "address": "127.0.0.1" }],
+            "daemonEndpoints": { "kubeletEndpoint": { "Port": port } },
+        } });
+        nodes.patch_status(&node, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+        Self { node, asked, log, _serving: serving }
+    }
+
+    /// Adds to the log; whoever follows it hears of it.
+    pub(crate) fn say(&self, text: &str) {
+        self.log.send_modify(|log| log.push_str(text));
+    }
+
+    /// What it was asked for.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// A Pod on this node, in this phase.
+    pub(crate) async fn pod(&self, stage: &Stage, name: &str, labels: &Value, phase: &str) {
+        let pods: Api<Pod> = Api::namespaced(stage.ns.client(), stage.ns.name());
+        let pod = json!({
+            "metadata": { "name": name, "labels": labels },
+            "spec": { "nodeName": self.node, "containers": [{ "name": "agent", "image": "x" }] },
+        });
+        pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+        let status = json!({ "status": { "phase": phase } });
+        pods.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    }
+}
+
+async fn serve(listener: TcpListener, acceptor: TlsAcceptor, asked: Asked, log: watch::Receiver<String>) {
+    let mut answering = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let (acceptor, asked, mut log) = (acceptor.clone(), Arc::clone(&asked), log.clone());
+        answering.spawn(async move {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let Ok(byte) = stream.read_u8().await else { return };
+                head.push(byte);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let path = head.split_whitespace().nth(1).unwrap_or_default().to_owned();
+            asked.lock().unwrap().push(path.clone());
+            let _ = stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n")
+                .await;
+            let mut told = 0;
+            loop {
+                let text = log.borrow_and_update().clone();
+                if stream.write_all(&text.as_bytes()[told..]).await.is_err() || stream.flush().await.is_err()
+                {
+                    return;
+                }
+                told = text.len();
+                let ends = !path.contains("follow=true") || text.ends_with("the end\n");
+                if ends || log.changed().await.is_err() {
+                    let _ = tokio::time::timeout(Duration::from_secs(5), stream.shutdown()).await;
+                    return;
+                }
+            }
+        });
+    }
+}

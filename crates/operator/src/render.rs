@@ -1,0 +1,52 @@
+//! What is the same in everything that is made for a resource, whatever its kind. Pure.
+//!
+//! | file             | holds                                                             |
+//! |------------------|-------------------------------------------------------------------|
+//! | [`name`]         | how it is called, within the limits of Kubernetes                 |
+//! | [`labels`]       | how it is found                                                   |
+//! | [`pod`]          | a Pod that keeps running and serves pages                         |
+//! | [`controller`]   | how what runs in it finds the controller, and proves who it is    |
+//! | [`service`]      | the Service that names it                                         |
+//! | [`stateful_set`] | the StatefulSet that keeps it running                             |
+
+pub mod controller;
+pub mod labels;
+pub mod name;
+pub mod pod;
+pub mod service;
+pub mod stateful_set;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Resource, ResourceExt as _};
+
+pub use self::controller::{ControllerAccess, ControllerTls};
+
+use crate::workload::Owner;
+
+/// A kind of workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// In front of every name, so that a Service for a resource named `web` is not the team's own `web`.
+    pub app: &'static str,
+    /// Its part in the whole.
+    pub component: &'static str,
+}
+
+/// What runs for a VmafxNode.
+pub const NODE: Family = Family { app: "vmafx-node", component: "node" };
+
+/// What runs for a VmafxModelTraining.
+pub const TRAINER: Family = Family { app: "vmafx-trainer", component: "trainer" };
+
+impl Family {
+    /// Name, namespace, labels and owner of something that is made for a resource.
+    pub fn metadata<K: Resource<DynamicType = ()>>(self, resource: &K, name: String) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name),
+            namespace: resource.namespace(),
+            labels: Some(self.labels(&self.workload(&resource.name_any()))),
+            owner_references: Some(vec![Owner::of(resource).reference()]),
+            ..ObjectMeta::default()
+        }
+    }
+}

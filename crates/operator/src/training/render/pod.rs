@@ -1,0 +1,84 @@
+//! The Pod of the trainer.
+//!
+//! It has no volume of its own: where it was is in the last checkpoint, which it fetches from the registry.
+
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, Container, KeyToPath, PodTemplateSpec, SecretVolumeSource, Volume,
+};
+use kube::ResourceExt as _;
+use vmafx_api::VmafxModelTraining;
+
+use super::environment::{self, CA_DIRECTORY, CA_FILE, REGISTRY_DIRECTORY};
+use super::{Defaults, RenderError};
+use crate::render::TRAINER;
+use crate::render::pod::{MARGIN_SECONDS, container, probe, read_only, template};
+
+/// The container that learns.
+pub const CONTAINER: &str = "trainer";
+
+/// The port of its status and health pages.
+pub const PORT: i32 = 9091;
+
+/// How long a trainer may take to save its work when it must leave.
+pub const DRAIN_SECONDS: i64 = 60;
+
+const REGISTRY_VOLUME: &str = "registry-credentials";
+const CA_VOLUME: &str = "controller-ca";
+
+/// Makes it.
+pub fn render(training: &VmafxModelTraining, defaults: &Defaults) -> Result<PodTemplateSpec, RenderError> {
+    let image = training.spec.image.clone().or_else(|| defaults.image.clone()).ok_or(RenderError::NoImage)?;
+    let mut trainer = Container {
+        env: Some(environment::of(training, defaults)),
+        startup_probe: Some(probe("/healthz", 2, 30)),
+        liveness_probe: Some(probe("/healthz", 10, 3)),
+        readiness_probe: Some(probe("/readyz", 5, 2)),
+        ..container(CONTAINER, image, PORT)
+    };
+    let more = [
+        training.spec.registry_secret.as_deref().map(|secret| (registry(secret), REGISTRY_DIRECTORY)),
+        ca(defaults).map(|volume| (volume, CA_DIRECTORY)),
+    ];
+    let (mut volumes, mounts) = (Vec::new(), trainer.volume_mounts.get_or_insert_default());
+    for (volume, directory) in more.into_iter().flatten() {
+        mounts.push(read_only(&volume.name, directory));
+        volumes.push(volume);
+    }
+    let labels = TRAINER.labels(&TRAINER.workload(&training.name_any()));
+    let grace = DRAIN_SECONDS + MARGIN_SECONDS;
+    let mut template = template(labels, trainer, &defaults.controller, grace);
+    template.spec.get_or_insert_default().volumes.get_or_insert_default().extend(volumes);
+    Ok(template)
+}
+
+/// The credentials, under the name that every client of registries looks for.
+fn registry(secret: &str) -> Volume {
+    Volume {
+        name: REGISTRY_VOLUME.to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(secret.to_owned()),
+            items: Some(vec![one(".dockerconfigjson", "config.json")]),
+            default_mode: Some(0o440),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+fn ca(defaults: &Defaults) -> Option<Volume> {
+    defaults.controller.tls.as_ref()?;
+    let name = defaults.ca_config_map.clone()?;
+    Some(Volume {
+        name: CA_VOLUME.to_owned(),
+        config_map: Some(ConfigMapVolumeSource {
+            name,
+            items: Some(vec![one(CA_FILE, CA_FILE)]),
+            ..ConfigMapVolumeSource::default()
+        }),
+        ..Volume::default()
+    })
+}
+
+fn one(key: &str, path: &str) -> KeyToPath {
+    KeyToPath { key: key.to_owned(), path: path.to_owned(), mode: None }
+}

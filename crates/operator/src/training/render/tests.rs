@@ -1,0 +1,160 @@
+#![allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
+
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::render::ControllerTls;
+
+fn defaults() -> Defaults {
+    Defaults {
+        image: Some("vmafx-trainer:1".to_owned()),
+        controller: ControllerAccess {
+            address: "vmafx-controller.vmafx-system.svc.cluster.local:9090".to_owned(),
+            tls: None,
+            cluster: "west".to_owned(),
+            audience: "vmafx-controller".to_owned(),
+        },
+        ca_config_map: None,
+    }
+}
+
+fn training(more: Value) -> VmafxModelTraining {
+    named("house-model", more)
+}
+
+fn named(name: &str, more: Value) -> VmafxModelTraining {
+    let mut spec = json!({
+        "baseModel": "vmaf_v0.6.1",
+        "algorithm": "online-sgd-ema",
+        "outputRegistry": "registry.example.com/video/models",
+    });
+    crate::pod::merge::merge(&mut spec, &more);
+    serde_json::from_value(json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining",
+        "metadata": { "name": name, "namespace": "video", "uid": "11111111-2222-3333-4444-555555555555" },
+        "spec": spec,
+    }))
+    .unwrap()
+}
+
+fn pod(training: &VmafxModelTraining, defaults: &Defaults) -> PodSpec {
+    render(training, defaults).unwrap().stateful_set.spec.unwrap().template.spec.unwrap()
+}
+
+fn variable<'a>(pod: &'a PodSpec, name: &str) -> Option<&'a str> {
+    pod.containers[0].env.as_ref()?.iter().find(|one| one.name == name)?.value.as_deref()
+}
+
+fn volume<'a>(pod: &'a PodSpec, name: &str) -> Option<&'a Volume> {
+    pod.volumes.as_ref()?.iter().find(|one| one.name == name)
+}
+
+#[test]
+fn the_stateful_set() {
+    let training = training(json!({
+        "registrySecret": "model-push",
+        "dataSource": { "nodeSelector": { "gpu.vendor": "nvidia", "rack": "7" } },
+        "gate": { "maxSroccDrop": 0.01 },
+    }));
+    insta::assert_json_snapshot!(render(&training, &defaults()).unwrap().stateful_set);
+}
+
+#[test]
+fn the_service() {
+    insta::assert_json_snapshot!(render(&training(json!({})), &defaults()).unwrap().service);
+}
+
+#[rstest]
+#[case(false, 1)]
+#[case(true, 0)]
+fn a_paused_run_has_no_trainer(#[case] paused: bool, #[case] wanted: i32) {
+    let rendered = render(&training(json!({ "paused": paused })), &defaults()).unwrap();
+    assert_eq!(rendered.stateful_set.spec.unwrap().replicas, Some(wanted));
+}
+
+#[test]
+fn the_image_is_the_runs_own_or_the_operators() {
+    let own = pod(&training(json!({ "image": "mine:2" })), &defaults());
+    assert_eq!(own.containers[0].image.as_deref(), Some("mine:2"));
+    let bare = Defaults { image: None, ..defaults() };
+    let missing = render(&training(json!({})), &bare).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "no image: set spec.image, or VMAFX_OPERATOR_TRAINER_IMAGE on the operator"
+    );
+}
+
+#[test]
+fn credentials_are_mounted_only_if_there_are_any() {
+    let anonymous = pod(&training(json!({})), &defaults());
+    assert_eq!((variable(&anonymous, "DOCKER_CONFIG"), anonymous.volumes.as_ref().unwrap().len()), (None, 2));
+    let known = pod(&training(json!({ "registrySecret": "push" })), &defaults());
+    let secret = volume(&known, "registry-credentials").and_then(|volume| volume.secret.as_ref()).unwrap();
+    assert_eq!(secret.secret_name.as_deref(), Some("push"));
+    let directory = variable(&known, "DOCKER_CONFIG").unwrap();
+    let mounts = known.containers[0].volume_mounts.as_ref().unwrap();
+    let mount = mounts.iter().find(|mount| mount.mount_path == directory).unwrap();
+    assert_eq!((mount.name.as_str(), mount.read_only), ("registry-credentials", Some(true)));
+}
+
+#[rstest]
+#[case::plain(None, Some("ca"), None)]
+#[case::trusted_by_the_image(Some("c"), None, None)]
+#[case::by_an_own_authority(Some("c"), Some("ca"), Some("/var/run/vmafx.dev/controller-ca/ca.crt"))]
+fn the_controller_is_known_by_its_authority(
+    #[case] server_name: Option<&str>,
+    #[case] config_map: Option<&str>,
+    #[case] file: Option<&str>,
+) {
+    let tls = server_name.map(|name| ControllerTls { server_name: Some(name.to_owned()) });
+    let defaults = Defaults {
+        controller: ControllerAccess { tls, ..defaults().controller },
+        ca_config_map: config_map.map(str::to_owned),
+        ..defaults()
+    };
+    let pod = pod(&training(json!({})), &defaults);
+    assert_eq!(variable(&pod, "VMAFX_CONTROLLER_CA_FILE"), file);
+    assert_eq!(variable(&pod, "VMAFX_CONTROLLER_TLS"), server_name.map(|_| "true"));
+    assert_eq!(volume(&pod, "controller-ca").is_some(), file.is_some());
+}
+
+#[test]
+fn every_node_is_no_selector() {
+    let pod = pod(&training(json!({ "dataSource": { "nodeSelector": {} } })), &defaults());
+    assert_eq!(variable(&pod, "VMAFX_TRAINER_NODE_SELECTOR"), None);
+}
+
+#[test]
+fn the_table_of_variables_is_what_is_set() {
+    let defaults = Defaults {
+        controller: ControllerAccess {
+            tls: Some(ControllerTls { server_name: Some("c".to_owned()) }),
+            ..defaults().controller
+        },
+        ca_config_map: Some("ca".to_owned()),
+        ..defaults()
+    };
+    let all = training(json!({ "registrySecret": "s", "dataSource": { "nodeSelector": { "a": "b" } } }));
+    let table = include_str!("environment.rs");
+    let row = "`VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE`";
+    assert!(table.contains(row));
+    for variable in pod(&all, &defaults).containers[0].env.iter().flatten() {
+        let name = variable.name.as_str();
+        let told = table.contains(&format!("//! | `{name}`")) || name.starts_with("VMAFX_CONTROLLER_");
+        assert!(told, "{name} is not in the table");
+    }
+}
+
+#[test]
+fn the_stateful_set_names_the_service_that_is_made() {
+    for name in ["a", "with.dots", &"m".repeat(45), &"m".repeat(200)] {
+        let made = render(&named(name, json!({})), &defaults()).unwrap();
+        let set = made.stateful_set;
+        assert_eq!(set.spec.as_ref().unwrap().service_name, made.service.metadata.name);
+        let selector = made.service.spec.unwrap().selector;
+        assert_eq!(set.spec.unwrap().selector.match_labels, selector);
+        assert!(set.metadata.name.unwrap().len() <= 52);
+    }
+}
