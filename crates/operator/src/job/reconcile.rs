@@ -27,7 +27,7 @@ use super::{Seen, What};
 use crate::error::{Retry, call};
 use crate::events::{Happening, Recorder};
 use crate::key::ObjectKey;
-use crate::runtime::{Cache, Cached as _, Failure, Kind, Next, Reconcile};
+use crate::runtime::{Cache, Cached, Failure, Kind, Next, Reconcile};
 
 /// How long news rests before it is written.
 const REST: Duration = Duration::from_millis(100);
@@ -79,7 +79,7 @@ impl Reconcile for JobReconciler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Option<Next>, Failure> {
         let seen = self.jobs.get(key);
         let wanted = seen.as_deref().filter(|seen| !is_being_deleted(seen));
-        self.end_others(key, wanted.map(|seen| seen.uid())).await?;
+        self.end_others(key, wanted.map(Cached::uid)).await?;
         let Some(seen) = wanted else { return Ok(None) };
         match &seen.what {
             What::Ended { remove_at } => {

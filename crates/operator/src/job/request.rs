@@ -54,7 +54,7 @@ fn scoring(job: &VmafxJob) -> wire::ScoringParams {
         input: spec.input.as_ref().map(input),
         features: options.features.iter().map(|one| feature(*one).to_owned()).collect(),
         frame_step: options.frame_step.and_then(|step| u32::try_from(step).ok()).unwrap_or_default(),
-        scale_to: options.scale_to.as_ref().map(scale),
+        scale_to: options.scale_to.map(scale),
         length_mismatch: options.length_mismatch.map_or(0, |rule| mismatch(rule).into()),
         report_uri: spec.report_uri.clone().unwrap_or_default(),
     }
@@ -102,7 +102,7 @@ fn input(input: &RawVideo) -> wire::RawVideo {
     }
 }
 
-fn scale(scale: &ScaleTo) -> wire::ScaleTo {
+fn scale(scale: ScaleTo) -> wire::ScaleTo {
     use wire::scale_to::Target;
     let mode = |mode: wire::ScaleMode| Target::Mode(mode.into());
     let target = match scale {
@@ -110,7 +110,7 @@ fn scale(scale: &ScaleTo) -> wire::ScaleTo {
         ScaleTo::Distorted => mode(wire::ScaleMode::Distorted),
         ScaleTo::Never => mode(wire::ScaleMode::Never),
         ScaleTo::Size { width, height } => {
-            Target::Size(wire::PictureSize { width: (*width).into(), height: (*height).into() })
+            Target::Size(wire::PictureSize { width: width.into(), height: height.into() })
         }
     };
     wire::ScaleTo { target: Some(target) }
