@@ -1,4 +1,4 @@
-//! VmafxJobs with a Pod of their own, on a real API server with the real Job controller, reconciled by a real
+//! Jobs with a Pod of their own, on a real API server with the real Job controller, reconciled by a real
 //! `vmafx-operator` under its generated role.
 //!
 //! There is no kubelet: tests write the status of Pods as one would. Each test has a namespace of its own; all share one

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
-use kube::ResourceExt as _;
+use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::json;
 use tokio::time::Instant;
@@ -87,8 +87,8 @@ async fn calm(scene: &Scene) {
         let jobs = scene.jobs.list(&all).await.ok()?.items;
         let now: Vec<_> = resources
             .iter()
-            .map(|one| one.resource_version())
-            .chain(jobs.iter().map(|one| one.resource_version()))
+            .map(ResourceExt::resource_version)
+            .chain(jobs.iter().map(ResourceExt::resource_version))
             .collect();
         let mut last = last.lock().unwrap();
         if now != last.1 {

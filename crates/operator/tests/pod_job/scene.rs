@@ -1,4 +1,4 @@
-//! A cluster with an operator, and a namespace with VmafxJobs.
+//! A cluster with an operator, and a namespace with jobs.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

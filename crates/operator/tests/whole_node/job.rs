@@ -1,4 +1,4 @@
-//! VmafxJobs with a Pod of their own: the Pods are real.
+//! Jobs with a Pod of their own: the Pods are real.
 
 use std::process::Command;
 
