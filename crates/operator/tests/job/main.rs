@@ -6,6 +6,7 @@ mod agent;
 mod controller;
 mod end;
 mod faults;
+mod kubectl;
 #[allow(dead_code, reason = "other tests need more of it")]
 #[path = "../faults/operator.rs"]
 mod operator;
