@@ -11,6 +11,7 @@ pub(crate) fn run() -> Result<()> {
         let which = ["test", "--locked", "--package", package, "--test", test];
         cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])?;
     }
+    crate::run::run(false)?;
     let verdict = probe();
     if verdict != Verdict::Possible {
         println!("e2e: skipped: {verdict}");

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use vmafx_testkit::kube::assets::{Binary, ensure};
@@ -17,6 +18,9 @@ use crate::test::cargo;
 use crate::workspace;
 
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Two ways to one score may not differ by more; they are added up in another order.
+const SAME: f64 = 1e-6;
 
 /// A control plane, a controller with a node, an operator, and a VmafxJob that becomes a score; with `keep`, stays until
 /// interrupted.
@@ -41,9 +45,16 @@ pub(crate) fn run(keep: bool) -> Result<()> {
     kubectl.run(&["apply", "-f", "-"], Some(&sample))?;
     kubectl.run(&["wait", "--for=condition=Complete", "vmjob/sample", "--timeout=2m"], None)?;
     kubectl.run(&["get", "vmjob", "-o", "wide"], None)?;
+    let (scored, directly) = (kubectl.score()?, score(&clips)?);
+    println!("==> vmafx score says the same: {directly}");
+    if (scored - directly).abs() > SAME {
+        bail!("the VmafxJob has {scored}, vmafx score {directly}");
+    }
     println!("==> to go on, with make run KEEP=1");
     println!("kubectl explain vmjob.spec            what a job can say");
-    println!("kubectl get vmjob sample -o yaml      all that is known of it");
+    println!(
+        "vmafx kube explain sample             why it is where it is (kubectl vmafx explain, once installed)"
+    );
     println!("vmafx watch                           the queue, live");
     if keep {
         println!("==> up until Ctrl-C; in another terminal:");
@@ -72,6 +83,18 @@ spec:
   minScore: 50
 "
     )
+}
+
+/// The score of the sample pair, without anything around it.
+fn score(clips: &Path) -> Result<f64> {
+    let arguments = "score ref_160x90.yuv dis_160x90.yuv --size 160x90 --pixel-format yuv420p --model vmaf_v0.6.1 -o json";
+    let output = Command::new(workspace::debug("vmafx"))
+        .args(arguments.split(' '))
+        .current_dir(clips)
+        .output()
+        .context("run vmafx score")?;
+    let report: Value = serde_json::from_slice(&output.stdout).context("the report of vmafx score")?;
+    report["pooled_metrics"]["vmaf"]["mean"].as_f64().context("no score in the report of vmafx score")
 }
 
 /// An operator on this machine. It ends when this is dropped.
@@ -120,5 +143,17 @@ impl Kubectl<'_> {
             bail!("kubectl {} failed", arguments.join(" "));
         }
         Ok(())
+    }
+
+    /// The score of the sample.
+    fn score(&self) -> Result<f64> {
+        let path = "jsonpath={.status.score}";
+        let output = Command::new(self.program)
+            .arg("--kubeconfig")
+            .arg(self.kubeconfig)
+            .args(["get", "vmjob", "sample", "-o", path])
+            .output()
+            .context("run kubectl")?;
+        String::from_utf8(output.stdout)?.parse().context("the score of the sample")
     }
 }

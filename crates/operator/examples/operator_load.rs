@@ -1,4 +1,4 @@
-//! Loads a cluster with VmafxJobs and plays the nodes that score them at once; prints one JSON object of figures.
+//! Loads a cluster with `VmafxJob`s and plays the nodes that score them at once; prints one JSON object of figures.
 //! `make bench ONLY=operator` runs it.
 //!
 //! ```text

@@ -1,5 +1,6 @@
 //! The controller is killed, forgets, is set back, and comes again; the stream is cut; the operator is killed.
 
+use futures::future::join_all;
 use serde_json::json;
 use vmafx_testkit::kube::proxy::{Act, Which};
 
@@ -76,16 +77,17 @@ async fn a_store_that_is_set_back_runs_nothing_that_has_ended_and_loses_nothing_
 
 #[tokio::test]
 async fn many_that_were_deleted_while_nobody_looked_are_all_ended() {
-    const MANY: usize = 200;
+    const MANY: usize = 1000;
     let mut world = World::start().await;
-    for number in 0..MANY {
-        world.create(&format!("job-{number}"), json!({})).await;
+    let names: Vec<_> = (0..MANY).map(|number| format!("job-{number}")).collect();
+    for some in names.chunks(20) {
+        join_all(some.iter().map(|name| world.create(name, json!({})))).await;
     }
     world.create("kept", json!({})).await;
     world.until_open(MANY + 1).await;
     world.operator.kill();
-    for number in 0..MANY {
-        world.delete(&format!("job-{number}")).await;
+    for some in names.chunks(20) {
+        join_all(some.iter().map(|name| world.delete(name))).await;
     }
     world.restart_operator().await;
     world.until_open(1).await;
@@ -208,4 +210,50 @@ async fn an_api_server_that_answers_badly_costs_a_repetition_and_nothing_else() 
         drop(injected);
     }
     assert_eq!(world.controller.jobs().await.len(), many);
+}
+
+#[tokio::test]
+async fn watches_that_are_cut_and_an_api_server_that_comes_back_hide_nothing() {
+    let mut world = World::start().await;
+    let agent = Agent::register(&world.controller, "cpu-0").await;
+    world.create("cut", json!({})).await;
+    world.proxy.cut_watches();
+    let work = agent.pull().await;
+    world.proxy.cut_connections();
+    world.until_phase("cut", "Running").await;
+    world.plane.kill_api_server().unwrap();
+    agent.score(&work, 50.0).await;
+    world.plane.restart_api_server().await.unwrap();
+    world.until_phase("cut", "Succeeded").await;
+    world.create("after", json!({})).await;
+    let work = agent.pull().await;
+    agent.score(&work, 51.0).await;
+    assert_eq!(world.until_phase("after", "Succeeded").await.status.unwrap().score, Some(51.0));
+    assert_eq!(world.controller.jobs().await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_one_operator_submitted_another_brings_to_its_end() {
+    let mut world = World::with(&[
+        ("VMAFX_OPERATOR_LEADER_ELECTION", "true"),
+        ("VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION", "3s"),
+        ("VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE", "2s"),
+        ("VMAFX_OPERATOR_LEADER_ELECTION_RETRY_PERIOD", "500ms"),
+    ])
+    .await;
+    world.create("first", json!({})).await;
+    world.until_reason("first", "Accepted", "Submitted").await;
+    let _another = world.another_operator().await;
+    world.create("second", json!({})).await;
+    world.until_open(2).await;
+    world.operator.kill();
+    let agent = Agent::register(&world.controller, "cpu-0").await;
+    for _ in 0..2 {
+        let work = agent.pull().await;
+        agent.score(&work, 50.0).await;
+    }
+    for name in ["first", "second"] {
+        world.until_phase(name, "Succeeded").await;
+    }
+    assert_eq!(world.controller.jobs().await.len(), 2, "each was submitted once");
 }

@@ -30,12 +30,17 @@ pub(crate) struct World {
     pub(crate) jobs: Api<VmafxJob>,
     recipe: Recipe,
     _directory: TempDir,
-    _plane: ControlPlane,
+    pub(crate) plane: ControlPlane,
 }
 
 impl World {
     /// With an operator that is ready.
     pub(crate) async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// The same, with further settings of the operator.
+    pub(crate) async fn with(settings: &[(&'static str, &str)]) -> Self {
         let plane = ControlPlane::start(Options::default()).await.unwrap();
         install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let account = account(&plane).await;
@@ -44,22 +49,24 @@ impl World {
         let kubeconfig = directory.path().join("kubeconfig");
         account.write_kubeconfig(&kubeconfig, &proxy.url()).unwrap();
         let controller = Controller::start().await;
+        let mut env = vec![
+            ("VMAFX_CONTROLLER_HTTP_ADDR", controller.url()),
+            ("VMAFX_CONTROLLER_GRPC_ADDR", controller.grpc.to_string()),
+            ("VMAFX_CONTROLLER_TOKEN", TOKEN.to_owned()),
+        ];
+        env.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let recipe = Recipe {
             name: "operator".to_owned(),
             kubeconfig,
             namespace: SYSTEM.to_owned(),
             directory: directory.path().to_owned(),
-            env: vec![
-                ("VMAFX_CONTROLLER_HTTP_ADDR", controller.url()),
-                ("VMAFX_CONTROLLER_GRPC_ADDR", controller.grpc.to_string()),
-                ("VMAFX_CONTROLLER_TOKEN", TOKEN.to_owned()),
-            ],
+            env,
         };
         let mut operator = Operator::start(&recipe);
         operator.ready().await;
         let namespace = plane.namespace("jobs").await.unwrap();
         let jobs = Api::namespaced(namespace.client(), namespace.name());
-        Self { operator, controller, proxy, namespace, jobs, recipe, _directory: directory, _plane: plane }
+        Self { operator, controller, proxy, namespace, jobs, recipe, _directory: directory, plane }
     }
 
     /// Starts the operator again, after its end or not.
@@ -67,6 +74,13 @@ impl World {
         self.operator.kill();
         self.operator = Operator::start(&self.recipe);
         self.operator.ready().await;
+    }
+
+    /// Another operator beside the first.
+    pub(crate) async fn another_operator(&self) -> Operator {
+        let mut operator = Operator::start(&Recipe { name: "another".to_owned(), ..self.recipe.clone() });
+        operator.ready().await;
+        operator
     }
 
     /// Makes a job; `spec` is what is not the same for all.
