@@ -10,6 +10,7 @@ mod leaders;
 mod operator;
 mod outages;
 mod permissions;
+mod pod_job;
 mod rest;
 mod watches;
 mod world;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use vmafx_api::job::Phase;
 
 use crate::kubelet::{ENDED, STARTED, failed, scored};
-use crate::scene::{JOB, Scene, message, reason};
+use crate::scene::{JOB, Scene, message, reason, stage};
 
 #[tokio::test]
 async fn a_score_comes_back_from_the_pod_and_stays_when_the_kubernetes_job_goes() {
@@ -163,4 +163,18 @@ async fn a_result_that_was_removed_unread_is_lost_and_not_scored_again() {
     scene.end(&pod, 0, "Completed", "hello").await;
     let job = scene.until_phase(Phase::Failed).await;
     assert_eq!(reason(&job, "Failed"), "ResultLost");
+}
+
+#[tokio::test]
+async fn a_watch_of_pods_that_is_behind_hides_nothing() {
+    let scene = Scene::with(json!({})).await;
+    let pod = scene.pod(1).await;
+    scene.run(&pod).await;
+    scene.until_phase(Phase::Running).await;
+    let behind = stage().await.proxy.hold_events("pods");
+    scene.end(&pod, 2, "Error", &failed("InputDenied", 2, "it lies outside")).await;
+    let job = scene.until_phase(Phase::Failed).await;
+    drop(behind);
+    let said = (reason(&job, "Failed"), message(&job, "Failed"));
+    assert_eq!(said, ("InputRefused".to_owned(), "it lies outside".to_owned()));
 }

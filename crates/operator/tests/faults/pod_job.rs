@@ -1,0 +1,121 @@
+//! A job with a Pod of its own, while the operator is killed at each of its writes.
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
+use rstest::rstest;
+use serde_json::json;
+use vmafx_api::VmafxJob;
+use vmafx_api::job::Phase;
+use vmafx_testkit::kube::proxy::{Act, Pass, Verb, Which};
+use vmafx_testkit::wait;
+
+use crate::SOON;
+use crate::world::{World, said};
+
+/// More writes than this are a loop.
+const MOST_WRITES: usize = 8;
+
+/// Kills before, or after the API server has done what was asked.
+type Kill = fn(Box<dyn Fn() + Send + Sync>) -> Act;
+
+fn before(kill: Box<dyn Fn() + Send + Sync>) -> Act {
+    Act::before(move |_: &_| {
+        kill();
+        Pass::Cut
+    })
+}
+
+fn after(kill: Box<dyn Fn() + Send + Sync>) -> Act {
+    Act::after(move |_: &_| {
+        kill();
+        Pass::Cut
+    })
+}
+
+#[rstest]
+#[case::before(before)]
+#[case::after(after)]
+#[tokio::test]
+async fn a_job_is_made_and_ends_once_wherever_the_operator_is_killed(#[case] kill: Kill) {
+    let mut world = World::set(&[("VMAFX_OPERATOR_SCORING_ROOTS", "/media")]).await;
+    let mut killed = 0;
+    while crash(&mut world, kill, killed + 1).await {
+        killed += 1;
+        assert!(killed <= MOST_WRITES, "killed {killed} times");
+    }
+    assert!(killed >= 3, "made, begun and ended are three writes at least, not {killed}");
+}
+
+/// Kills the operator at one write and starts it again. `false`: the job has not as many writes.
+async fn crash(world: &mut World, kill: Kill, write: usize) -> bool {
+    let name = format!("job-{write}");
+    let namespace = world.namespace.name().to_owned();
+    let mine = {
+        let name = name.clone();
+        Which::writes().and(move |request| {
+            let made = request.resource == "jobs" && request.verb == Verb::Create;
+            request.namespace == namespace && (made || request.name == name)
+        })
+    };
+    let (mark, act) = (world.proxy.mark(), kill(Box::new(world.operator.killer())));
+    let fault = world.proxy.inject(mine.nth(write), act);
+    let jobs = Api::<VmafxJob>::namespaced(world.client(), world.namespace.name());
+    let job = json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": {"name": name},
+        "spec": {"reference": "file:///media/r", "distorted": "file:///media/d", "execution": "Pod"},
+    });
+    jobs.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap();
+    let hit = tokio::select! {
+        hit = wait::until(SOON * 2, "the write", async || !fault.hits().is_empty()) => hit.is_ok(),
+        () = scored(world, &jobs, &name) => !fault.hits().is_empty(),
+    };
+    drop(fault);
+    if hit {
+        world.operator.ended().await;
+        world.restart().await;
+        scored(world, &jobs, &name).await;
+    }
+    let writes = world.proxy.writes_since(mark);
+    let made = writes
+        .iter()
+        .filter(|one| one.request.resource == "jobs" && one.request.verb == Verb::Create && one.was_done());
+    let all: Vec<_> = writes.iter().map(said).collect();
+    assert_eq!((made.count(), pods(world, &name).await.len()), (1, 1), "{all:#?}");
+    hit
+}
+
+/// Plays the kubelet until the job has its score.
+async fn scored(world: &World, jobs: &Api<VmafxJob>, name: &str) {
+    let result = json!({
+        "outcome": "Scored", "score": 91.5, "features": {}, "model": "m", "modelDigest": "", "frames": 1,
+        "size": [1, 1], "warnings": [],
+        "pooled": {"mean": 91.5, "harmonicMean": 0.0, "min": 0.0, "max": 0.0, "stddev": 0.0,
+                   "p1": 0.0, "p5": 0.0, "p10": 0.0, "p50": 0.0},
+    });
+    let ended = Patch::Merge(json!({"status": {"phase": "Succeeded", "containerStatuses": [{
+        "name": "agent", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+        "state": {"terminated": {"exitCode": 0, "message": result.to_string()}},
+    }]}}));
+    let all = Api::<Pod>::namespaced(world.client(), world.namespace.name());
+    wait::until(SOON * 2, "the score", async || {
+        for pod in pods(world, name).await {
+            if pod.status.as_ref().and_then(|status| status.phase.as_deref()) != Some("Succeeded") {
+                all.patch_status(&pod.name_any(), &PatchParams::default(), &ended)
+                    .await
+                    .map_err(|error| error.to_string())?;
+            }
+        }
+        let status = jobs.get(name).await.map_err(|error| error.to_string())?.status.unwrap_or_default();
+        let done = (status.phase, status.score) == (Some(Phase::Succeeded), Some(91.5));
+        if done { Ok(()) } else { Err(format!("{status:?}")) }
+    })
+    .await
+    .unwrap();
+}
+
+async fn pods(world: &World, name: &str) -> Vec<Pod> {
+    let all = Api::<Pod>::namespaced(world.client(), world.namespace.name());
+    let labelled = ListParams::default().labels(&format!("vmafx.dev/job={name}"));
+    all.list(&labelled).await.map(|list| list.items).unwrap_or_default()
+}
