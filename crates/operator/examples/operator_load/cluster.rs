@@ -1,4 +1,4 @@
-//! VmafxJobs made, written and watched, at as little cost as possible.
+//! `VmafxJobs` made, written and watched, at as little cost as possible.
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use kube::api::{Patch, PatchParams, PostParams};

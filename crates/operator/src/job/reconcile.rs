@@ -152,8 +152,7 @@ impl JobReconciler {
             known.behind = None;
             self.look_again(&remote)
         } else {
-            let behind = *known.behind.get_or_insert_with(Instant::now);
-            let left = rest(job, &remote, &after).saturating_sub(behind.elapsed());
+            let left = left(&mut known.behind, rest(job, &remote, &after));
             if left.is_zero() {
                 self.memory.keep(key, known.clone());
                 self.write(job, &after, &known).await?;
@@ -306,6 +305,11 @@ fn rest(job: &VmafxJob, remote: &Remote, after: &VmafxJobStatus) -> Duration {
     }
 }
 
+/// How much of that is left; it counts from the first news that is not written.
+fn left(behind: &mut Option<Instant>, rest: Duration) -> Duration {
+    rest.saturating_sub(behind.get_or_insert_with(Instant::now).elapsed())
+}
+
 fn is_being_deleted(seen: &Seen) -> bool {
     seen.open().is_some_and(|job| job.metadata.deletion_timestamp.is_some())
 }
@@ -313,3 +317,6 @@ fn is_being_deleted(seen: &Seen) -> bool {
 fn failure(why: Why) -> Failure {
     Failure { reason: why.reason, retry: Retry::Later, source: why.message.into() }
 }
+
+#[cfg(test)]
+mod tests;

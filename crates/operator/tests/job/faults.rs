@@ -40,6 +40,7 @@ async fn a_controller_that_forgot_everything_is_told_again() {
     world.controller.begin_again().await;
     let again = world.until("a", "another job", |job| controller_id(job).is_some_and(|id| id != first)).await;
     assert_eq!(condition(&again, "Accepted"), ("True".to_owned(), "Submitted".to_owned()));
+    world.until_followed().await;
     let agent = Agent::register(&world.controller, "cpu-0").await;
     let work = agent.pull().await;
     assert_eq!(Some(work.id.clone()), controller_id(&again));
@@ -68,6 +69,7 @@ async fn a_store_that_is_set_back_runs_nothing_that_has_ended_and_loses_nothing_
     world.controller.begin_again().await;
     let again =
         world.until("later", "another job", |job| controller_id(job).is_some_and(|id| id != later)).await;
+    world.until_followed().await;
     // The sweep of a new operator does not wait.
     world.restart_operator().await;
     world.until_open(1).await;

@@ -136,6 +136,16 @@ impl World {
         .unwrap();
     }
 
+    /// Waits until the operator hears of changes as they happen, and need not ask for them.
+    pub(crate) async fn until_followed(&self) {
+        wait::until(SOON, "the controller's jobs to be followed", || async {
+            let live = self.operator.metric("operator_controller_stream_live", "").await?;
+            if live > 0.0 { Ok(()) } else { Err("they are not".to_owned()) }
+        })
+        .await
+        .unwrap();
+    }
+
     /// Waits until these are the events; in order if there is one.
     pub(crate) async fn until_events(&self, expected: &[&str]) {
         wait::until(SOON, "events", || async {
