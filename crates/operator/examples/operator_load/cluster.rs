@@ -1,10 +1,9 @@
 //! `VmafxJobs` made, written and watched, at as little cost as possible.
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::core::{NotUsed, Object};
 use kube::discovery::ApiResource;
-use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -75,16 +74,20 @@ impl Cluster {
         stream::iter(0..number).map(Ok).try_for_each_concurrent(AT_ONCE, what).await
     }
 
-    /// Names of jobs as they succeed, from now on.
-    pub(crate) fn succeeded(&self) -> impl Stream<Item = Result<String, Problem>> + '_ {
-        let events = watcher(self.slim.clone(), watcher::Config::default());
-        events.filter_map(async |event| match event {
-            Ok(Event::Apply(job)) => {
+    /// Names of jobs as they succeed, from now on: what is there already is not even listed.
+    pub(crate) async fn succeeded(
+        &self,
+    ) -> Result<impl Stream<Item = Result<String, Problem>> + use<>, Problem> {
+        let here = self.slim.list_metadata(&ListParams::default().limit(1)).await?;
+        let from = here.metadata.resource_version.unwrap_or_default();
+        let events = self.slim.watch(&WatchParams::default(), &from).await?;
+        Ok(events.filter_map(async |event| match event {
+            Ok(WatchEvent::Added(job) | WatchEvent::Modified(job)) => {
                 let done = job.status.is_some_and(|status| status.phase == "Succeeded");
                 job.metadata.name.filter(|_| done).map(Ok)
             }
             Ok(_) => None,
             Err(error) => Some(Err(error.into())),
-        })
+        }))
     }
 }

@@ -23,10 +23,11 @@ fn prefix(load: &str) -> String {
 /// From creation to Succeeded.
 pub(crate) async fn jobs(cluster: &Cluster, agents: Agents, number: usize) -> Result<Value, Problem> {
     let prefix = prefix("job");
+    let succeeded = cluster.succeeded().await?;
     let begun = Instant::now();
     let done = async {
         let mut left = number;
-        let mut succeeded = pin!(cluster.succeeded());
+        let mut succeeded = pin!(succeeded);
         let mut seen = HashSet::new();
         while left > 0 {
             let name = succeeded.next().await.ok_or("the watch ended")??;
@@ -56,9 +57,10 @@ pub(crate) async fn paced(cluster: &Cluster, agents: Agents, number: usize) -> R
         }
         Ok::<_, Problem>(())
     };
+    let succeeded = cluster.succeeded().await?;
     let watching = async {
         let mut took = Vec::new();
-        let mut succeeded = pin!(cluster.succeeded());
+        let mut succeeded = pin!(succeeded);
         let mut seen = HashSet::new();
         while took.len() < number {
             let name = succeeded.next().await.ok_or("the watch ended")??;
