@@ -16,6 +16,7 @@
 pub mod backoff;
 pub mod cache;
 pub mod controller;
+pub mod guarded;
 pub mod metrics;
 pub mod queue;
 pub mod teller;

@@ -8,7 +8,6 @@ use std::convert::Infallible;
 use std::fmt::Debug;
 
 use futures::StreamExt;
-use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
@@ -19,6 +18,7 @@ use vmafx_kit::metrics::{By, Label as _};
 use vmafx_kit::tasks::Shutdown;
 
 use super::cache::{Cache, Cached};
+use super::guarded::Guarded;
 use super::metrics::{Kind, RuntimeMetrics};
 use super::teller::Teller;
 use crate::error::chain;
@@ -30,7 +30,7 @@ type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
 /// One kind to be watched.
 pub struct Watch<K, V> {
     kind: Kind,
-    api: Api<DeserializeGuard<K>>,
+    api: Api<Guarded<K>>,
     config: watcher::Config,
     project: fn(K) -> V,
     cache: Cache<V>,
@@ -47,7 +47,7 @@ where
     /// `project` takes from an object what its readers need.
     pub fn new(kind: Kind, client: kube::Client, project: fn(K) -> V) -> Self
     where
-        DeserializeGuard<K>: Resource<DynamicType = ()>,
+        K: Resource<DynamicType = ()>,
     {
         Self {
             kind,
@@ -140,11 +140,11 @@ where
     /// The event about what is to be kept; nothing for an object that does not fit its type.
     fn decoded(
         &self,
-        event: Event<DeserializeGuard<K>>,
+        event: Event<Guarded<K>>,
         metrics: &RuntimeMetrics,
         told: &mut Told,
     ) -> Option<Event<V>> {
-        let mut take = |guard: DeserializeGuard<K>| match guard.0 {
+        let mut take = |guard: Guarded<K>| match guard.0 {
             Ok(object) => Some((self.project)(object)),
             Err(unfit) => {
                 metrics.undecodable.get_or_create(&By((self.kind,))).inc();
