@@ -1,7 +1,8 @@
 //! An object that may not fit its type.
 //!
 //! A list in which one object does not fit must not fail as a whole. The text of each object is kept while it is read, so
-//! that of one that does not fit there is still the metadata; of all others nothing is read twice.
+//! that of one that does not fit there is still the metadata; of all others nothing is read twice. The text is at hand
+//! because the API server writes the type of a change before the object.
 
 use std::borrow::Cow;
 
@@ -105,12 +106,16 @@ mod tests {
         assert_eq!(second.meta().uid.as_deref(), Some("u"));
     }
 
+    /// An event as the API server writes it: the type comes first.
+    fn added(object: &serde_json::Value) -> serde_json::Result<WatchEvent<Guarded<VmafxNode>>> {
+        serde_json::from_str(&format!(r#"{{"type":"ADDED","object":{object}}}"#))
+    }
+
     #[test]
     fn the_same_holds_for_changes_and_nothing_is_none() {
-        let event = json!({ "type": "ADDED", "object": node("b", "abacus") });
-        let event: WatchEvent<Guarded<VmafxNode>> = serde_json::from_str(&event.to_string()).unwrap();
+        let event = added(&node("b", "abacus")).unwrap();
         assert!(matches!(event, WatchEvent::Added(Guarded(Err(_)))), "{event:?}");
-        let nothing = json!({ "type": "ADDED", "object": { "spec": {} } });
-        assert!(serde_json::from_str::<WatchEvent<Guarded<VmafxNode>>>(&nothing.to_string()).is_err());
+        assert!(matches!(added(&node("a", "cpu")).unwrap(), WatchEvent::Added(Guarded(Ok(_)))));
+        assert!(added(&json!({ "spec": {} })).is_err());
     }
 }
