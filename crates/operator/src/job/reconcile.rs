@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{DeleteParams, Preconditions};
-use kube::{Api, Client};
+use kube::Client;
 use tokio::time::Instant;
 use vmafx_api::conditions::Reason;
 use vmafx_api::job::Execution;
@@ -24,10 +23,11 @@ use super::pod::PodJobs;
 use super::status::{happenings, is_over, status};
 use super::sweep::GONE;
 use super::{Seen, What};
-use crate::error::{Retry, call};
+use crate::error::Retry;
 use crate::events::{Happening, Recorder};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached, Failure, Kind, Next, Reconcile};
+use crate::workload::act;
 
 /// How long news rests before it is written.
 const REST: Duration = Duration::from_millis(100);
@@ -123,17 +123,7 @@ impl JobReconciler {
         if !left.is_zero() {
             return Ok(Some(Next(left)));
         }
-        let key = seen.key();
-        let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &key.namespace);
-        let same = Preconditions { uid: Some(seen.uid().to_owned()), resource_version: None };
-        let how = DeleteParams { preconditions: Some(same), ..DeleteParams::background() };
-        let gone = async {
-            match api.delete(&key.name, &how).await {
-                Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(()),
-                answer => answer.map(drop),
-            }
-        };
-        call("delete the VmafxJob after its time", gone).await?;
+        act::delete::<VmafxJob>(&self.client, "delete the VmafxJob after its time", &seen.identity).await?;
         Ok(None)
     }
 
@@ -174,7 +164,7 @@ impl JobReconciler {
     /// The same for a job that Kubernetes runs.
     async fn pod_pass(&self, job: &VmafxJob) -> Result<Next, Failure> {
         let pass = self.pods.pass(job, Timestamp::now()).await?;
-        if job.status.as_ref() != Some(&pass.status) {
+        if job.status.clone().unwrap_or_default() != pass.status {
             self.write(job, &pass.status, &Known::default()).await?;
         }
         Ok(Next(pass.again.unwrap_or(CHECK_EVERY)))

@@ -11,7 +11,7 @@ use crate::runtime::{Cached, Identity};
 /// A job that has ended is nearly nothing: a cluster keeps thousands of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    identity: Identity,
+    pub(super) identity: Identity,
     /// What it is.
     pub what: What,
 }
