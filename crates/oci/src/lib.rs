@@ -1,0 +1,1 @@
+//! Models as artifacts of OCI registries.

@@ -1,0 +1,3 @@
+//! Learns from labelled jobs, and pushes what it learned.
+
+pub mod learner;
