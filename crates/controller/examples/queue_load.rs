@@ -20,6 +20,8 @@ mod latency;
 mod nodes;
 #[path = "queue_load/rate.rs"]
 mod rate;
+#[path = "queue_load/wire_client.rs"]
+mod wire_client;
 
 use anyhow::{Context as _, bail};
 
@@ -35,7 +37,7 @@ async fn main() -> anyhow::Result<()> {
     let token = std::env::var("VMAFX_CONTROLLER_TOKEN").context("VMAFX_CONTROLLER_TOKEN is not set")?;
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (addresses, load) = words.split_first().context("no address: see the head of this file")?;
-    let callers = Callers::new(addresses, &token)?;
+    let callers = Callers::new(addresses, &token).await?;
     let figures = match *load {
         ["submit", jobs, backend] => rate::submit(&callers, jobs.parse()?, backend).await?,
         ["work", jobs] => rate::work(&callers, jobs.parse()?).await?,

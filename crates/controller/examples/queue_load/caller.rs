@@ -1,38 +1,25 @@
-//! Connections to controllers, and what goes over them.
+//! What is asked of controllers.
 
-use anyhow::{Context as _, ensure};
-use tonic::metadata::{Ascii, MetadataValue};
-use tonic::service::Interceptor;
-use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Channel, Endpoint};
-use tonic::{Request, Status};
+use anyhow::ensure;
 use vmafx_proto::controller::v1 as wire;
-use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
-/// A client with a token.
-pub(crate) type Client = VmafxControllerClient<InterceptedService<Channel, Bearer>>;
+use crate::wire_client::Client;
 
 /// Connections to each controller: enough that one does not hold up the others.
 const CONNECTIONS: usize = 4;
-
-/// Puts the token into every call.
-#[derive(Clone)]
-pub(crate) struct Bearer(MetadataValue<Ascii>);
-
-impl Interceptor for Bearer {
-    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        request.metadata_mut().insert("authorization", self.0.clone());
-        Ok(request)
-    }
-}
 
 /// A few connections to each controller.
 pub(crate) struct Callers(Vec<Client>);
 
 impl Callers {
-    pub(crate) fn new(addresses: &str, token: &str) -> anyhow::Result<Self> {
-        let clients = (0..CONNECTIONS).flat_map(|_| addresses.split(',').map(|addr| connect(addr, token)));
-        Ok(Self(clients.collect::<Result<_, _>>()?))
+    pub(crate) async fn new(addresses: &str, token: &str) -> anyhow::Result<Self> {
+        let mut clients = Vec::new();
+        for _ in 0..CONNECTIONS {
+            for address in addresses.split(',') {
+                clients.push(Client::connect(address, token).await?);
+            }
+        }
+        Ok(Self(clients))
     }
 
     /// One of them; neighbours go to different controllers.
@@ -41,11 +28,10 @@ impl Callers {
     }
 }
 
-/// A connection that is made when it is first used.
-pub(crate) fn connect(addr: &str, token: &str) -> anyhow::Result<Client> {
-    let endpoint = Endpoint::from_shared(format!("http://{addr}"))?.tcp_nodelay(true);
-    let bearer = Bearer(format!("Bearer {token}").parse().context("the token")?);
-    Ok(VmafxControllerClient::with_interceptor(endpoint.connect_lazy(), bearer))
+/// Submits a job; its id.
+pub(crate) async fn submit(client: &mut Client, job: &wire::SubmitJobRequest) -> anyhow::Result<String> {
+    let stored: wire::SubmitJobResponse = client.call("SubmitJob", job).await?;
+    Ok(stored.job_id)
 }
 
 /// A job of a usual size.
@@ -76,7 +62,7 @@ impl Node {
             capability: Some(capability()),
             ..Default::default()
         };
-        let session = client.register_node(request).await?.into_inner();
+        let session = client.call("RegisterNode", &request).await?;
         Ok(Self { client, session })
     }
 
@@ -87,7 +73,8 @@ impl Node {
             capability: Some(capability()),
             wait_ms,
         };
-        Ok(self.client.pull_work(request).await?.into_inner().job)
+        let pulled: wire::PullWorkResponse = self.client.call("PullWork", &request).await?;
+        Ok(pulled.job)
     }
 
     pub(crate) async fn report(&mut self, job: &wire::Job) -> anyhow::Result<()> {
@@ -102,7 +89,7 @@ impl Node {
             attempt: job.attempt,
             ..Default::default()
         };
-        let told = self.client.report_result(request).await?.into_inner();
+        let told: wire::ReportResultResponse = self.client.call("ReportResult", &request).await?;
         ensure!(told.ok, "a report was not taken");
         Ok(())
     }
@@ -113,7 +100,8 @@ impl Node {
             session_token: self.session.session_token.clone(),
             ..Default::default()
         };
-        ensure!(self.client.heartbeat(request).await?.into_inner().ok, "a session was lost");
+        let told: wire::HeartbeatResponse = self.client.call("Heartbeat", &request).await?;
+        ensure!(told.ok, "a session was lost");
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::caller::{Callers, Node, job};
+use crate::caller::{Callers, Node, job, submit};
 
 /// Microseconds of a pull that finds a job.
 pub(crate) async fn claims(callers: &Callers, times: usize) -> anyhow::Result<Value> {
@@ -13,7 +13,7 @@ pub(crate) async fn claims(callers: &Callers, times: usize) -> anyhow::Result<Va
     let mut node = Node::register(callers.get(1), 0).await?;
     let mut took = Vec::with_capacity(times);
     for _ in 0..times {
-        client.submit_job(job("cpu")).await?;
+        submit(&mut client, &job("cpu")).await?;
         let begun = Instant::now();
         let job = node.pull(0).await?.context("no job")?;
         took.push(begun.elapsed());
@@ -32,7 +32,7 @@ pub(crate) async fn dispatch(callers: &Callers, times: usize) -> anyhow::Result<
             // The node is to wait already. Pauses differ, so that no beat of the server is met each time.
             tokio::time::sleep(Duration::from_millis(2 + u64::try_from(number % 7)?)).await;
             let begun = Instant::now();
-            let id = client.submit_job(job("cpu")).await?.into_inner().job_id;
+            let id = submit(&mut client, &job("cpu")).await?;
             anyhow::Ok((begun, id))
         };
         let waiting = async {

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::caller::{Node, connect};
+use crate::caller::Node;
+use crate::wire_client::Client;
 
 /// How often each is heard of.
 const EVERY: Duration = Duration::from_secs(10);
@@ -18,7 +19,8 @@ pub(crate) async fn beat(addresses: &str, token: &str, count: usize, seconds: u6
     let addresses: Vec<&str> = addresses.split(',').collect();
     let mut nodes = Vec::with_capacity(count);
     for number in 0..count {
-        nodes.push(Node::register(connect(addresses[number % addresses.len()], token)?, number).await?);
+        let client = Client::connect(addresses[number % addresses.len()], token).await?;
+        nodes.push(Node::register(client, number).await?);
     }
     let begin = Instant::now();
     let end = begin + Duration::from_secs(seconds);

@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use tokio::task::LocalSet;
 
-use crate::caller::{Callers, Node, job};
+use crate::caller::{self, Callers, Node, job};
 
 /// Calls that wait at the same time.
 const IN_FLIGHT: usize = 64;
@@ -67,7 +67,7 @@ pub(crate) async fn submit(callers: &Callers, jobs: usize, backend: &str) -> any
         async move {
             let mut ids = Vec::new();
             while tickets.take() {
-                ids.push(client.submit_job(request.clone()).await?.into_inner().job_id);
+                ids.push(caller::submit(&mut client, &request).await?);
             }
             Ok(ids)
         }
@@ -101,7 +101,7 @@ pub(crate) async fn cycles(callers: &Callers, jobs: usize) -> anyhow::Result<Val
         async move {
             let mut ids = Vec::new();
             while tickets.take() {
-                client.submit_job(request.clone()).await?;
+                caller::submit(&mut client, &request).await?;
                 // Somebody else may hold it already; then theirs comes.
                 let job = node.pull(10_000).await?.context("no job")?;
                 node.report(&job).await?;
