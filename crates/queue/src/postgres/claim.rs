@@ -102,8 +102,8 @@ CROSS JOIN LATERAL (
     ORDER BY j.available_at LIMIT 1
 ) pause";
 
-/// Looked at beyond what is wanted, at first.
-const SPARE: usize = 32;
+/// Looked at beyond twice what is wanted, at first: another controller may be about to take as many.
+const SPARE: usize = 8;
 /// At most.
 const WIDEST: usize = 4096;
 /// Rounds in which others were quicker, before the caller is told to ask again.
@@ -133,7 +133,7 @@ impl Batch for Claims {
     async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> Result<Vec<Claim>, StoreError> {
         let (tenant, classes) = key;
         let mut answers: Vec<Option<Claim>> = vec![None; nodes.len()];
-        let mut width = nodes.len() + SPARE;
+        let mut width = 2 * nodes.len() + SPARE;
         let mut lost_races = 0_u32;
         loop {
             let open: Vec<usize> = (0..nodes.len()).filter(|at| answers[*at].is_none()).collect();

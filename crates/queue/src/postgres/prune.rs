@@ -44,7 +44,9 @@ WITH edge AS (
         WHERE j.tenant_id = $1 AND j.finished_at IS NOT NULL
             AND (j.finished_at < $3 OR (j.finished_at, j.id) <= (SELECT edge.finished_at, edge.id FROM edge))
         ORDER BY j.finished_at, j.id LIMIT $4 FOR UPDATE SKIP LOCKED))
-    RETURNING 1
+    RETURNING id
+), attempts AS (
+    DELETE FROM vmafx.job_attempts AS a USING gone WHERE a.job_id = gone.id
 )
 SELECT count(*), NULL::text FROM gone";
 
