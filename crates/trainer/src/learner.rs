@@ -33,7 +33,7 @@ pub use evaluation::{Evaluation, Metrics, Pair};
 pub use gate::{GateLimits, Verdict};
 pub use model::{BaseModel, ModelError};
 pub use options::Options;
-pub use random::Random;
+pub(crate) use random::Random;
 pub use sample::{Refusal, RefusalKind, Sample};
 
 use self::average::Average;

@@ -222,7 +222,8 @@ mod tests {
         assert_eq!(replay.draw(&mut Random::new(0)), None);
         (0..8_u32).for_each(|job| replay.push(example(job.into(), job.into())));
         let mut random = Random::new(1);
-        let drawn: std::collections::BTreeSet<u64> = (0..200).map(|_| replay.draw(&mut random).unwrap().job).collect();
+        let drawn: std::collections::BTreeSet<u64> =
+            (0..200).map(|_| replay.draw(&mut random).unwrap().job).collect();
         assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6, 7]);
     }
 }

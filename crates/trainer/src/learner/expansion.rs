@@ -1,8 +1,8 @@
 //! The base model as a sum that can be learned.
 //!
 //! The model is a weighted sum of bumps around fixed centres, so it is linear in its weights and a correction is a sum
-//! over the same centres. VMAF's bumps are so wide that they nearly repeat each other: two hundred centres span about
-//! thirty directions that matter. The [`Basis`] finds those, and makes them equally strong and independent, so that a
+//! over the same centres. VMAF's bumps are so wide that they nearly repeat each other: two hundred centres span about a
+//! dozen directions that matter. The [`Basis`] finds those, and makes them equally strong and independent, so that a
 //! step in one does not have to fight all others. A last coordinate, always 1, moves all scores alike.
 
 mod basis;
@@ -58,7 +58,8 @@ impl Expansion {
         let machine = self.base.machine();
         let seen = self.base.rescaled(features);
         let mut said = 0.0;
-        let bumps: Vec<f64> = machine.vectors.iter().map(|centre| bump(machine.gamma, &seen, centre)).collect();
+        let bumps: Vec<f64> =
+            machine.vectors.iter().map(|centre| bump(machine.gamma, &seen, centre)).collect();
         for (bump, weight) in bumps.iter().zip(&machine.weights) {
             said += weight * bump;
         }
@@ -98,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn two_hundred_wide_bumps_are_a_few_dozen_directions() {
-        assert!((15..60).contains(&expansion().rank()), "{}", expansion().rank());
+    fn two_hundred_wide_bumps_are_a_dozen_or_two_directions() {
+        assert!((8..40).contains(&expansion().rank()), "{}", expansion().rank());
     }
 
     #[test]
@@ -124,7 +125,8 @@ mod tests {
     #[test]
     fn a_corrected_machine_says_what_base_and_correction_say() {
         let expansion = expansion();
-        let correction: Vec<f64> = (0..expansion.rank()).map(|at| if at % 2 == 0 { 30.0 } else { -20.0 }).collect();
+        let correction: Vec<f64> =
+            (0..expansion.rank()).map(|at| if at % 2 == 0 { 30.0 } else { -20.0 }).collect();
         let features = [0.93, 3.1, 0.42, 0.8, 0.88, 0.91];
         let row = expansion.row(&features);
         let expected = row.points + row.along.iter().zip(&correction).map(|(a, b)| a * b).sum::<f64>();

@@ -71,8 +71,12 @@ impl Filter {
 
         let length = step.error.abs() * dot(&gain, &gain).sqrt() / whole;
         let shorter = (LONGEST_STEP * options.prior / length).min(1.0);
-        let mut moved: Vec<f64> =
-            self.weights.iter().zip(&gain).map(|(weight, gain)| weight - shorter * step.error * gain / whole).collect();
+        let mut moved: Vec<f64> = self
+            .weights
+            .iter()
+            .zip(&gain)
+            .map(|(weight, gain)| weight - shorter * step.error * gain / whole)
+            .collect();
         let length = dot(&moved, &moved).sqrt();
         let shorter = (LONGEST * options.prior / length).min(1.0);
         moved.iter_mut().for_each(|weight| *weight *= shorter);
@@ -179,7 +183,11 @@ mod tests {
             let along = [f64::from(index % 3), f64::from(index % 2), 0.0];
             filter.step(&Step { forgetting: 0.01, ..step(&along, 5.0) }, &options()).unwrap();
         }
-        assert!((0..3).all(|at| (0.0..=400.0 + 1e-9).contains(&filter.spread[at * 4])), "{:?}", filter.spread);
+        assert!(
+            (0..3).all(|at| (0.0..=400.0 + 1e-9).contains(&filter.spread[at * 4])),
+            "{:?}",
+            filter.spread
+        );
         assert!((filter.spread[8] - 400.0).abs() < 1e-6, "what no sample looks at stays unsure");
     }
 

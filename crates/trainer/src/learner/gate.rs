@@ -47,7 +47,8 @@ pub(super) fn judge(limits: &GateLimits, held_out: Pair) -> Verdict {
     let least = base.srocc.map(|srocc| srocc - limits.max_srocc_drop);
     let in_order = least.is_none_or(|least| model.srocc.is_some_and(|srocc| srocc >= least));
     let near = model.rmse <= most;
-    let order = |srocc: Option<f64>| srocc.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
+    let order =
+        |srocc: Option<f64>| srocc.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
     let srocc = format!(
         "SROCC {} (base {}, at least {})",
         order(model.srocc),
@@ -56,8 +57,7 @@ pub(super) fn judge(limits: &GateLimits, held_out: Pair) -> Verdict {
     );
     let rmse = format!("RMSE {:.2} (base {:.2}, at most {most:.2})", model.rmse, base.rmse);
     let word = |holds: bool| if holds { "holds" } else { "fails" };
-    let message =
-        format!("{srocc} {}, {rmse} {}, on {count} held-out samples", word(in_order), word(near));
+    let message = format!("{srocc} {}, {rmse} {}, on {count} held-out samples", word(in_order), word(near));
     Verdict { passed: in_order && near, message, held_out }
 }
 
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_verdict_tells_its_numbers() {
-        let message = |count, model| judge(&GateLimits::default(), pair(count, model, (12.0, Some(0.88)))).message;
+        let message =
+            |count, model| judge(&GateLimits::default(), pair(count, model, (12.0, Some(0.88)))).message;
         assert_eq!(message(7, (9.0, Some(0.9))), "7 of 10 held-out samples so far");
         assert_eq!(
             message(40, (14.5, Some(0.9))),

@@ -66,8 +66,8 @@ impl BaseModel {
         let output = dict.output().map_err(unfit)?;
         let rescale = dict.slopes.iter().copied().zip(dict.intercepts.iter().copied()).skip(1).collect();
         let stems = dict.feature_names.iter().map(|name| dict::stem(name).to_owned()).collect();
-        let json =
-            serde_json::from_slice(json).map_err(|source| ModelError::Json { model: name.to_owned(), source })?;
+        let json = serde_json::from_slice(json)
+            .map_err(|source| ModelError::Json { model: name.to_owned(), source })?;
         Ok(Self {
             name: name.to_owned(),
             digest: model.digest,

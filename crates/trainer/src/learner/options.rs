@@ -46,7 +46,7 @@ impl Default for Options {
             seed: 0,
             ema: 0.99,
             label_noise: 12.0,
-            prior: 20.0,
+            prior: 30.0,
             forgetting: 5e-4,
             surprise: 2.0,
             replay_capacity: 10_000,
@@ -105,7 +105,10 @@ mod tests {
     #[case::a_buffer_without_end(Options { replay_capacity: usize::MAX, ..Options::default() }, "replay_capacity")]
     fn what_cannot_be_meant_is_refused_by_name(#[case] options: Options, #[case] wrong: &str) {
         let refused = options.check();
-        assert!(matches!(refused, Err(LearnerError::Option { option, .. }) if option == wrong), "{refused:?}");
+        assert!(
+            matches!(refused, Err(LearnerError::Option { option, .. }) if option == wrong),
+            "{refused:?}"
+        );
         assert!(Options::default().check().is_ok());
     }
 }

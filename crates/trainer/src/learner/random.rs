@@ -2,13 +2,13 @@
 
 /// A source of chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
     /// The one that begins at this seed, or goes on from this state.
-    pub(super) const fn new(state: u64) -> Self {
+    pub(crate) const fn new(state: u64) -> Self {
         Self(state)
     }
 
@@ -37,7 +37,7 @@ impl Random {
     }
 
     /// Puts a list into an order of chance.
-    pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         for end in (1..list.len()).rev() {
             let other = usize::try_from(self.below(end as u64 + 1)).unwrap_or(end);
             list.swap(end, other);
@@ -75,7 +75,10 @@ mod tests {
         let mut random = Random::new(7);
         random.below(10);
         let mut copy = Random::new(random.state());
-        assert_eq!((0..9).map(|_| random.below(1000)).collect::<Vec<_>>(), (0..9).map(|_| copy.below(1000)).collect::<Vec<_>>());
+        assert_eq!(
+            (0..9).map(|_| random.below(1000)).collect::<Vec<_>>(),
+            (0..9).map(|_| copy.below(1000)).collect::<Vec<_>>()
+        );
     }
 
     #[test]
@@ -109,7 +112,8 @@ mod tests {
 
     #[test]
     fn names_spread_over_all_numbers_and_differ_by_seed() {
-        let one_in_eight = |seed| (0..8000).filter(|job| hash(seed, &format!("job-{job}")).is_multiple_of(8)).count();
+        let one_in_eight =
+            |seed| (0..8000).filter(|job| hash(seed, &format!("job-{job}")).is_multiple_of(8)).count();
         assert!((900..1100).contains(&one_in_eight(0)), "{}", one_in_eight(0));
         assert_ne!(hash(0, "job-1"), hash(1, "job-1"));
     }

@@ -7,8 +7,8 @@
 
 use super::bump;
 
-/// The part of a bump's variance that may stay unexplained. With a prior of 20 points this leaves out corrections of a
-/// fifth of a point, and no weight grows beyond a hundred times its coordinate.
+/// The part of a bump's variance that may stay unexplained. With a prior of 30 points this leaves out corrections of a
+/// third of a point, and no weight grows beyond a hundred times its coordinate.
 const LEFT: f64 = 1e-4;
 /// Most directions: a step costs the square of it.
 const MOST: usize = 64;
@@ -37,8 +37,11 @@ impl Basis {
             let (pivot, root) = (rows[next].clone(), left[next].sqrt());
             for (at, row) in rows.iter_mut().enumerate() {
                 let explained: f64 = row.iter().zip(&pivot).map(|(a, b)| a * b).sum();
-                let value =
-                    if at == next { root } else { (bump(gamma, &centres[at], &centres[next]) - explained) / root };
+                let value = if at == next {
+                    root
+                } else {
+                    (bump(gamma, &centres[at], &centres[next]) - explained) / root
+                };
                 row.push(value);
                 left[at] -= value * value;
             }

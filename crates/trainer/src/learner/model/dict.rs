@@ -54,7 +54,8 @@ impl Dict {
     pub(super) fn chroma(&self) -> Result<Option<Chroma>, String> {
         let Some(factor) = self.chroma_correction_parameter else { return Ok(None) };
         let only = |part: &str| {
-            let mut found = (0..self.feature_names.len()).filter(|&index| self.feature_names[index].contains(part));
+            let mut found =
+                (0..self.feature_names.len()).filter(|&index| self.feature_names[index].contains(part));
             match (found.next(), found.next()) {
                 (Some(index), None) => Ok(index),
                 _ => Err(format!("it corrects chroma and has not exactly one feature with {part:?}")),

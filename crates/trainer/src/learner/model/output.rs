@@ -136,7 +136,9 @@ mod tests {
         let output = output(None);
         assert_eq!((output.score(104.0), output.score(-3.0), output.score(40.0)), (100.0, 0.0, 40.0));
         assert!(output.satisfies(104.0, 100.0) && output.satisfies(-3.0, 0.0));
-        assert!(!output.satisfies(104.0, 99.0) && !output.satisfies(99.0, 100.0) && !output.satisfies(3.0, 0.0));
+        assert!(
+            !output.satisfies(104.0, 99.0) && !output.satisfies(99.0, 100.0) && !output.satisfies(3.0, 0.0)
+        );
         assert_eq!(output.points(21.0), 40.0);
     }
 }

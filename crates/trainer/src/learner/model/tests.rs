@@ -33,7 +33,7 @@ fn every_built_in_single_model_is_a_base_and_a_collection_is_none() {
 #[rstest]
 #[case::classic("vmaf_v0.6.1", &["integer_adm2", "integer_motion2", "integer_vif_scale0", "integer_vif_scale1", "integer_vif_scale2", "integer_vif_scale3"])]
 #[case::not_rewarding_enhancement("vmaf_v0.6.1neg", &["integer_adm2_egl_1", "integer_motion2", "integer_vif_scale0_egl_1", "integer_vif_scale1_egl_1", "integer_vif_scale2_egl_1", "integer_vif_scale3_egl_1"])]
-#[case::v1("vmaf_v1.0.16_3d0h", &["cambi_cmxv_17_vlt_0.06_hrs_1080", "speed_chroma_uv_mxv_45_nnf_0.1_snn_0.19_wvm_5", "integer_adm3_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02", "integer_motion3_mmxv_18"])]
+#[case::v1("vmaf_v1.0.16_3d0h", &["cambi_hrs_1080_cmxv_17_vlt_0.06", "speed_chroma_uv_mxv_45_nnf_0.1_snn_0.19_wvm_5", "integer_adm3_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02", "integer_motion3_mmxv_18"])]
 fn features_go_by_the_names_that_samples_have(#[case] model: &str, #[case] names: &[&str]) {
     let base = BaseModel::parse(model, Model::named(model).unwrap().json()).unwrap();
     assert_eq!(base.features(), names);
