@@ -32,7 +32,7 @@ pub enum Format {
 /// What the learner would have made of a table of labelled clips
 #[derive(clap::Args, Clone, Debug)]
 pub struct EvaluateArgs {
-    /// The table: one clip in a row, with a header; a column for each feature of the model (adm2, or integer_adm2) and
+    /// The table: one clip in a row, with a header; a column for each feature of the model (`adm2`, or `integer_adm2`) and
     /// one for the label
     #[arg(long, value_name = "FILE")]
     pub csv: PathBuf,
@@ -52,7 +52,7 @@ pub struct EvaluateArgs {
     /// How often an order with chance in it is tried
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: u32,
-    /// How much of the average stays at each step, or "off" [default: both 0.99 and off]
+    /// How much of the average stays at each step, or "off" [default: both 0.9 and off]
     #[arg(long, value_name = "SHARE")]
     pub ema: Option<Ema>,
     /// How the figures are written
@@ -135,7 +135,7 @@ pub fn figures(args: &EvaluateArgs) -> Result<String, EvaluateError> {
     let table = Table::read(&args.csv, &base, args.label_column.as_deref(), args.scale)
         .map_err(|source| EvaluateError::Table { path: args.csv.clone(), source })?;
     let orders = if args.order.is_empty() { vec![Order::Shuffled, Order::File] } else { args.order.clone() };
-    let averages = args.ema.map_or_else(|| vec![Ema(0.99), Ema(0.0)], |ema| vec![ema]);
+    let averages = args.ema.map_or_else(|| vec![Ema(Options::default().ema), Ema(0.0)], |ema| vec![ema]);
     let mut lines = Vec::new();
     for order in &orders {
         let columns = |source| EvaluateError::Table { path: args.csv.clone(), source };

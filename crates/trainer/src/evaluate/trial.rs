@@ -44,7 +44,7 @@ pub(super) fn line(
 ) -> Result<Line, LearnerError> {
     let (mut done, mut refused) = (Vec::new(), 0);
     for (seed, rows) in (0..).zip(runs) {
-        let mut learner = Learner::new(base.clone(), Options { seed, ..options.clone() })?;
+        let mut learner = Learner::new(base.clone(), Options { seed, ..*options })?;
         for &row in rows {
             let one = &table.rows[row];
             // Counted, and told in the end.

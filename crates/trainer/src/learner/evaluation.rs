@@ -150,7 +150,7 @@ impl Course {
 
 impl Judged {
     fn write(&self, writer: &mut Writer) {
-        [self.model, self.base, self.label].into_iter().for_each(|value| writer.number(value));
+        writer.numbers(&[self.model, self.base, self.label]);
     }
 
     fn list(reader: &mut Reader<'_>) -> Result<Vec<Self>, LearnerError> {

@@ -79,7 +79,9 @@ impl Filter {
             .collect();
         let length = dot(&moved, &moved).sqrt();
         let shorter = (LONGEST * options.prior / length).min(1.0);
-        moved.iter_mut().for_each(|weight| *weight *= shorter);
+        for weight in &mut moved {
+            *weight *= shorter;
+        }
 
         let most = gain.iter().fold(0.0_f64, |most, gain| most.max(gain.abs()));
         let sound = moved.iter().all(|weight| weight.is_finite()) && (most * most / whole).is_finite();
@@ -97,8 +99,8 @@ impl Filter {
         let kept = 1.0 - forgetting;
         for i in 0..rank {
             let scaled = gain[i] / whole;
-            for j in i..rank {
-                let mut value = kept * (self.spread[i * rank + j] - scaled * gain[j]);
+            for (j, gain) in gain.iter().enumerate().skip(i) {
+                let mut value = kept * (self.spread[i * rank + j] - scaled * gain);
                 if i == j {
                     value = value.max(0.0) + forgetting * prior;
                 }

@@ -27,7 +27,7 @@ pub struct BaseModel {
     stems: Vec<String>,
     /// Slope and intercept of each feature.
     rescale: Vec<(f64, f64)>,
-    chroma: Option<Chroma>,
+    chroma: Option<Follow>,
     machine: Machine,
     output: Output,
     /// All of the file, for the export.
@@ -36,7 +36,7 @@ pub struct BaseModel {
 
 /// Without any chroma to look at, libvmaf takes chroma to be as bad as luma.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Chroma {
+struct Follow {
     luma: usize,
     chroma: usize,
     factor: f64,
@@ -118,7 +118,7 @@ impl BaseModel {
         let rescale = |value: f64, (slope, intercept): (f64, f64)| slope * value + intercept;
         let mut seen: Vec<f64> =
             features.iter().zip(&self.rescale).map(|(&value, &line)| rescale(value, line)).collect();
-        if let Some(Chroma { luma, chroma, factor }) = self.chroma {
+        if let Some(Follow { luma, chroma, factor }) = self.chroma {
             // From there and back, as libvmaf does it: what counts is whether that gives zero.
             let back = |index: usize| (seen[index] - self.rescale[index].1) / self.rescale[index].0;
             if back(chroma) == 0.0 {

@@ -6,12 +6,13 @@
 use super::LearnerError;
 
 /// The knobs of a learner. The default is what the trainer runs with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Where chance begins: which jobs are held out, what is replayed. A restored learner goes on with the one it has.
     pub seed: u64,
-    /// How much of the average stays at each step, from 0 (off: the model is the last step's) to below 1.
-    /// At the start less stays, so that the base model does not linger: the n-th step keeps at most `n / (9 + n)`.
+    /// How much of the average stays at each step, from 0 (off: the model is the last step's) to below 1. The steps have
+    /// a memory of their own, so the average need only take the jitter out of the last few; a longer one trails behind
+    /// viewers or clips that change. At the start less stays, so that the base model does not linger: the n-th step keeps at most `n / (9 + n)`.
     pub ema: f64,
     /// How many points one label is off by, as a standard deviation.
     pub label_noise: f64,
@@ -44,7 +45,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             seed: 0,
-            ema: 0.99,
+            ema: 0.9,
             label_noise: 12.0,
             prior: 30.0,
             forgetting: 5e-4,

@@ -36,7 +36,9 @@ impl Writer {
     }
 
     pub(super) fn numbers(&mut self, values: &[f64]) {
-        values.iter().for_each(|value| self.number(*value));
+        for value in values {
+            self.number(*value);
+        }
     }
 
     pub(super) fn text(&mut self, text: &str) {

@@ -24,7 +24,7 @@ fn table() -> Option<PathBuf> {
         return Some(path);
     }
     // Past the harness's capture: a skipped test must be seen.
-    writeln!(std::io::stderr(), "skipped: there is no {}", path.display()).unwrap();
+    let _ = writeln!(std::io::stderr(), "skipped: there is no {}", path.display());
     None
 }
 

@@ -1,7 +1,7 @@
 //! Saved and restored, at any place, the learner goes on as if nothing had happened.
 
 use rstest::rstest;
-use vmafx_trainer::learner::{Learner, LearnerError, Options, Sample};
+use vmafx_trainer::learner::{GateLimits, Learner, LearnerError, Options, Sample};
 
 use crate::stream::{CLASSIC, base, learner, stern_samples};
 
@@ -44,7 +44,7 @@ fn a_restored_learner_goes_on_bit_for_bit(#[case] stops: &[usize]) {
     }
     assert_eq!(disturbed.export(), undisturbed.export());
     assert_eq!(disturbed.evaluation(), undisturbed.evaluation());
-    assert_eq!(disturbed.gate(&Default::default()), undisturbed.gate(&Default::default()));
+    assert_eq!(disturbed.gate(&GateLimits::default()), undisturbed.gate(&GateLimits::default()));
     assert_eq!(disturbed.state(), undisturbed.state());
 }
 

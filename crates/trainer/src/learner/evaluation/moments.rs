@@ -45,9 +45,7 @@ impl Moments {
     pub(super) fn write(&self, writer: &mut Writer) {
         writer.unsigned(self.count);
         let Self { count: _, prediction, label, predictions, labels, both, errors } = self;
-        [prediction, label, predictions, labels, both, errors]
-            .into_iter()
-            .for_each(|sum| writer.number(*sum));
+        writer.numbers(&[*prediction, *label, *predictions, *labels, *both, *errors]);
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, LearnerError> {

@@ -115,7 +115,7 @@ mod tests {
     fn weights_say_what_coordinates_say() {
         let (centres, gamma) = (line(), 0.3);
         let basis = Basis::of(&centres, gamma).unwrap();
-        let correction: Vec<f64> = (0..basis.rank()).map(|at| 1.0 / (at as f64 + 1.0)).collect();
+        let correction: Vec<f64> = (1..).map(|at| 1.0 / f64::from(at)).take(basis.rank()).collect();
         let bumps: Vec<f64> = centres.iter().map(|centre| bump(gamma, &[0.33, 2.5], centre)).collect();
         let by_weights: f64 = basis.weights(&correction).iter().map(|&(at, weight)| weight * bumps[at]).sum();
         let by_coordinates: f64 = basis.coordinates(&bumps).iter().zip(&correction).map(|(a, b)| a * b).sum();

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Chroma;
+use super::Follow;
 use super::output::{Knot, Output, Transform};
 
 /// A field that appears twice is an error: libvmaf takes the one, others the other.
@@ -40,7 +40,7 @@ struct ScoreTransform {
     out_gte_in: String,
 }
 
-/// The guide and the guided of [`Chroma`], by parts of their names.
+/// The guide and the guided of [`Follow`], by parts of their names.
 const LUMA: &str = "adm3";
 const CHROMA: &str = "speed_chroma";
 /// libvmaf keeps no more.
@@ -51,7 +51,7 @@ impl Dict {
         Ok(serde_json::from_slice::<Top>(json)?.model_dict)
     }
 
-    pub(super) fn chroma(&self) -> Result<Option<Chroma>, String> {
+    pub(super) fn chroma(&self) -> Result<Option<Follow>, String> {
         let Some(factor) = self.chroma_correction_parameter else { return Ok(None) };
         let only = |part: &str| {
             let mut found =
@@ -65,7 +65,7 @@ impl Dict {
         if factor == 0.0 {
             return Err("its chroma_correction_parameter is zero".to_owned());
         }
-        Ok(Some(Chroma { luma: only(LUMA)?, chroma: only(CHROMA)?, factor }))
+        Ok(Some(Follow { luma: only(LUMA)?, chroma: only(CHROMA)?, factor }))
     }
 
     pub(super) fn output(&self) -> Result<Output, String> {
