@@ -79,8 +79,12 @@ impl Stream {
     fn next(&mut self) -> Sample {
         self.job += 1;
         let quality = self.chance();
-        let features: BTreeMap<String, f64> =
-            self.names.clone().into_iter().map(|name| (name, (quality + self.chance()) / 2.0)).collect();
+        let features: BTreeMap<String, f64> = self
+            .names
+            .clone()
+            .into_iter()
+            .map(|name| (name, f64::midpoint(quality, self.chance())))
+            .collect();
         Sample {
             job_id: format!("job-{}", self.job),
             features,

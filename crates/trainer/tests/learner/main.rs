@@ -6,4 +6,5 @@ mod accuracy;
 mod export;
 mod poison;
 mod resume;
+mod scale;
 mod stream;
