@@ -103,10 +103,10 @@ impl Learner {
         let held_out_one_in =
             u32::try_from(one_in).map_err(|_| state::damaged("its share of held-out jobs is none"))?;
         let options = Options { seed, held_out_one_in, ..options };
-        let (random, samples) = (Random::new(reader.unsigned()?), reader.unsigned()?);
+        let (random, samples) = (Random::new(reader.unsigned()?), reader.tally()?);
         let mut counts = [0; RefusalKind::ALL.len()];
         for count in &mut counts {
-            *count = reader.unsigned()?;
+            *count = reader.tally()?;
         }
         let expansion = Expansion::new(base)?;
         let filter = Filter::read(expansion.rank(), &mut reader)?;

@@ -1,6 +1,7 @@
 //! The running average of the weights: what is told and exported. It moves less than the last step does.
 
 use super::LearnerError;
+use super::filter::bounded;
 use super::state::{Reader, Writer};
 
 /// An exponential moving average.
@@ -38,7 +39,7 @@ impl Average {
     }
 
     pub(super) fn read(rank: usize, reader: &mut Reader<'_>) -> Result<Self, LearnerError> {
-        Ok(Self { steps: reader.unsigned()?, weights: reader.numbers(rank)? })
+        Ok(Self { steps: reader.tally()?, weights: bounded(reader.numbers(rank)?)? })
     }
 }
 

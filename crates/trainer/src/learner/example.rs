@@ -147,7 +147,7 @@ impl HeldOut {
         expansion: &Expansion,
         reader: &mut Reader<'_>,
     ) -> Result<Self, LearnerError> {
-        let seen = reader.unsigned()?;
+        let seen = reader.tally()?;
         let mut examples = Example::list(expansion, reader)?;
         examples.truncate(options.held_out_capacity);
         Ok(Self { shelf: Shelf::from_list(examples), seen, ..Self::new(options) })

@@ -120,8 +120,15 @@ impl Filter {
         if reader.unsigned()? != rank as u64 {
             return Err(damaged("it has another number of directions than the base model"));
         }
-        Ok(Self { weights: reader.numbers(rank)?, spread: reader.numbers(rank * rank)? })
+        Ok(Self { weights: bounded(reader.numbers(rank)?)?, spread: bounded(reader.numbers(rank * rank)?)? })
     }
+}
+
+/// Saved numbers, if a learner can have come to them.
+pub(super) fn bounded(numbers: Vec<f64>) -> Result<Vec<f64>, LearnerError> {
+    const LARGEST: f64 = 1e12;
+    let fit = numbers.iter().all(|number| number.abs() <= LARGEST);
+    if fit { Ok(numbers) } else { Err(damaged("one of its weights is out of all bounds")) }
 }
 
 /// The sum of the products.
@@ -228,6 +235,20 @@ mod tests {
         let before = filter.clone();
         assert_eq!(filter.step(&step(along, error), &options()), Err(Refusal::Undone));
         assert_eq!(filter, before);
+    }
+
+    #[test]
+    fn saved_weights_that_no_learner_comes_to_are_damage() {
+        let mut filter = Filter::new(2, &options());
+        let read = |filter: &Filter| {
+            let mut writer = Writer::new();
+            filter.write(&mut writer);
+            let state = writer.finish();
+            Filter::read(2, &mut Reader::new(&state).unwrap())
+        };
+        assert_eq!(read(&filter).unwrap(), filter);
+        filter.weights[1] = 1e300;
+        assert!(matches!(read(&filter), Err(LearnerError::Damaged { .. })));
     }
 
     #[test]

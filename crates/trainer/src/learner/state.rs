@@ -11,6 +11,8 @@ const MARK: &[u8; 8] = b"VMXLEARN";
 /// Of the layout. Whoever changes a `write` raises it.
 pub(super) const VERSION: u32 = 1;
 const CHECK_BYTES: usize = 8;
+/// Beyond this, counting in floating point is not exact, and nobody has lived so long.
+const MOST_TIMES: u64 = 1 << 53;
 
 /// Collects a state.
 pub(super) struct Writer(Vec<u8>);
@@ -87,6 +89,12 @@ impl<'a> Reader<'a> {
 
     pub(super) fn unsigned(&mut self) -> Result<u64, LearnerError> {
         self.bytes().map(u64::from_le_bytes)
+    }
+
+    /// How often something happened: a number that can still be counted up.
+    pub(super) fn tally(&mut self) -> Result<u64, LearnerError> {
+        let value = self.unsigned()?;
+        if value <= MOST_TIMES { Ok(value) } else { Err(damaged("it counts more than can have happened")) }
     }
 
     /// A number that can be computed with.
@@ -187,6 +195,7 @@ mod tests {
         assert!(Reader::new(&state).unwrap().number().is_err());
         let state = written(|writer| writer.unsigned(1 << 60));
         assert!(Reader::new(&state).unwrap().text().is_err());
+        assert!(Reader::new(&state).unwrap().tally().is_err());
     }
 
     #[test]

@@ -88,6 +88,23 @@ fn what_was_held_out_stays_held_out_whatever_the_options_say() {
 }
 
 #[test]
+fn a_held_out_sample_is_never_learned_from() {
+    let mut learner = learner(small());
+    let mut held_out = 0;
+    for sample in stern_samples(150, 8) {
+        let (before, kept) = (learner.export(), learner.replayable());
+        if learner.learn(&sample).unwrap().held_out {
+            held_out += 1;
+            assert_eq!((learner.export(), learner.replayable()), (before, kept));
+        } else {
+            assert_ne!(learner.export(), before);
+        }
+    }
+    assert!(held_out > 5 && learner.samples() == 150, "{held_out}");
+    assert_eq!(learner.evaluation().all.model.count, 150, "and yet it counts");
+}
+
+#[test]
 fn smaller_lists_keep_the_newest() {
     let mut large = learner(Options { seed: 1, ..Options::default() });
     teach(&mut large, &stern_samples(300, 5));

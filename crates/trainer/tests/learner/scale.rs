@@ -62,8 +62,8 @@ fn a_label_at_the_end_of_the_scale_is_content_with_more() {
     for job in 0..500 {
         let features = features(&mut chance);
         let label = if chance.next() < 0.5 { 0.0 } else { 100.0 };
-        let learned = learner.learn_row(&job.to_string(), &features, label).unwrap();
-        assert!((0.0..=100.0).contains(&learned.prediction), "{learned:?}");
+        let said = learner.learn_row(&job.to_string(), &features, label).unwrap();
+        assert!((0.0..=100.0).contains(&said.prediction), "{said:?}");
     }
 }
 
@@ -76,8 +76,8 @@ fn viewers_who_change_their_minds_are_followed() {
         for job in 0..count {
             let features = features(&mut chance);
             let label = (untaught.predict(&features) + shift).clamp(0.0, 100.0);
-            let learned = learner.learn_row(&format!("{shift} {job}"), &features, label).unwrap();
-            squares.push((learned.prediction - label).powi(2));
+            let said = learner.learn_row(&format!("{shift} {job}"), &features, label).unwrap();
+            squares.push((said.prediction - label).powi(2));
         }
         let newest = &squares[squares.len() - 100..];
         (newest.iter().sum::<f64>() / 100.0).sqrt()

@@ -50,7 +50,7 @@ impl Moments {
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, LearnerError> {
         Ok(Self {
-            count: reader.unsigned()?,
+            count: reader.tally()?,
             prediction: reader.number()?,
             label: reader.number()?,
             predictions: reader.number()?,
