@@ -14,6 +14,7 @@ mod operator;
 mod process;
 mod queue;
 mod scoring;
+mod trainer;
 
 use std::fs;
 
@@ -37,6 +38,8 @@ pub(crate) enum Part {
     Node,
     /// The operator behind every resource.
     Operator,
+    /// The trainer behind every learned model.
+    Trainer,
 }
 
 impl Part {
@@ -48,6 +51,7 @@ impl Part {
             Self::Queue => queue::measure(tell),
             Self::Node => node::measure(tell),
             Self::Operator => operator::measure(tell),
+            Self::Trainer => trainer::measure(tell),
         }
     }
 }

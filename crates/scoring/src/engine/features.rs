@@ -11,6 +11,7 @@ mod need;
 mod option;
 mod table;
 
+pub(super) use name::shown_name;
 pub(super) use need::{Need, Needs, Output};
 pub(super) use option::{OptionProblem, checked_option};
 pub(super) use table::{Kind, by_feature};

@@ -18,12 +18,13 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use self::document::Document;
-use super::features::Needs;
+use super::features::{Needs, shown_name};
 use crate::picture::Format;
 
 pub use catalogue::{BuiltInModel, built_in};
 pub use choice::ModelChoice;
 pub use error::ModelError;
+pub use svm::Machine;
 
 /// A model that was found and understood.
 #[derive(Clone, Debug)]
@@ -71,6 +72,11 @@ impl Model {
         Self::parse(name, Cow::Owned(json))
     }
 
+    /// A model that somebody has read already.
+    pub fn from_json(name: &str, json: &[u8]) -> Result<Self, ModelError> {
+        Self::parse(name.to_owned(), Cow::Owned(json.to_owned()))
+    }
+
     fn parse(name: String, json: Cow<'static, [u8]>) -> Result<Self, ModelError> {
         let document = Document::parse(&name, &json)?;
         let digest = Sha256::digest(&json).iter().fold("sha256:".to_owned(), |mut text, byte| {
@@ -86,8 +92,15 @@ impl Model {
         self.document.members > 1
     }
 
-    pub(super) fn json(&self) -> &[u8] {
+    /// The model as it is in its file.
+    pub fn json(&self) -> &[u8] {
         &self.json
+    }
+
+    /// The features it uses, by the names that reports have for them, such as `integer_adm2_egl_1`. In the order of the
+    /// model; those of a bootstrap model each once.
+    pub fn feature_names(&self) -> impl Iterator<Item = String> {
+        self.document.features.iter().filter_map(|feature| shown_name(&feature.name, &feature.options))
     }
 
     pub(super) fn members(&self) -> usize {

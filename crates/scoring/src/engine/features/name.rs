@@ -1,6 +1,8 @@
 //! How libvmaf names a feature whose extractor has options.
 
-use super::table::{Default, Extractor, Feature};
+use std::collections::BTreeMap;
+
+use super::table::{Default, Extractor, Feature, by_feature};
 
 /// The part of a name that tells the options, such as `_egl_1`: those that are named and do not have their default, in
 /// the order of their long names. Empty when there is none.
@@ -37,6 +39,13 @@ pub(super) fn kept(feature: &Feature, suffix: &str) -> String {
 /// The name in libvmaf's logs.
 pub(super) fn shown(feature: &Feature, suffix: &str) -> String {
     format!("{}{suffix}", feature.alias)
+}
+
+/// The name in libvmaf's logs of a feature that a model uses with these options; nothing for an unknown feature.
+pub(in crate::engine) fn shown_name(feature: &str, options: &BTreeMap<String, String>) -> Option<String> {
+    let extractor = by_feature(feature)?;
+    let found = extractor.features.iter().find(|known| known.name == feature)?;
+    Some(shown(found, &suffix(extractor, |name| options.get(name).map(String::as_str))))
 }
 
 /// A number as libvmaf writes it into a dictionary: rounded to single precision, then as C's `%g` does it.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 
 use super::error::ModelError;
-use super::svm;
+use super::svm::Machine;
 use crate::engine::features::{OptionProblem, by_feature, checked_option};
 use crate::picture::{Chroma, Format};
 
@@ -149,9 +149,7 @@ fn used(model: &str, dict: &Dict, bootstrap: bool) -> Result<Vec<UsedFeature>, M
     if !dict.feature_opts_dicts.is_empty() && dict.feature_opts_dicts.len() != count {
         return Err(damaged(model, "the options do not belong to the features one by one"));
     }
-    if let Some(problem) = svm::problem(&dict.model, count) {
-        return Err(damaged(model, problem));
-    }
+    Machine::parse(&dict.model, count).map_err(|problem| damaged(model, problem))?;
     let none = BTreeMap::new();
     let options = dict.feature_opts_dicts.iter().chain(std::iter::repeat(&none));
     dict.feature_names.iter().zip(options).map(|(name, options)| feature(model, name, options)).collect()

@@ -3,64 +3,78 @@
 //! Checked here because libvmaf's parser does not: it takes `nan`, sizes its tables by what the header claims, and ends a
 //! vector at an index of -1 wherever that stands.
 
-/// What is wrong with the text of a machine that looks at `features` features; nothing if it can be used.
-pub(super) fn problem(text: &str, features: usize) -> Option<String> {
-    check(text, features).err()
+/// A support vector machine with a radial kernel: `Σ weight · exp(−gamma · |x − vector|²) − rho`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// libsvm's word for how it was trained: `nu_svr` or `epsilon_svr`. Prediction is the same.
+    pub kind: String,
+    /// How fast the kernel falls.
+    pub gamma: f64,
+    /// What is taken off the sum.
+    pub rho: f64,
+    /// The weight of each support vector.
+    pub weights: Vec<f64>,
+    /// The support vectors, each with a value for every feature: what the text leaves out is zero.
+    pub vectors: Vec<Vec<f64>>,
 }
 
-fn check(text: &str, features: usize) -> Result<(), String> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    // The order matters: libvmaf allocates by `nr_class` what follows it.
-    expect(&mut lines, "svm_type", |value| value == "nu_svr" || value == "epsilon_svr")?;
-    expect(&mut lines, "kernel_type", |value| value == "rbf")?;
-    expect(&mut lines, "gamma", |value| number(value).is_some_and(|gamma| gamma >= 0.0))?;
-    expect(&mut lines, "nr_class", |value| value == "2")?;
-    let total = expect(&mut lines, "total_sv", |value| value.parse::<u32>().is_ok_and(|total| total > 0))?;
-    expect(&mut lines, "rho", |value| number(value).is_some())?;
-    if lines.next() != Some("SV") {
-        return Err("the support vectors are missing".to_owned());
-    }
-    let mut count: u32 = 0;
-    for line in lines {
-        count += 1;
-        vector(line, features).map_err(|problem| format!("support vector {count} {problem}"))?;
-    }
-    if total.parse() == Ok(count) {
-        Ok(())
-    } else {
-        Err(format!("it announces {total} support vectors and has {count}"))
+impl Machine {
+    /// Reads the text of a machine that looks at `features` features; what is wrong with it otherwise.
+    pub fn parse(text: &str, features: usize) -> Result<Self, String> {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        // The order matters: libvmaf allocates by `nr_class` what follows it.
+        let one_of = |value: &str| (value == "nu_svr" || value == "epsilon_svr").then(|| value.to_owned());
+        let kind = expect(&mut lines, "svm_type", one_of)?;
+        expect(&mut lines, "kernel_type", |value| (value == "rbf").then_some(()))?;
+        let gamma = expect(&mut lines, "gamma", |value| number(value).filter(|gamma| *gamma >= 0.0))?;
+        expect(&mut lines, "nr_class", |value| (value == "2").then_some(()))?;
+        let total =
+            expect(&mut lines, "total_sv", |value| value.parse::<u32>().ok().filter(|total| *total > 0))?;
+        let rho = expect(&mut lines, "rho", number)?;
+        if lines.next() != Some("SV") {
+            return Err("the support vectors are missing".to_owned());
+        }
+        let (mut weights, mut vectors) = (Vec::new(), Vec::new());
+        for line in lines {
+            let (weight, vector) = vector(line, features)
+                .map_err(|problem| format!("support vector {} {problem}", weights.len() + 1))?;
+            weights.push(weight);
+            vectors.push(vector);
+        }
+        if usize::try_from(total) == Ok(weights.len()) {
+            Ok(Self { kind, gamma, rho, weights, vectors })
+        } else {
+            Err(format!("it announces {total} support vectors and has {}", weights.len()))
+        }
     }
 }
 
-fn expect<'a>(
+fn expect<'a, T>(
     lines: &mut impl Iterator<Item = &'a str>,
     key: &str,
-    valid: impl Fn(&str) -> bool,
-) -> Result<&'a str, String> {
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<T, String> {
     let line = lines.next().unwrap_or("");
     let value = line.strip_prefix(key).filter(|rest| rest.starts_with(' ')).map(str::trim);
-    match value {
-        Some(value) if valid(value) => Ok(value),
-        _ => Err(format!("{key} is missing or not usable, there is {line:?}")),
-    }
+    value.and_then(read).ok_or_else(|| format!("{key} is missing or not usable, there is {line:?}"))
 }
 
 /// A weight, then `index:value` with indices that go up from 1.
-fn vector(line: &str, features: usize) -> Result<(), String> {
+fn vector(line: &str, features: usize) -> Result<(f64, Vec<f64>), String> {
     let mut words = line.split_ascii_whitespace();
-    if words.next().and_then(number).is_none() {
-        return Err("has a weight that is no number".to_owned());
-    }
+    let weight = words.next().and_then(number).ok_or("has a weight that is no number")?;
+    let mut values = vec![0.0; features];
     let mut last = 0;
     for word in words {
-        let pair =
-            word.split_once(':').and_then(|(index, value)| Some((index.parse().ok()?, number(value)?)));
-        match pair {
-            Some((index, _)) if index > last && index <= features => last = index,
-            _ => return Err(format!("has {word:?}, which is no value of a feature")),
-        }
+        let pair = word
+            .split_once(':')
+            .and_then(|(index, value)| Some((index.parse::<usize>().ok()?, number(value)?)))
+            .filter(|(index, _)| *index > last && *index <= features);
+        let (index, value) = pair.ok_or_else(|| format!("has {word:?}, which is no value of a feature"))?;
+        values[index - 1] = value;
+        last = index;
     }
-    Ok(())
+    Ok((weight, values))
 }
 
 /// A number that can be computed with.
@@ -79,7 +93,16 @@ mod tests {
 
     #[test]
     fn a_machine_as_libsvm_writes_it_is_taken() {
-        assert_eq!(problem(GOOD, 2), None);
+        let machine = Machine::parse(GOOD, 2).unwrap();
+        assert_eq!((machine.kind.as_str(), machine.gamma, machine.rho), ("nu_svr", 0.04, -1.3));
+        assert_eq!(machine.weights, [-4.0, 4.0]);
+        assert_eq!(machine.vectors, [[0.5, 0.25], [1e-3, 0.0]]);
+    }
+
+    #[test]
+    fn what_a_vector_leaves_out_is_zero() {
+        let machine = Machine::parse(&GOOD.replace("1:0.5 ", ""), 3).unwrap();
+        assert_eq!(machine.vectors[0], [0.0, 0.25, 0.0]);
     }
 
     #[rstest]
@@ -94,6 +117,6 @@ mod tests {
     #[case::more_classes("nr_class 2", "nr_class 3")]
     #[case::no_vectors("SV\n", "")]
     fn damage_is_found(#[case] good: &str, #[case] bad: &str) {
-        assert!(problem(&GOOD.replacen(good, bad, 1), 2).is_some());
+        assert!(Machine::parse(&GOOD.replacen(good, bad, 1), 2).is_err());
     }
 }
