@@ -86,7 +86,8 @@ impl Model {
         self.document.members > 1
     }
 
-    pub(super) fn json(&self) -> &[u8] {
+    /// Its JSON, as libvmaf reads it.
+    pub fn json(&self) -> &[u8] {
         &self.json
     }
 
