@@ -26,7 +26,11 @@ pub const STATE: &str = "application/vnd.vmafx.trainer-state.v1";
 
 /// The artifact of a checkpoint. The same facts and contents are the same artifact, to the last bit.
 pub fn artifact(facts: &Facts, model: Bytes, state: Bytes) -> Artifact {
-    let layer = |media_type: &str, title: String, content| Layer { media_type: media_type.to_owned(), title, content };
+    let layer = |media_type: &str, title: String, content| Layer {
+        media_type: media_type.to_owned(),
+        title,
+        content,
+    };
     Artifact {
         artifact_type: ARTIFACT_TYPE.to_owned(),
         annotations: facts.annotations(),
@@ -65,7 +69,9 @@ pub fn trainings(tags: &[String]) -> BTreeMap<String, Vec<u64>> {
             all.entry(name.to_owned()).or_default().push(number);
         }
     }
-    all.values_mut().for_each(|numbers| numbers.sort_unstable());
+    for numbers in all.values_mut() {
+        numbers.sort_unstable();
+    }
     all
 }
 

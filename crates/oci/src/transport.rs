@@ -91,7 +91,8 @@ pub fn explain(error: &reqwest::Error) -> TransportError {
     }
 }
 
-/// The fault of TLS that this is, or carries.
+/// The fault of TLS that this is, or carries: an I/O error does not name what is in it as its source.
 fn tls<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-    error.downcast_ref().or_else(|| error.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref())
+    let inside = || error.downcast_ref::<io::Error>()?.get_ref();
+    error.downcast_ref().or_else(|| tls(inside()?))
 }

@@ -55,7 +55,10 @@ impl ArtifactError {
             Self::Cache(_) => Reason::Internal,
             Self::Registry(error) => match error.reason() {
                 "RegistryUnavailable" | "RegistryTlsFailed" => Reason::SourceUnreachable,
-                "RegistryUnauthorized" | "RegistryDenied" | "RegistryNotFound" | "RegistryRefused"
+                "RegistryUnauthorized"
+                | "RegistryDenied"
+                | "RegistryNotFound"
+                | "RegistryRefused"
                 | "RegistryWithoutTls" => Reason::ModelNotFound,
                 _ => Reason::ModelInvalid,
             },

@@ -62,7 +62,9 @@ fn words(status: StatusCode, body: &[u8]) -> String {
 /// Whether a registry's fault is that its disk, or its share of one, is full.
 fn no_room(body: &[u8]) -> bool {
     let text = String::from_utf8_lossy(body).to_ascii_lowercase();
-    ["no space left", "quota exceeded", "file too large", "storage full"].iter().any(|sign| text.contains(sign))
+    ["no space left", "quota exceeded", "file too large", "storage full"]
+        .iter()
+        .any(|sign| text.contains(sign))
 }
 
 #[cfg(test)]

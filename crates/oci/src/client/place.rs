@@ -29,15 +29,21 @@ impl Places {
     /// Whether a place that a registry sends us to may be asked.
     pub(super) fn may_ask(&self, url: &Url) -> Result<(), OciError> {
         let host = url.host_str().unwrap_or_default();
-        let with_port = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let allowed = url.scheme() == "https" || (url.scheme() == "http" && self.may_be_plain(&with_port));
-        if allowed { Ok(()) } else { Err(OciError::Plain(with_port)) }
+        let shown = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        // An address does not say the port that its scheme has anyway; an administrator may.
+        let plain = || {
+            self.may_be_plain(&shown) || (url.port().is_none() && self.may_be_plain(&format!("{host}:80")))
+        };
+        let allowed = url.scheme() == "https" || (url.scheme() == "http" && plain());
+        if allowed { Ok(()) } else { Err(OciError::Plain(shown)) }
     }
 
     /// Whether TLS may be left out: on this machine, and where an administrator says so.
     fn may_be_plain(&self, host: &str) -> bool {
         let here = |host: &str| host.parse().is_ok_and(|host: HostPort| host.is_loopback());
-        self.plain.iter().any(|plain| plain == host) || here(host) || here(&format!("{host}:80"))
+        self.plain.iter().any(|plain| plain.eq_ignore_ascii_case(host))
+            || here(host)
+            || here(&format!("{host}:80"))
     }
 }
 
@@ -53,11 +59,14 @@ mod tests {
     #[case("[::1]:5000/a/b", "http://[::1]:5000/v2/a/b/")]
     #[case("inside.example:5000/m", "http://inside.example:5000/v2/m/")]
     #[case("inside.example/m", "https://inside.example/v2/m/")]
+    #[case("Outside.example:80/m", "http://outside.example/v2/m/")]
     #[case("10.0.0.1:5000/m", "https://10.0.0.1:5000/v2/m/")]
     #[case("docker.io/team/m", "https://registry-1.docker.io/v2/team/m/")]
     fn tls_is_left_out_on_this_machine_and_where_that_is_said(#[case] text: &str, #[case] expected: &str) {
-        let places = Places::new(vec!["inside.example:5000".into()]);
-        assert_eq!(places.base(&Repository::parse(text).unwrap()).unwrap().as_str(), expected);
+        let places = Places::new(vec!["inside.example:5000".into(), "outside.example:80".into()]);
+        let base = places.base(&Repository::parse(text).unwrap()).unwrap();
+        assert_eq!(base.as_str(), expected);
+        places.may_ask(&base).unwrap();
     }
 
     #[rstest]

@@ -116,7 +116,11 @@ impl BlobReader {
                 hash.update(&piece);
                 self.got += piece.len() as u64;
                 let limit = size;
-                if self.got > size { Err(OciError::TooLarge { what: "its layer", limit }) } else { Ok(Some(piece)) }
+                if self.got > size {
+                    Err(OciError::TooLarge { what: "its layer", limit })
+                } else {
+                    Ok(Some(piece))
+                }
             }
             (None, _) if self.got < size => Err(cut),
             (None, hash) => {

@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
             let ours = url.origin() == self.base.origin();
             let answer = self.send(ask, &url, shown.filter(|_| ours)).await?;
             let repeats = matches!(answer.status().as_u16(), 307 | 308);
-            let leads = repeats || matches!(answer.status().as_u16(), 301 | 302 | 303);
+            let leads = repeats || matches!(answer.status().as_u16(), 301..=303);
             if !leads {
                 return Ok(answer);
             }

@@ -1,5 +1,6 @@
 //! Faults that a real registry does not show: a server that is a script.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,7 +31,7 @@ fn manifest_of(digest: &Digest, size: u64) -> Vec<u8> {
 
 fn blob(content: &[u8]) -> Descriptor {
     let (digest, size) = (Digest::of(content), content.len() as u64);
-    Descriptor { media_type: "text/plain".into(), digest, size, annotations: Default::default() }
+    Descriptor { media_type: "text/plain".into(), digest, size, annotations: BTreeMap::new() }
 }
 
 #[tokio::test]
@@ -89,9 +90,12 @@ async fn a_token_that_is_not_taken_any_more_is_fetched_anew() {
 
 #[tokio::test]
 async fn storage_elsewhere_never_sees_the_token() {
-    let storage = HttpServer::start(|request| {
-        if request.method == "GET" { Reply::file("{}") } else { Reply::status(201) }
-    });
+    let storage =
+        HttpServer::start(
+            |request| {
+                if request.method == "GET" { Reply::file("{}") } else { Reply::status(201) }
+            },
+        );
     let (place, content) = (storage.url("/upload?signature=x"), storage.url("/blob?signature=y"));
     let server = HttpServer::start(move |request| match request.header("authorization") {
         Some("Basic dXNlcjpwYXNz") if request.method == "GET" => Reply::redirect(content.clone()),

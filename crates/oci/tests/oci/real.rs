@@ -13,7 +13,7 @@ use crate::stage::{artifact, client, login, repository};
 async fn what_is_pushed_is_pulled_again_by_tag_and_by_digest(#[case] storage: Storage) {
     let registry = Registry::start_on(storage, Access::Open).await.unwrap();
     let (client, models) = (client(Credentials::none()), repository(registry.address()));
-    let pushed = artifact(b"one", &[7; 300_000]);
+    let pushed = artifact(b"one", &vec![7; 300_000]);
     let digest = client.push(&models, &pushed, "v1").await.unwrap();
     for reference in [models.tagged("v1"), models.pinned(digest.clone())] {
         let (found, manifest) = client.resolve(&reference).await.unwrap();

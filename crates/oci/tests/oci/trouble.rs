@@ -35,7 +35,7 @@ async fn a_full_disk_is_told_and_a_small_blob_still_fits() {
     let storage = Storage::Full { file: 100_000 };
     let registry = Registry::start_on(storage, Access::Open).await.unwrap();
     let client = client(Credentials::none());
-    let full = push(&client, &registry, &[1; 400_000]).await.unwrap_err();
+    let full = push(&client, &registry, &vec![1; 400_000]).await.unwrap_err();
     assert_eq!((full.reason(), full.may_pass()), ("RegistryFull", true), "{full}");
     push(&client, &registry, b"1").await.unwrap();
 }
@@ -92,11 +92,7 @@ async fn a_registry_without_tls_is_told_from_one_that_is_down() {
     let registry = Registry::start(Access::Open).await.unwrap();
     let port = registry.address().rsplit_once(':').unwrap().1.to_owned();
     // This machine by a name that does not say so, hence asked with TLS.
-    let name = format!("localhost.localdomain:{port}");
-    if tokio::net::lookup_host(&name).await.is_err() {
-        eprintln!("skipped: localhost.localdomain is no name here");
-        return;
-    }
+    let name = format!("127.1:{port}");
     let failed = push_to(&name, Vec::new()).await.unwrap_err();
     assert_eq!(failed.reason(), "RegistryTlsFailed", "{failed}");
     push_to(&name, vec![name.clone()]).await.unwrap();
