@@ -121,3 +121,26 @@ impl Client {
         Session::new(&self.0, repository, right)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may_move(_: &impl Send) {}
+
+    #[test]
+    fn operations_may_run_on_any_thread() {
+        let client = Client::new(Credentials::none(), Vec::new()).unwrap();
+        let models = Repository::parse("localhost/models").unwrap();
+        let (tagged, digest) = (models.tagged("a"), Digest::of(b""));
+        let blob =
+            Descriptor { media_type: String::new(), digest: digest.clone(), size: 0, annotations: [].into() };
+        let artifact = Artifact { artifact_type: String::new(), annotations: [].into(), layers: Vec::new() };
+        may_move(&client.push(&models, &artifact, "a"));
+        may_move(&client.retag(&models, &digest, "a"));
+        may_move(&client.resolve(&tagged));
+        may_move(&client.blob(&models, &blob, 0));
+        may_move(&client.open_blob(&models, &blob, 0));
+        may_move(&client.tags(&models));
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 use url::Url;
@@ -103,8 +103,10 @@ impl Session<'_> {
             Url::parse(realm).map_err(|_| OciError::Protocol("the place for tokens has no address"))?;
         self.client.places.may_ask(&realm)?;
         let login = self.client.credentials.find(&self.repository.registry);
-        let asked = Instant::now();
-        let answer = self.ask_for_token(realm, service, login.as_ref()).await?;
+        let (asked, limit) = (Instant::now(), self.client.limits.headers);
+        let request = self.token_request(realm, service, login.as_ref())?;
+        let answer = timeout(limit, request.send()).await.map_err(|_| OciError::Silent(limit))?;
+        let answer = answer.map_err(|error| self.client.transport.explain(&error))?;
         let status = answer.status();
         let body = self.whole(answer, TOKEN, "its token").await?;
         if status != StatusCode::OK {
@@ -120,12 +122,12 @@ impl Session<'_> {
     }
 
     /// The request for it. It follows no redirect: it carries the password.
-    async fn ask_for_token(
+    fn token_request(
         &self,
         mut realm: Url,
         service: Option<String>,
         login: Option<&Login>,
-    ) -> Result<Response, OciError> {
+    ) -> Result<RequestBuilder, OciError> {
         let Self { client, repository, right, .. } = self;
         let mut query = Serializer::new(String::new());
         query.append_pair("scope", &format!("repository:{}:{}", repository.name, right.actions()));
@@ -133,7 +135,7 @@ impl Session<'_> {
             query.append_pair("service", service);
         }
         let query = query.finish();
-        let request = if let Some(Login::Identity(token)) = login {
+        Ok(if let Some(Login::Identity(token)) = login {
             let mut form = Serializer::new(query);
             form.append_pair("grant_type", "refresh_token").append_pair("client_id", "vmafx");
             form.append_pair("refresh_token", token.reveal());
@@ -148,9 +150,6 @@ impl Session<'_> {
                 Some(basic) => request.header(AUTHORIZATION, basic.reveal()),
                 None => request,
             }
-        };
-        let limit = client.limits.headers;
-        let answer = timeout(limit, request.send()).await.map_err(|_| OciError::Silent(limit))?;
-        answer.map_err(|error| client.transport.explain(&error).into())
+        })
     }
 }
