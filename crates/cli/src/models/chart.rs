@@ -78,8 +78,8 @@ impl Chart {
 impl Scale {
     /// Wide enough for all values, from one round number to another.
     pub(super) fn around(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = values
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
         let spread = high - low;
         // One value alone is in the middle of something.
@@ -115,6 +115,12 @@ fn round_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| digit * power >= rough * 0.999);
     digit.unwrap_or(10.0) * power
+}
+
+/// The plots of a training that went well.
+#[cfg(test)]
+pub(super) fn example() -> Vec<Chart> {
+    Chart::both(&super::versions::example())
 }
 
 #[cfg(test)]

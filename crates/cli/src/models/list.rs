@@ -93,7 +93,12 @@ struct Document<'a> {
 pub(crate) async fn run(args: &ListArgs) -> Result<Exit, Error> {
     let Some(repository) = &args.repository else {
         let models = built_in().map(|model| BuiltInModel { name: model.name, about: model.about });
-        args.output.show(&BuiltIn { models: models.collect() }, |look, _| crate::score::list_models(look))?;
+        args.output.show(&BuiltIn { models: models.collect() }, |look, _| {
+            let table = crate::score::models::table(look);
+            format!(
+                "{table}\nWhat was learned is listed by its place: vmafx models list registry/repository\n"
+            )
+        })?;
         return Ok(Exit::Done);
     };
     let client = args.registry.client()?;

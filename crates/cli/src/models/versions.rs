@@ -78,7 +78,9 @@ async fn one(
             Err(error) => Err(format!("{tag}: {error}")),
         }),
         // Deleted since the list was made, or not ours: the others can still be shown.
-        Err(error @ (OciError::NotFound { .. } | OciError::Manifest(_))) => Ok(Err(format!("{tag}: {error}"))),
+        Err(error @ (OciError::NotFound { .. } | OciError::Manifest(_))) => {
+            Ok(Err(format!("{tag}: {error}")))
+        }
         Err(error) => Err(error),
     }
 }
@@ -100,4 +102,42 @@ async fn stable(
         Err(OciError::NotFound { .. } | OciError::Manifest(_)) => Ok(None),
         Err(source) => Err(ModelsError::Registry { what: reference.to_string(), source }),
     }
+}
+
+/// Checkpoints of a training that went well, the newest first.
+#[cfg(test)]
+pub(super) fn example() -> Vec<Version> {
+    use vmafx_oci::checkpoint::{Metrics, Pair};
+    let metrics = |count, rmse, srocc| Metrics { count, rmse, plcc: Some(srocc), srocc: Some(srocc) };
+    let one = |number: u32| {
+        let (samples, better) = (u64::from(number) * 100, f64::from(number));
+        let model = metrics(samples, 19.64 - better, 0.8474 + better * 0.004);
+        let pair = Pair { model, base: metrics(samples, 19.64, 0.8474) };
+        Facts {
+            name: "sports".to_owned(),
+            namespace: "video".to_owned(),
+            uid: "0b6c".to_owned(),
+            number: number.into(),
+            created: jiff::Timestamp::from_second(1_700_000_000 + i64::from(number) * 600).unwrap(),
+            base_model: "vmaf_v0.6.1".to_owned(),
+            base_digest: Digest::of(b"base").to_string(),
+            parent: (number > 1).then(|| Digest::of(&[u8::try_from(number).unwrap() - 1])),
+            samples,
+            refused: 3,
+            cursor: format!("s{samples}"),
+            all: pair,
+            window: pair,
+            held_out: pair,
+            gate_passed: number != 5,
+            gate_message: "SROCC 0.86 ≥ 0.84 & RMSE 14 ≤ 19 <held out>".to_owned(),
+            seed: 7,
+            ema: 0.99,
+        }
+    };
+    let version = |number: u32| Version {
+        digest: Digest::of(&[u8::try_from(number).unwrap()]),
+        stable: number == 4,
+        facts: one(number),
+    };
+    (1..=5).rev().map(version).collect()
 }
