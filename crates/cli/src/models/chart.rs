@@ -49,7 +49,7 @@ impl Chart {
         let chart = |name, about, decimals, (model, base): (Vec<Point>, Vec<Point>)| {
             let all = || model.iter().chain(&base);
             let (x, y) = (all().map(|point| point.x).chain([0.0]), all().map(|point| point.y));
-            let (x, y) = (Scale::around(x), Scale::around(y));
+            let (x, y) = (Scale::around(x, 8.0), Scale::around(y, 5.0));
             Self { name, about, legend: legend(), x, y, decimals, model, base }
         };
         vec![
@@ -76,15 +76,15 @@ impl Chart {
 }
 
 impl Scale {
-    /// Wide enough for all values, from one round number to another.
-    pub(super) fn around(values: impl Iterator<Item = f64>) -> Self {
+    /// Wide enough for all values, from one round number to another, in at most about so many steps.
+    fn around(values: impl Iterator<Item = f64>, steps: f64) -> Self {
         let (low, high) = values
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
         let spread = high - low;
         // One value alone is in the middle of something.
         let spread = if spread > 0.0 { spread } else { high.abs().max(1.0) * 0.1 };
-        let step = round_step(spread / 4.0);
+        let step = round_step(spread / steps);
         let (first, last) = ((low / step).floor() * step, (high / step).ceil() * step);
         let last = if last > first { last } else { first + step };
         Self { low: first, high: last, step }
@@ -132,22 +132,20 @@ mod tests {
     #[rstest]
     #[case(&[14.18, 19.64], &["14", "16", "18", "20"])]
     #[case(&[0.0, 372.0], &["0", "100", "200", "300", "400"])]
-    #[case(&[0.8474, 0.8688], &["0.840", "0.850", "0.860", "0.870"])]
-    #[case(&[5.0], &["4.8", "5.0", "5.2"])]
-    #[case(&[], &["0.0", "0.5", "1.0"])]
+    #[case(&[0.8474, 0.8688], &["0.845", "0.850", "0.855", "0.860", "0.865", "0.870"])]
+    #[case(&[5.1], &["5.0", "5.2"])]
+    #[case(&[], &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"])]
     fn an_axis_has_round_numbers(#[case] values: &[f64], #[case] expected: &[&str]) {
-        let scale = Scale::around(values.iter().copied());
+        let scale = Scale::around(values.iter().copied(), 5.0);
         let labels: Vec<_> = scale.ticks().into_iter().map(|tick| scale.label(tick)).collect();
-        assert!(labels.len() >= 2, "{labels:?}");
+        assert_eq!(labels, expected);
         assert!(values.iter().all(|value| scale.low <= *value && *value <= scale.high), "{labels:?}");
-        if expected.len() > 3 {
-            assert_eq!(labels, expected);
-        }
     }
 
     #[test]
     fn a_value_has_its_place() {
-        let scale = Scale::around([0.0, 100.0].into_iter());
-        assert_eq!([0.0, 50.0, 100.0, 200.0].map(|value| scale.at(value)), [0.0, 0.5, 1.0, 1.0]);
+        let scale = Scale::around([0.0, 100.0].into_iter(), 5.0);
+        let places = [0.0, 50.0, 100.0, 200.0].map(|value| format!("{}", scale.at(value)));
+        assert_eq!(places, ["0", "0.5", "1", "1"]);
     }
 }

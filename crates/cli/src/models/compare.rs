@@ -33,14 +33,12 @@ pub(super) struct Predictions {
 /// Compares over these points, by features in the order of `first`; without any, over the centres of both.
 pub(super) fn compare(first: &Machine, second: &Machine, points: Option<&[Vec<f64>]>) -> Difference {
     let alike = names(first) == names(second);
-    let predictions = alike.then(|| match points {
-        Some(points) => {
-            Predictions::of(points.iter().map(|point| (first.predict(point), second.predict(point))))
+    let predictions = alike.then(|| {
+        if let Some(points) = points {
+            return Predictions::of(points.iter().map(|point| (first.predict(point), second.predict(point))));
         }
-        None => {
-            let centres = first.vectors.iter().chain(&second.vectors).map(|(_, at)| at);
-            Predictions::of(centres.map(|at| (first.predict_scaled(at), second.predict_scaled(at))))
-        }
+        let centres = first.vectors.iter().chain(&second.vectors).map(|(_, at)| at);
+        Predictions::of(centres.map(|at| (first.predict_scaled(at), second.predict_scaled(at))))
     });
     Difference { weights: weights(first, second, alike), predictions }
 }

@@ -23,8 +23,8 @@ Examples:
       What training has changed: how many weights, and by how many points the scores move.
 
   vmafx models diff oci://…:sports-v000006 oci://…:sports-v000007 --csv clips.csv
-      Two checkpoints, over your own clips: a row each, with a column for every feature of the model (adm2, motion2, …).
-      Without --csv the support vectors of both models are the clips.";
+      Two checkpoints, over your own clips: a row each, with a column for every feature of the
+      model (adm2, motion2, …). Without --csv the support vectors of both are the clips.";
 
 /// Show how two models differ.
 #[derive(Args, Clone, Debug)]
@@ -163,16 +163,18 @@ fn document<'a>(first: &'a Opened, second: &'a Opened, difference: &Difference) 
     Document { first: side(first), second: side(second), identical, weights, predictions }
 }
 
+fn features((_, machine): &Opened) -> String {
+    machine.features.iter().map(|name| short(name)).collect::<Vec<_>>().join(" ")
+}
+
 fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, look: Look) -> String {
-    let mut table = look.table(&["", "First", "Second"], 1);
+    let mut table = look.table(&["", "First", "Second"], 3);
     let mut row = |name: &str, value: &dyn Fn(&Opened) -> String| {
         table.add_row([name.to_owned(), value(first), value(second)]);
     };
     row("Model", &|(source, _)| source.name.clone());
     row("JSON", &|(source, _)| source.digest.chars().take(19).collect());
-    row("Features", &|(_, machine)| {
-        machine.features.iter().map(|name| short(name)).collect::<Vec<_>>().join(" ")
-    });
+    row("Features", &|(_, machine)| machine.features.len().to_string());
     row("Support vectors", &|(_, machine)| machine.vectors.len().to_string());
     if first.0.version().is_some() || second.0.version().is_some() {
         let fact = |value: &dyn Fn(&vmafx_oci::checkpoint::Facts) -> String| {
@@ -202,10 +204,10 @@ fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, loo
         return text;
     }
     let _ = match &difference.weights {
-        Weights::Comparable { of, changed, largest, rho } => writeln!(
-            text,
-            "{changed} of {of} weights differ, by {largest:.4} at most; the offset by {rho:+.4}."
-        ),
+        Weights::Comparable { of, changed, largest, rho } => {
+            let offset = if *rho == 0.0 { String::new() } else { format!(", and the offset by {rho:+.4}") };
+            writeln!(text, "{changed} of {of} weights differ, by {largest:.4} at most{offset}.")
+        }
         Weights::Different(why) => writeln!(text, "Their weights cannot be held side by side: {why}."),
     };
     let _ = match &difference.predictions {
@@ -222,7 +224,12 @@ fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, loo
                 predictions.there.1
             )
         }
-        None => writeln!(text, "What they predict cannot be compared: they look at different features."),
+        None => writeln!(
+            text,
+            "What they predict cannot be compared: {} is not {}.",
+            features(first),
+            features(second)
+        ),
     };
     text
 }

@@ -24,8 +24,8 @@ use crate::{Error, Exit};
 const EXAMPLES: &str = "\
 Examples:
   vmafx models inspect oci://registry.example.com/video/models:sports-stable
-      What the stable model of a training is: its metrics against the base model, why the gate let it pass, which
-      checkpoints it came from, and what lies in the registry.
+      What the stable model of a training is: its metrics against the base model, why the gate
+      let it pass, which checkpoints it came from, and what lies in the registry.
 
   vmafx models inspect vmaf_v0.6.1
   vmafx models inspect ./model.json
@@ -35,7 +35,7 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = EXAMPLES, after_help = "More and examples: vmafx models inspect --help")]
 pub(crate) struct InspectArgs {
-    /// oci://registry/repository:tag or …@sha256:…, a built-in model, or a file
+    /// A built-in model, a file, or oci://… by tag or by digest
     #[arg(value_name = "MODEL")]
     model: String,
 

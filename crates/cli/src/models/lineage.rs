@@ -20,7 +20,7 @@ pub(super) struct Lineage {
 pub(super) async fn follow(stored: &Stored, version: &Version) -> Result<Lineage, ModelsError> {
     let mut lineage = Lineage { parents: Vec::new(), cut: None };
     let mut next = version.facts.parent.clone();
-    while let Some(digest) = next {
+    while let Some(digest) = next.take() {
         if lineage.parents.len() == LONGEST {
             lineage.cut = Some("and further back".to_owned());
             break;
@@ -33,7 +33,7 @@ pub(super) async fn follow(stored: &Stored, version: &Version) -> Result<Lineage
         };
         match facts {
             Ok(facts) => {
-                next = facts.parent.clone();
+                next.clone_from(&facts.parent);
                 lineage.parents.push(Version { digest, stable: false, facts });
             }
             Err(problem) => {

@@ -30,9 +30,9 @@ Examples:
       The built-in models.
 
   vmafx models list registry.example.com/video/models
-      Every checkpoint there, the newest first: how many samples it has learned from, how far it is from what viewers
-      said (RMSE) and how well it ranks clips as they did (SROCC), each against the model it began with. The one that
-      is marked as stable is what oci://…:<name>-stable means.
+      Every checkpoint there, the newest first: how many samples it has learned from, how far it
+      is from what viewers said (RMSE) and how well it ranks clips as they did (SROCC), each
+      against the model it began with. The one marked stable is oci://…:<name>-stable.
 
   vmafx models list registry.example.com/video/models --name sports --plot
       Accuracy over samples, in the terminal.
@@ -40,7 +40,7 @@ Examples:
   vmafx models list registry.example.com/video/models --name sports --html sports.html
       The same as a page for a browser, with the table below.
 
-Credentials are docker's: log in with any tool that writes ~/.docker/config.json, or set DOCKER_CONFIG.";
+Credentials are docker's: any tool that writes ~/.docker/config.json, or DOCKER_CONFIG.";
 
 /// List the built-in models, or the checkpoints of a repository.
 #[derive(Args, Clone, Debug)]

@@ -25,7 +25,7 @@ pub(super) fn render(repository: &str, versions: &[Version], charts: &[Chart]) -
          base-uri 'none'; form-action 'none'\">\n<title>{title} · learned model</title>\n\
          <style>{STYLE}</style>\n</head>\n<body>\n<header class=\"page\">\n\
          <p class=\"brand\">VMAFX <span>learned model</span></p>\n<h1>{title}</h1>\n\
-         <p class=\"against\">learned from <strong>{base}</strong>, in <strong>{repository}</strong></p>\n\
+         <p class=\"against\">begun with <strong>{base}</strong>, in <strong>{repository}</strong></p>\n\
          </header>\n<main>\n",
         title = text(name),
         base = text(base),
@@ -38,7 +38,7 @@ pub(super) fn render(repository: &str, versions: &[Version], charts: &[Chart]) -
             "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{name} over samples</h2>\n\
              <p class=\"hint\">{about}</p>\n<div class=\"panel\">\n\
              <p class=\"legend\"><span class=\"swatch model\"></span>{model} <span class=\"swatch base\"></span>{base} \
-             (base)</p>\n{svg}</div>\n</section>\n",
+             (base) <span class=\"swatch point\"></span>stable</p>\n{svg}</div>\n</section>\n",
             id = chart.name.to_lowercase(),
             name = chart.name,
             about = text(&sentence(chart.about)),
@@ -92,7 +92,7 @@ fn table(versions: &[Version]) -> String {
             page,
             "<tr><th scope=\"row\">{version}{stable}</th><td>{samples}</td><td>{}</td><td>{}</td><td>{}</td>\
              <td>{}</td><td class=\"words\"><span class=\"{class}\">{gate}</span><small>{message}</small></td>\
-             <td class=\"words\">{created}</td><td class=\"words\"><code>{digest}</code></td></tr>",
+             <td class=\"words\">{date}<small>{time} UTC</small></td><td class=\"words\"><code>{digest}</code></td></tr>",
             rmse(model),
             rmse_to(model, base),
             srocc(model),
@@ -100,7 +100,8 @@ fn table(versions: &[Version]) -> String {
             version = text(&facts.version()),
             samples = facts.samples,
             message = text(&facts.gate_message),
-            created = text(&facts.created.strftime("%Y-%m-%d %H:%M UTC").to_string()),
+            date = facts.created.strftime("%Y-%m-%d"),
+            time = facts.created.strftime("%H:%M"),
             digest = digest.short(),
         );
     }

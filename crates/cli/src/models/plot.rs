@@ -30,7 +30,7 @@ pub(super) fn render(chart: &Chart, width: u16, styled: bool) -> String {
     let ((on, off), (base_on, base_off)) = (colour(MODEL), colour(BASE));
     let [learned, began] = &chart.legend;
     let mut text = format!("{}, {}\n", chart.name, chart.about);
-    let _ = writeln!(text, "{on}⠤⠤⠤{off} {learned}   {base_on}⠄⠠⠄{base_off} {began} (base)");
+    let _ = writeln!(text, "{on}⠤⠤⠤⠤⠤{off} {learned}   {base_on}⠤⠤ ⠤⠤{base_off} {began} (base)");
     for row in 0..ROWS {
         // The tick that is nearest to this line, if one is.
         let label =

@@ -104,7 +104,7 @@ impl Session<'_> {
         self.client.places.may_ask(&realm)?;
         let login = self.client.credentials.find(&self.repository.registry);
         let (asked, limit) = (Instant::now(), self.client.limits.headers);
-        let request = self.token_request(realm, service, login.as_ref())?;
+        let request = self.token_request(realm, service.as_deref(), login.as_ref())?;
         let answer = timeout(limit, request.send()).await.map_err(|_| OciError::Silent(limit))?;
         let answer = answer.map_err(|error| self.client.transport.explain(&error))?;
         let status = answer.status();
@@ -125,13 +125,13 @@ impl Session<'_> {
     fn token_request(
         &self,
         mut realm: Url,
-        service: Option<String>,
+        service: Option<&str>,
         login: Option<&Login>,
     ) -> Result<RequestBuilder, OciError> {
         let Self { client, repository, right, .. } = self;
         let mut query = Serializer::new(String::new());
         query.append_pair("scope", &format!("repository:{}:{}", repository.name, right.actions()));
-        if let Some(service) = &service {
+        if let Some(service) = service {
             query.append_pair("service", service);
         }
         let query = query.finish();

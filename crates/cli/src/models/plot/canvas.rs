@@ -36,7 +36,7 @@ impl Canvas {
                 if a <= b { a + (b - a) * step / steps } else { a - (a - b) * step / steps }
             };
             let (x, y) = (between(from.0, to.0), between(from.1, to.1));
-            if !gaps || x % 4 == 0 {
+            if !gaps || x % 8 < 4 {
                 self.set(x, y);
             }
         }
@@ -82,9 +82,9 @@ mod tests {
 
     #[test]
     fn gaps_leave_dots_out_and_nothing_is_drawn_outside() {
-        let mut canvas = Canvas::new(4, 1);
-        canvas.line((0, 0), (7, 0), true);
+        let mut canvas = Canvas::new(6, 1);
+        canvas.line((0, 0), (11, 0), true);
         canvas.set(100, 100);
-        assert_eq!(shown(&canvas), ["⠁⠀⠁⠀"]);
+        assert_eq!(shown(&canvas), ["⠉⠉⠀⠀⠉⠉"]);
     }
 }
