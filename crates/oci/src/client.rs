@@ -4,13 +4,13 @@
 //! again after a pause while the answer may get better. An upload begins again from its start, because a registry that
 //! broke off may have forgotten the session.
 //!
-//! | guarantee                                                          | guarded by                                                        |
-//! |--------------------------------------------------------------------|-------------------------------------------------------------------|
-//! | a token or password goes to the registry's own origin only         | `tests/oci/faults.rs`: `storage_elsewhere_never_sees_the_token`    |
-//! | only the registry itself can make us sign in                       | `tests/oci/faults.rs`: `a_place_we_are_sent_to_cannot_ask_for_the_password` |
-//! | a manifest is pushed after everything that it names                | `tests/oci/real.rs`: `what_is_pushed_is_pulled_again…`            |
-//! | what is there is not sent again                                    | `tests/oci/real.rs`: `what_is_there_is_not_sent_again`            |
-//! | nothing is taken that does not have its digest, or has no end      | `tests/oci/faults.rs`                                                 |
+//! | guarantee                                                     | guarded by, in `tests/oci`                            |
+//! |---------------------------------------------------------------|-------------------------------------------------------|
+//! | a token or password goes to the registry's own origin only    | `storage_elsewhere_never_sees_the_token`              |
+//! | only the registry itself can make us sign in                  | `a_place_we_are_sent_to_cannot_ask_for_the_password`  |
+//! | a manifest is pushed after everything that it names           | `a_manifest_comes_after_everything_that_it_names`     |
+//! | what is there is not sent again                               | `what_is_there_is_not_sent_again`                     |
+//! | nothing is taken that does not have its digest, or has no end | `a_blob_is_what_it_is_called_or_nothing` and the next |
 
 mod answer;
 mod limits;

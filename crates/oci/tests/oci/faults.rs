@@ -242,3 +242,27 @@ async fn a_list_of_tags_ends_somewhere(#[case] next: &'static str, #[case] reaso
     assert_eq!(refused.reason(), reason, "{refused}");
     assert!(server.requests().len() <= 11);
 }
+
+// The clock runs ahead whenever nothing else is to do.
+#[tokio::test(start_paused = true)]
+async fn a_registry_that_says_nothing_is_given_up() {
+    let server = HttpServer::start(|_| Reply::body(Body::Silent));
+    let models = repository(&server.authority());
+    let silent = client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();
+    assert_eq!((silent.reason(), silent.may_pass()), ("RegistryUnavailable", true), "{silent}");
+}
+
+#[tokio::test]
+async fn a_manifest_comes_after_everything_that_it_names() {
+    let server = HttpServer::start(|request| takes_everything(request, "/v2/team/models/blobs/uploads/1"));
+    let models = repository(&server.authority());
+    client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
+    let paths: Vec<String> = server
+        .requests()
+        .into_iter()
+        .filter(|request| request.method == "PUT")
+        .map(|request| request.path)
+        .collect();
+    assert_eq!(paths.len(), 4);
+    assert_eq!(paths[3], "/v2/team/models/manifests/v1");
+}

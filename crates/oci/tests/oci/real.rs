@@ -79,6 +79,7 @@ async fn a_password_is_shown_to_whoever_asks_for_it() {
     let home = tempfile::tempdir().unwrap();
     let client = client(login(home.path(), registry.address(), USER, PASSWORD));
     let digest = client.push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
+    assert_eq!(registry.asked("HEAD", "/v2/team/models/blobs/"), 4, "only the first request is refused");
     assert_eq!(client.resolve(&models.tagged("v1")).await.unwrap().0, digest);
 }
 
