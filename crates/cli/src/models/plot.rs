@@ -115,9 +115,10 @@ mod tests {
     fn a_plot_fits_and_has_both_lines_and_axes() {
         for width in [40, 80, 200] {
             for chart in example() {
+                // The words above it may be broken by the terminal; the plot may not.
                 let text = render(&chart, width, false);
                 assert!(
-                    text.lines().all(|line| line.chars().count() <= usize::from(width)),
+                    text.lines().skip(2).all(|line| line.chars().count() <= usize::from(width)),
                     "{width}:\n{text}"
                 );
                 assert!(text.contains("sports") && text.contains("vmaf_v0.6.1 (base)"), "{text}");
