@@ -145,6 +145,21 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_scores_as_libvmaf_scores_it() {
+        let machine = Machine::parse(Model::named("vmaf_v0.6.1").unwrap().json()).unwrap();
+        let frame = [
+            0.985_104_282_724_285_7,
+            1.509_055_718_315_972_3,
+            0.719_198_942_184_448_2,
+            0.969_613_194_465_637_2,
+            0.985_631_763_935_089_1,
+            0.990_764_975_547_790_5,
+        ];
+        let score = machine.predict(&frame);
+        assert!((score - 94.687_951_238_753_67).abs() < 1e-6, "{score}");
+    }
+
+    #[test]
     fn a_perfect_clip_scores_high_and_a_bad_one_low() {
         let machine = Machine::parse(Model::named("vmaf_v0.6.1").unwrap().json()).unwrap();
         let good = machine.predict(&[1.0, 5.0, 1.0, 1.0, 1.0, 1.0]);

@@ -37,17 +37,21 @@ pub(super) fn render(chart: &Chart, width: u16, styled: bool) -> String {
             ticks.iter().find(|(tick, _)| row_of(chart.y.at(*tick)) == row).map(|(_, label)| label.as_str());
         let mark = if label.is_some() { '┤' } else { '│' };
         let _ = write!(text, "{:>margin$} {mark}", label.unwrap_or_default());
-        let mut line = String::new();
+        let (mut line, mut colour) = (String::new(), ("", ""));
         for column in 0..columns {
             let (over, under) = (model.dots(column, row), base.dots(column, row));
-            let (start, end) = match (over, under) {
+            let wanted = match (over, under) {
                 (0, 0) => ("", ""),
                 (0, _) => (base_on, base_off),
                 _ => (on, off),
             };
-            let sign = if over | under == 0 { ' ' } else { canvas::sign(over | under) };
-            let _ = write!(line, "{start}{sign}{end}");
+            if wanted != colour {
+                let _ = write!(line, "{}{}", colour.1, wanted.0);
+                colour = wanted;
+            }
+            line.push(if over | under == 0 { ' ' } else { canvas::sign(over | under) });
         }
+        line.push_str(colour.1);
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text.push_str(&axis(chart, margin, columns));
