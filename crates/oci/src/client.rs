@@ -112,9 +112,19 @@ impl Client {
         self.session(repository, Right::Pull)?.open(blob, limit).await
     }
 
-    /// All tags, in the registry's order. A repository that nothing was ever pushed to is [`OciError::NotFound`].
+    /// All tags, in the registry's order; an error if there are more than 10 000. A repository that nothing was ever pushed to is [`OciError::NotFound`].
     pub async fn tags(&self, repository: &Repository) -> Result<Vec<String>, OciError> {
         self.session(repository, Right::Pull)?.tags().await
+    }
+
+    /// The numbers of the `newest` versions of a training, in order, however many tags there are beside them.
+    pub async fn versions(
+        &self,
+        repository: &Repository,
+        name: &str,
+        newest: usize,
+    ) -> Result<Vec<u64>, OciError> {
+        self.session(repository, Right::Pull)?.versions(name, newest).await
     }
 
     fn session<'a>(&'a self, repository: &'a Repository, right: Right) -> Result<Session<'a>, OciError> {
@@ -142,5 +152,6 @@ mod tests {
         may_move(&client.blob(&models, &blob, 0));
         may_move(&client.open_blob(&models, &blob, 0));
         may_move(&client.tags(&models));
+        may_move(&client.versions(&models, "a", 1));
     }
 }

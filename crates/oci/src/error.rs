@@ -120,7 +120,9 @@ pub enum OciError {
         limit: u64,
     },
     /// More names than anybody keeps.
-    #[error("the repository has more than {0} tags: delete old ones, or use another repository")]
+    #[error(
+        "the repository has more than {0} tags: ask for one training, delete old tags, or use another repository"
+    )]
     TooManyTags(usize),
     /// Sent from place to place.
     #[error("it was redirected more than {0} times")]

@@ -33,14 +33,12 @@ pub enum ModelsError {
         problem: String,
     },
     /// There is nothing to show.
-    #[error("{repository} has no checkpoints{}; it has {tags} tags", .name.as_ref().map(|name| format!(" of a training {name:?}")).unwrap_or_default())]
+    #[error("{repository} has no checkpoints{}", .name.as_ref().map(|name| format!(" of a training {name:?}")).unwrap_or_default())]
     NoCheckpoints {
         /// Where.
         repository: String,
         /// Of which training.
         name: Option<String>,
-        /// What is there instead.
-        tags: usize,
     },
     /// A plot is of one training.
     #[error("{repository} has checkpoints of several trainings: choose one with --name {}", .names.join(" or --name "))]

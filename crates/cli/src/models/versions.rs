@@ -1,5 +1,7 @@
 //! The checkpoints of a repository.
 
+use std::collections::BTreeMap;
+
 use futures::{StreamExt as _, TryStreamExt as _};
 use vmafx_oci::checkpoint::{self, Facts};
 use vmafx_oci::{Client, Digest, OciError, Reference, Repository};
@@ -37,13 +39,20 @@ pub(super) async fn fetch(
     limit: usize,
 ) -> Result<Versions, ModelsError> {
     let failed = |source| ModelsError::Registry { what: repository.to_string(), source };
-    let tags = client.tags(repository).await.map_err(failed)?;
     let mut found = Versions { all: Vec::new(), strange: Vec::new(), more: false };
-    for (training, numbers) in checkpoint::trainings(&tags) {
-        if name.is_some_and(|name| name != training) {
+    let trainings = match name {
+        // One more than wanted, to know whether there are more.
+        Some(name) => {
+            let numbers = client.versions(repository, name, limit.saturating_add(1)).await.map_err(failed)?;
+            BTreeMap::from([(name.to_owned(), numbers)])
+        }
+        None => checkpoint::trainings(&client.tags(repository).await.map_err(failed)?),
+    };
+    for (training, numbers) in trainings {
+        if numbers.is_empty() {
             continue;
         }
-        let stable = stable(client, repository, &training, &tags).await?;
+        let stable = stable(client, repository, &training).await?;
         found.more |= numbers.len() > limit;
         let newest = numbers.iter().rev().take(limit);
         let asked = newest.map(|number| one(client, repository, checkpoint::version_tag(&training, *number)));
@@ -61,7 +70,7 @@ pub(super) async fn fetch(
     }
     if found.all.is_empty() && found.strange.is_empty() {
         let (repository, name) = (repository.to_string(), name.map(str::to_owned));
-        return Err(ModelsError::NoCheckpoints { repository, name, tags: tags.len() });
+        return Err(ModelsError::NoCheckpoints { repository, name });
     }
     Ok(found)
 }
@@ -90,13 +99,8 @@ async fn stable(
     client: &Client,
     repository: &Repository,
     training: &str,
-    tags: &[String],
 ) -> Result<Option<Digest>, ModelsError> {
-    let tag = checkpoint::stable_tag(training);
-    if !tags.contains(&tag) {
-        return Ok(None);
-    }
-    let reference: Reference = repository.tagged(tag);
+    let reference: Reference = repository.tagged(checkpoint::stable_tag(training));
     match client.resolve(&reference).await {
         Ok((digest, _)) => Ok(Some(digest)),
         Err(OciError::NotFound { .. } | OciError::Manifest(_)) => Ok(None),

@@ -60,15 +60,13 @@ async fn one_of_several_trainings_is_chosen_by_its_name() {
     let ran = stage.run(&["list", &place, "--plot"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("choose one with --name news or --name sports"), "{}", ran.stderr);
-    let ran = stage.run(&["list", &place, "--limit", "1"]);
-    assert!(ran.stderr.contains("there are more"), "{ran:?}");
+    for arguments in [&["--limit", "1"][..], &["--limit", "1", "--name", "sports"]] {
+        let ran = stage.run(&[&["list", &place], arguments].concat());
+        assert!(ran.stderr.contains("there are more"), "{ran:?}");
+    }
     let ran = stage.run(&["list", &place, "--name", "cartoons"]);
     assert_eq!(ran.code, Some(2));
-    assert!(
-        ran.stderr.contains("has no checkpoints of a training \"cartoons\"; it has 4 tags"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("has no checkpoints of a training \"cartoons\""), "{}", ran.stderr);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! What a repository has, page by page.
 
+use std::collections::BTreeSet;
+
 use reqwest::header::LINK;
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
@@ -7,11 +9,14 @@ use url::Url;
 
 use super::answer::Doing;
 use super::session::{Ask, Session};
+use crate::checkpoint::number_of;
 use crate::error::OciError;
 
 /// Tags that are asked for at once.
 const PAGE: usize = 1000;
-/// Tags of a repository.
+/// Pages that are asked for; there are registries with a hundred tags on each.
+const PAGES: usize = 2000;
+/// Tags that are kept.
 const ALL: usize = 10_000;
 /// Longest page.
 const BODY: u64 = 4 << 20;
@@ -23,18 +28,47 @@ struct Page {
 
 impl Session<'_> {
     pub(super) async fn tags(&self) -> Result<Vec<String>, OciError> {
-        let mut next = Some(self.url(&format!("tags/list?n={PAGE}"))?);
         let mut all = Vec::new();
-        while let Some(url) = next {
-            let (tags, link) = self.retrying(|| self.page(&url)).await?;
-            // A page without a tag leads nowhere, whatever it says.
-            next = if tags.is_empty() { None } else { link };
+        self.pages(|tags| {
             all.extend(tags);
-            if all.len() > ALL || (all.len() == ALL && next.is_some()) {
-                return Err(OciError::TooManyTags(ALL));
+            if all.len() > ALL { Err(OciError::TooManyTags(ALL)) } else { Ok(()) }
+        })
+        .await?;
+        Ok(all)
+    }
+
+    pub(super) async fn versions(&self, name: &str, newest: usize) -> Result<Vec<u64>, OciError> {
+        let mut kept = BTreeSet::new();
+        self.pages(|tags| {
+            for number in tags.iter().filter_map(|tag| number_of(name, tag)) {
+                kept.insert(number);
+                if kept.len() > newest {
+                    kept.pop_first();
+                }
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(kept.into_iter().collect())
+    }
+
+    /// Hands on every page, in the registry's order.
+    async fn pages(&self, mut take: impl FnMut(Vec<String>) -> Result<(), OciError>) -> Result<(), OciError> {
+        let mut url = self.url(&format!("tags/list?n={PAGE}"))?;
+        for _ in 0..PAGES {
+            let (tags, next) = self.retrying(|| self.page(&url)).await?;
+            // A page without a tag leads nowhere, whatever it says.
+            let last = tags.is_empty();
+            take(tags)?;
+            match next.filter(|_| !last) {
+                None => return Ok(()),
+                Some(next) if next == url => {
+                    return Err(OciError::Protocol("its list of tags goes in circles"));
+                }
+                Some(next) => url = next,
             }
         }
-        Ok(all)
+        Err(OciError::TooManyTags(PAGES * PAGE))
     }
 
     async fn page(&self, url: &Url) -> Result<(Vec<String>, Option<Url>), OciError> {

@@ -227,20 +227,33 @@ async fn a_pinned_manifest_has_its_digest() {
     assert_eq!(refused.reason(), "DigestMismatch", "{refused}");
 }
 
-#[rstest]
-#[case::without_end("/v2/team/models/tags/list?last=", "TooLarge")]
-#[case::elsewhere("http://127.0.0.1:1/v2/team/models/tags/list", "RegistryRefused")]
-#[tokio::test]
-async fn a_list_of_tags_ends_somewhere(#[case] next: &'static str, #[case] reason: &str) {
-    let server = HttpServer::start(move |_| {
+/// A list of tags of which every page says that there is another, at what `next` makes of the number of the page.
+fn endless_list(next: impl Fn(usize) -> String + Send + Sync + 'static) -> HttpServer {
+    let pages = AtomicUsize::new(0);
+    HttpServer::start(move |_| {
         let tags: Vec<String> = (0..1000).map(|number| format!("v{number}")).collect();
         let page = serde_json::json!({"name": "team/models", "tags": tags}).to_string();
+        let next = next(pages.fetch_add(1, Ordering::SeqCst));
         Reply::file(page).header("link", format!("<{next}>; rel=\"next\""))
-    });
+    })
+}
+
+#[rstest]
+#[case::without_end("/v2/team/models/tags/list?last=", true, "TooLarge", 11)]
+#[case::in_circles("/v2/team/models/tags/list?last=", false, "RegistryRefused", 2)]
+#[case::elsewhere("http://127.0.0.1:1/v2/team/models/tags/list", false, "RegistryRefused", 1)]
+#[tokio::test]
+async fn a_list_of_tags_ends_somewhere(
+    #[case] next: &'static str,
+    #[case] goes_on: bool,
+    #[case] reason: &str,
+    #[case] asked: usize,
+) {
+    let server = endless_list(move |page| if goes_on { format!("{next}{page}") } else { next.to_owned() });
     let models = repository(&server.authority());
     let refused = client(Credentials::none()).tags(&models).await.unwrap_err();
     assert_eq!(refused.reason(), reason, "{refused}");
-    assert!(server.requests().len() <= 11);
+    assert_eq!(server.requests().len(), asked);
 }
 
 // The clock runs ahead whenever nothing else is to do.

@@ -62,14 +62,16 @@ async fn a_tag_moves_and_what_it_meant_stays() {
 async fn many_tags_come_page_by_page() {
     let registry = Registry::start(Access::Open).await.unwrap();
     let (client, models) = (client(Credentials::none()), repository(registry.address()));
-    let digest = client.push(&models, &artifact(b"1", b""), "v0000").await.unwrap();
+    let digest = client.push(&models, &artifact(b"1", b""), "sports-v000000").await.unwrap();
     for number in 1..1203 {
-        client.retag(&models, &digest, &format!("v{number:04}")).await.unwrap();
+        client.retag(&models, &digest, &format!("sports-v{number:06}")).await.unwrap();
     }
     let tags = client.tags(&models).await.unwrap();
     assert_eq!(tags.len(), 1203);
-    assert_eq!((tags[0].as_str(), tags[1202].as_str()), ("v0000", "v1202"));
-    assert!(registry.asked("GET", "/v2/team/models/tags/list") >= 2);
+    assert_eq!((tags[0].as_str(), tags[1202].as_str()), ("sports-v000000", "sports-v001202"));
+    assert_eq!(registry.asked("GET", "/v2/team/models/tags/list"), 2);
+    assert_eq!(client.versions(&models, "sports", 3).await.unwrap(), [1200, 1201, 1202]);
+    assert_eq!(client.versions(&models, "sport", 3).await.unwrap(), [0; 0]);
 }
 
 #[tokio::test]
