@@ -2,7 +2,7 @@
 //!
 //! | module                      | holds                                                                            |
 //! |-----------------------------|----------------------------------------------------------------------------------|
-//! | [`reference`], [`digest`]   | how artifacts and repositories are named                                         |
+//! | [`mod@reference`], [`digest`] | how artifacts and repositories are named                                         |
 //! | [`credentials`]             | who we are to a registry, as docker's configuration says                         |
 //! | [`client`]                  | pull, push, tags: the few requests of the distribution protocol that models need |
 //! | [`transport`]               | how one request is made; the node has its own, which is careful about addresses  |
