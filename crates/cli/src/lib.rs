@@ -5,6 +5,7 @@
 //! | [`score`]                                                                | `vmafx score`: on this machine, at once    |
 //! | [`up`]                                                                   | `vmafx up`: a controller and a node        |
 //! | [`submit`], [`get`], [`mod@watch`], [`explain`], [`cancel`], [`label`]   | what is asked of a controller              |
+//! | [`models`]                                                               | `vmafx models`: built in, learned, compared |
 //! | [`cluster`]                                                              | `vmafx kube`, and `kubectl vmafx`          |
 //! | [`remote`]                                                               | how a controller is found and asked        |
 //! | `view`, [`output`], `terminal`                                           | how answers are shown                      |
@@ -22,6 +23,7 @@ pub mod failure;
 pub mod get;
 mod interrupt;
 pub mod label;
+pub mod models;
 pub mod output;
 pub mod remote;
 pub mod score;
@@ -56,6 +58,7 @@ enum Command {
     Explain(Box<explain::ExplainArgs>),
     Cancel(Box<cancel::CancelArgs>),
     Label(Box<label::LabelArgs>),
+    Models(Box<models::ModelsArgs>),
     Kube(Box<cluster::KubeArgs>),
     Completion(completion::CompletionArgs),
     /// Does one job that comes on standard input; started by `vmafx up`.
@@ -101,6 +104,9 @@ pub enum Error {
     /// No pairs.
     #[error(transparent)]
     Pairs(#[from] submit::PairsError),
+    /// No such model.
+    #[error(transparent)]
+    Models(#[from] models::ModelsError),
     /// No answer from the controller.
     #[error(transparent)]
     Remote(#[from] remote::RemoteError),
@@ -136,6 +142,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Error> {
         Command::Explain(args) => remotely(explain::run(args))?,
         Command::Cancel(args) => remotely(cancel::run(args))?,
         Command::Label(args) => remotely(label::run(args))?,
+        Command::Models(args) => remotely(models::run(args))?,
         Command::Kube(args) => remotely(cluster::run(args))?,
         Command::Completion(args) => completion::run(args)?,
     };

@@ -8,7 +8,7 @@ mod clips;
 #[cfg(test)]
 mod example;
 mod gate;
-mod models;
+pub(crate) mod models;
 mod progress;
 mod request;
 mod table;

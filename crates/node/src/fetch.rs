@@ -42,7 +42,6 @@ use crate::paths::local::{LocalError, LocalFile};
 use crate::paths::{Address, Redacted, Roots};
 use crate::scratch::Scratch;
 
-pub(crate) use deadline::Deadline;
 pub(crate) use error::Problem;
 pub use fetched::Fetched;
 pub use progress::Progress;

@@ -26,8 +26,8 @@ use crate::task::Model;
 
 use directory::Directory;
 use oci::{Artifacts, Pin};
-pub use oci::{Credentials, ReferenceError};
 pub use settings::ModelSettings;
+pub use vmafx_oci::{Credentials, ReferenceError};
 
 /// A model that is here. As long as this value lives, its file is not cleared away.
 #[derive(Debug)]

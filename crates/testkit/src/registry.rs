@@ -1,16 +1,19 @@
-//! A real OCI registry: CNCF Distribution, with everything in memory.
+//! A real OCI registry: CNCF Distribution, in memory or on disk, open or with a password, healthy or not.
 
+mod storage;
 mod wire;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::kube::assets::{self, Binary};
-use crate::kube::process::{Launch, Process};
+use crate::kube::process::Process;
 use crate::rclone::ServerError;
+
+pub use storage::Storage;
 
 const READY: Duration = Duration::from_secs(30);
 
@@ -36,6 +39,7 @@ pub struct Registry {
     process: Process,
     address: String,
     access: Access,
+    starts: usize,
     directory: tempfile::TempDir,
 }
 
@@ -49,32 +53,26 @@ pub struct Layer<'a> {
 }
 
 impl Registry {
-    /// Starts one.
+    /// Starts one with everything in memory.
     pub async fn start(access: Access) -> Result<Self, ServerError> {
-        let program = assets::ensure(&[Binary::Registry])?.path(Binary::Registry).to_owned();
+        Self::start_on(Storage::Memory, access).await
+    }
+
+    /// Starts one that keeps what it has there.
+    pub async fn start_on(storage: Storage, access: Access) -> Result<Self, ServerError> {
         let directory = tempfile::Builder::new().prefix("vmafx-registry-").tempdir()?;
-        let (config, users, log) = (
-            directory.path().join("config.yml"),
-            directory.path().join("htpasswd"),
-            directory.path().join("log"),
-        );
-        fs::write(&users, HTPASSWD)?;
-        // JSON is YAML.
-        let mut settings = json!({
-            "version": "0.1",
-            "log": {"level": "info"},
-            "storage": {"inmemory": {}, "delete": {"enabled": true}},
-            "http": {"addr": "127.0.0.1:0"},
-        });
-        if access == Access::Password {
-            settings["auth"] = json!({"htpasswd": {"realm": "testkit", "path": users}});
-        }
-        fs::write(&config, settings.to_string())?;
-        let launch = Launch::new("registry", program, &log).arg("serve").arg(&config);
-        // Traces would be sent to a port that nobody listens on.
-        let mut process = Process::start(&launch.env("OTEL_TRACES_EXPORTER", "none"))?;
-        let address = process.ready(READY, async || listening(&log)).await?;
-        Ok(Self { process, address, access, directory })
+        fs::write(directory.path().join("htpasswd"), HTPASSWD)?;
+        let (process, address) = launch(directory.path(), 0, "127.0.0.1:0", storage, access).await?;
+        Ok(Self { process, address, access, starts: 1, directory })
+    }
+
+    /// Ends it, if it still runs, and starts it again at the same address; what was on disk is still there.
+    pub async fn restart_on(&mut self, storage: Storage) -> Result<(), ServerError> {
+        self.process.kill()?;
+        let (process, _) =
+            launch(self.directory.path(), self.starts, &self.address, storage, self.access).await?;
+        (self.process, self.starts) = (process, self.starts + 1);
+        Ok(())
     }
 
     /// `127.0.0.1:port`.
@@ -89,9 +87,19 @@ impl Registry {
 
     /// How often a path was asked for with success, by its own log.
     pub fn served(&self, path: &str) -> usize {
-        let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
         let asked = format!("\"GET {path} ");
-        log.lines().filter(|line| line.contains(&asked) && line.contains(" 200 ")).count()
+        self.log().lines().filter(|line| line.contains(&asked) && line.contains(" 200 ")).count()
+    }
+
+    /// How often something below a path was asked for, with success or without.
+    pub fn asked(&self, method: &str, below: &str) -> usize {
+        let asked = format!("\"{method} {below}");
+        self.log().lines().filter(|line| line.contains(&asked)).count()
+    }
+
+    fn log(&self) -> String {
+        let logs = (0..self.starts).map(|start| log(self.directory.path(), start));
+        logs.map(|log| fs::read_to_string(log).unwrap_or_default()).collect()
     }
 
     /// Pushes an artifact; its manifest's digest. Blocks.
@@ -115,6 +123,18 @@ impl Registry {
         Ok(wire::digest(manifest.as_bytes()))
     }
 
+    /// Pushes an index of manifests that are there; its digest. Blocks.
+    pub fn push_index(&self, repository: &str, tag: &str, manifests: &[String]) -> std::io::Result<String> {
+        const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+        let entries = manifests.iter().map(|digest| {
+            json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 2})
+        });
+        let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries.collect::<Vec<_>>()});
+        let (path, index) = (format!("/v2/{repository}/manifests/{tag}"), index.to_string());
+        self.send("PUT", &path, &[("content-type", INDEX)], index.as_bytes())?;
+        Ok(wire::digest(index.as_bytes()))
+    }
+
     fn upload(&self, repository: &str, content: &[u8]) -> std::io::Result<()> {
         let place = self.send("POST", &format!("/v2/{repository}/blobs/uploads/"), &[], b"")?;
         let place = place.ok_or_else(|| std::io::Error::other("the registry names no place to upload to"))?;
@@ -134,6 +154,38 @@ impl Registry {
         let login = (self.access == Access::Password).then_some((USER, PASSWORD));
         wire::send(&self.address, method, path, headers, login, body)
     }
+}
+
+fn log(directory: &Path, start: usize) -> PathBuf {
+    directory.join(format!("log-{start}"))
+}
+
+/// Starts it in a directory, for the first time or again; its process and its address.
+async fn launch(
+    directory: &Path,
+    start: usize,
+    address: &str,
+    storage: Storage,
+    access: Access,
+) -> Result<(Process, String), ServerError> {
+    let program = assets::ensure(&[Binary::Registry])?.path(Binary::Registry).to_owned();
+    let (config, log) = (directory.join("config.yml"), log(directory, start));
+    // JSON is YAML.
+    let mut settings = json!({
+        "version": "0.1",
+        "log": {"level": "info"},
+        "storage": storage.settings(&directory.join("data")),
+        "http": {"addr": address},
+    });
+    if access == Access::Password {
+        settings["auth"] = json!({"htpasswd": {"realm": "testkit", "path": directory.join("htpasswd")}});
+    }
+    fs::write(&config, settings.to_string())?;
+    let launch = storage.launch(program, &log).arg("serve").arg(&config);
+    // Traces would be sent to a port that nobody listens on.
+    let mut process = Process::start(&launch.env("OTEL_TRACES_EXPORTER", "none"))?;
+    let address = process.ready(READY, async || listening(&log)).await?;
+    Ok((process, address))
 }
 
 /// The address that it says it listens on.

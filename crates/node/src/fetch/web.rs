@@ -24,7 +24,7 @@ use super::error::{Problem, kind_of};
 use super::settings::Limits;
 use crate::paths::network::Reach;
 
-pub(crate) use answer::{judge, redirect_target};
+pub(crate) use answer::judge;
 pub(super) use source::WebSource;
 
 /// The clients.
@@ -88,7 +88,7 @@ impl Web {
 }
 
 /// What a client's error means; its text is left out, because it quotes the address.
-fn of_client(error: &reqwest::Error) -> Problem {
+pub(crate) fn of_client(error: &reqwest::Error) -> Problem {
     let mut next = Some(error as &(dyn std::error::Error + 'static));
     while let Some(error) = next {
         if let Some(AddressInside(host)) = error.downcast_ref() {

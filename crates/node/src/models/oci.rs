@@ -5,39 +5,34 @@
 //! what it meant last is used for a while, with a warning. Models are kept on disk by digest ([`cache`]), so that a
 //! model is pulled once per machine.
 //!
-//! The protocol is a few GETs, made with the client that inputs are fetched with: the same limits, the same care about
-//! addresses and secrets. Private networks may be reached, because that is where registries are; link-local addresses
-//! may not. TLS may be left out on this machine and for registries in `VMAFX_OCI_PLAIN_HTTP`.
+//! The protocol is [`vmafx_oci`]'s; its requests are made with the client that inputs are fetched with ([`guarded`]):
+//! the same limits, the same care about addresses and secrets. Private networks may be reached, because that is where
+//! registries are; link-local addresses may not. TLS may be left out on this machine and for registries in
+//! `VMAFX_OCI_PLAIN_HTTP`.
 
 mod cache;
-mod challenge;
-mod credentials;
-mod manifest;
-mod reference;
-mod registry;
+mod guarded;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use vmafx_oci::manifest::MODEL_LIMIT;
+use vmafx_oci::{BlobReader, Client, Credentials, Descriptor, Digest, OciError, Reference, ReferenceError};
 
 use self::cache::Cache;
-use self::manifest::ManifestError;
-use self::reference::{Digest, Reference};
-use self::registry::Registry;
+use self::guarded::Guarded;
 use super::{Found, ModelSettings};
 use crate::failure::{Failure, Reason};
-use crate::fetch::{Fetcher, Problem};
-use crate::scratch::ScratchError;
+use crate::fetch::{Fetcher, Problem, Tools};
+use crate::scratch::{Patience, ScratchError, ScratchFile};
 use crate::task::Model;
 
 pub(super) use cache::Pin;
-pub use credentials::Credentials;
-pub use reference::ReferenceError;
 
-/// Longest model.
-const MODEL: u64 = 64 << 20;
+/// A model is small: whoever needs longer is not coming.
+const WHOLE: Duration = Duration::from_mins(5);
 
 /// References that are remembered.
 const REMEMBERED: usize = 256;
@@ -46,15 +41,9 @@ const REMEMBERED: usize = 256;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArtifactError {
     #[error(transparent)]
-    Fetch(#[from] Problem),
+    Registry(#[from] OciError),
     #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    #[error("{what} does not have the digest {expected}")]
-    Digest { what: &'static str, expected: Digest },
-    #[error("{0} without TLS: add it to VMAFX_OCI_PLAIN_HTTP if that is meant")]
-    Plain(String),
-    #[error("the model is longer than {MODEL} bytes")]
-    TooLarge,
+    Scratch(#[from] Problem),
     #[error("the cache of models cannot be used")]
     Cache(#[source] std::io::Error),
 }
@@ -62,23 +51,36 @@ pub(crate) enum ArtifactError {
 impl ArtifactError {
     fn reason(&self) -> Reason {
         match self {
-            Self::Fetch(Problem::NotFound(_) | Problem::Denied(_) | Problem::AddressInside(_))
-            | Self::Plain(_) => Reason::ModelNotFound,
-            Self::Fetch(problem) if problem.reason().may_pass() => problem.reason(),
+            Self::Scratch(problem) => problem.reason(),
             Self::Cache(_) => Reason::Internal,
-            _ => Reason::ModelInvalid,
+            Self::Registry(error) => match error.reason() {
+                "RegistryUnavailable" | "RegistryTlsFailed" => Reason::SourceUnreachable,
+                "RegistryUnauthorized"
+                | "RegistryDenied"
+                | "RegistryNotFound"
+                | "RegistryRefused"
+                | "RegistryWithoutTls" => Reason::ModelNotFound,
+                _ => Reason::ModelInvalid,
+            },
         }
     }
 
     fn may_pass(&self) -> bool {
-        matches!(self, Self::Fetch(problem) if problem.reason().may_pass())
+        !matches!(self, Self::Cache(_)) && self.reason().may_pass()
+    }
+}
+
+impl From<ReferenceError> for Failure {
+    fn from(error: ReferenceError) -> Self {
+        Self::new(Reason::ModelNotFound, error.to_string())
     }
 }
 
 /// Models of registries.
 #[derive(Debug)]
 pub(super) struct Artifacts {
-    registry: Registry,
+    client: Client,
+    tools: Arc<Tools>,
     cache: Cache,
     known: Mutex<HashMap<String, Known>>,
     pulls: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
@@ -99,8 +101,20 @@ impl Artifacts {
         credentials: Credentials,
         fetcher: &Fetcher,
     ) -> Result<Self, ScratchError> {
+        let tools = Arc::clone(fetcher.tools());
+        let transport = Arc::new(Guarded(Arc::clone(&tools)));
+        let limits = vmafx_oci::Limits {
+            connect: tools.limits.connect,
+            headers: tools.limits.headers,
+            idle: tools.limits.idle,
+            whole: WHOLE.min(tools.limits.whole),
+            attempts: tools.limits.attempts,
+            back_off: tools.limits.back_off,
+            redirects: tools.limits.redirects,
+        };
         Ok(Self {
-            registry: Registry::new(fetcher, credentials, settings.oci_plain_http.clone()),
+            client: Client::with(transport, credentials, settings.oci_plain_http.clone(), limits),
+            tools,
             cache: Cache::open(&fetcher.tools().scratch, settings.model_cache_bytes.0)?,
             known: Mutex::default(),
             pulls: Mutex::default(),
@@ -148,20 +162,46 @@ impl Artifacts {
     }
 
     async fn pull(&self, reference: &Reference, name: &str) -> Result<Pin, ArtifactError> {
-        let mut session = self.registry.session(reference)?;
-        let layer = session.model_layer().await?;
+        let (_, manifest) = self.client.resolve(reference).await?;
+        let layer = manifest.model().map_err(OciError::from)?;
         let pin = if let Some(pin) = self.cache.find(&layer.digest).await? {
             pin
         } else {
-            let file = session.blob(&layer).await?;
+            let file = self.fetch(reference, layer).await?;
             self.cache.keep(file, &layer.digest).await?
         };
         let mut known = self.known();
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(name.to_owned(), Known { layer: layer.digest, at: Instant::now() });
+        known.insert(name.to_owned(), Known { layer: layer.digest.clone(), at: Instant::now() });
         Ok(pin)
+    }
+
+    /// Gets a layer into a file, from its beginning again if it breaks off.
+    async fn fetch(&self, reference: &Reference, layer: &Descriptor) -> Result<ScratchFile, ArtifactError> {
+        let mut pauses = self.tools.limits.pauses();
+        loop {
+            let blob = self.client.open_blob(&reference.repository, layer, MODEL_LIMIT).await?;
+            match self.receive(blob, layer.size).await {
+                Err(ArtifactError::Registry(error)) if error.is_transient() => {
+                    let Some(pause) = pauses.next() else { return Err(error.into()) };
+                    tokio::time::sleep(pause).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// What does not have its digest is thrown away with its file.
+    async fn receive(&self, mut blob: BlobReader, size: u64) -> Result<ScratchFile, ArtifactError> {
+        let mut file = self.tools.scratch.file().map_err(Problem::from)?;
+        file.reserve(size, Patience::Waits).await.map_err(Problem::from)?;
+        while let Some(piece) = blob.piece().await? {
+            file.write(&piece).await.map_err(Problem::from)?;
+        }
+        file.finish().await.map_err(Problem::from)?;
+        Ok(file)
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Known>> {

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
+use vmafx_oci::Digest;
 
 use super::ArtifactError;
-use super::reference::Digest;
 use crate::scratch::{Scratch, ScratchError, ScratchFile};
 
 /// The directory.

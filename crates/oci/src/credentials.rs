@@ -11,7 +11,7 @@ use vmafx_kit::config::Secret;
 /// The names that the file has: docker's own, and that of a mounted Secret of type `kubernetes.io/dockerconfigjson`.
 const NAMES: [&str; 2] = ["config.json", ".dockerconfigjson"];
 
-/// Where credentials are looked up. The file is read at every pull, because a mounted Secret changes.
+/// Where credentials are looked up. The file is read at every sign-in, because a mounted Secret changes.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     directory: Option<PathBuf>,
@@ -19,13 +19,26 @@ pub struct Credentials {
 
 /// What is shown to a registry.
 #[derive(Clone, Debug)]
-pub(super) enum Login {
+pub(crate) enum Login {
     Password {
         user: String,
         password: Secret,
     },
     /// To be exchanged for tokens.
     Identity(Secret),
+}
+
+impl Login {
+    /// What a request shows to whoever asks for user and password.
+    pub(crate) fn basic(&self) -> Option<Secret> {
+        let Self::Password { user, password } = self else { return None };
+        Some(secret(&format!("Basic {}", STANDARD.encode(format!("{user}:{}", password.reveal())))))
+    }
+}
+
+/// A text that does not print itself.
+pub(crate) fn secret(text: &str) -> Secret {
+    text.parse().unwrap_or_else(|never| match never {})
 }
 
 #[derive(Deserialize)]
@@ -61,7 +74,7 @@ impl Credentials {
     }
 
     /// Those for a registry, if there are any.
-    pub(super) fn find(&self, registry: &str) -> Option<Login> {
+    pub(crate) fn find(&self, registry: &str) -> Option<Login> {
         let directory = self.directory.as_ref()?;
         let text = NAMES.iter().find_map(|name| std::fs::read(directory.join(name)).ok())?;
         let Ok(config) = serde_json::from_slice::<Config>(&text) else {
@@ -80,12 +93,11 @@ fn same(entry: &str, registry: &str) -> bool {
 }
 
 /// The one registry that has several names.
-pub(super) fn is_hub(host: &str) -> bool {
+pub(crate) fn is_hub(host: &str) -> bool {
     matches!(host, "docker.io" | "index.docker.io" | "registry-1.docker.io")
 }
 
 fn login(entry: Entry) -> Option<Login> {
-    let secret = |text: &str| text.parse().unwrap_or_else(|never| match never {});
     if !entry.identitytoken.is_empty() {
         return Some(Login::Identity(secret(&entry.identitytoken)));
     }

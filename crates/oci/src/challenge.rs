@@ -2,7 +2,7 @@
 
 /// The value of `WWW-Authenticate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Challenge {
+pub(crate) enum Challenge {
     /// User and password with the request itself.
     Basic,
     /// A token from somewhere else.
@@ -15,7 +15,7 @@ pub(super) enum Challenge {
 }
 
 impl Challenge {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
         if scheme.eq_ignore_ascii_case("basic") {

@@ -1,0 +1,133 @@
+//! A registry with the checkpoints of a training, and the program.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use vmafx_oci::checkpoint::{self, Facts, Metrics, Pair};
+use vmafx_oci::{Client, Credentials, Digest, Repository};
+use vmafx_scoring::engine::models::Model;
+use vmafx_testkit::registry::{Access, Registry};
+
+/// A registry, and a home of somebody who asks it.
+pub(crate) struct Stage {
+    pub(crate) registry: Registry,
+    pub(crate) models: Repository,
+    pub(crate) home: tempfile::TempDir,
+}
+
+/// What the program did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Stage {
+    pub(crate) async fn set(access: Access) -> Self {
+        let registry = Registry::start(access).await.unwrap();
+        let models = Repository::parse(&format!("{}/video/models", registry.address())).unwrap();
+        Self { registry, models, home: tempfile::tempdir().unwrap() }
+    }
+
+    /// With so many checkpoints of a training. The gate held the last one back; the one before it is stable.
+    pub(crate) async fn trained(name: &str, count: u64) -> Self {
+        let stage = Self::set(Access::Open).await;
+        stage.train(name, count).await;
+        stage
+    }
+
+    pub(crate) async fn train(&self, name: &str, count: u64) {
+        let client = Client::new(Credentials::none(), Vec::new()).unwrap();
+        let mut parent = None;
+        for number in 1..=count {
+            let facts = facts(name, number, parent, number < count);
+            let artifact = checkpoint::artifact(&facts, model(number).into(), b"state".to_vec().into());
+            let digest = client.push(&self.models, &artifact, &facts.version()).await.unwrap();
+            if facts.gate_passed {
+                client.retag(&self.models, &digest, &checkpoint::stable_tag(name)).await.unwrap();
+            }
+            parent = Some(digest);
+        }
+    }
+
+    pub(crate) fn reference(&self, tag: &str) -> String {
+        self.models.tagged(tag).to_string()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// `vmafx models …`, at home, with an environment in which nothing surprises.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        run_in(self.home.path(), arguments)
+    }
+
+    /// The same, for a program.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[arguments, &["-o", "json"]].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+}
+
+pub(crate) fn run_in(home: &std::path::Path, arguments: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vmafx"));
+    command.arg("models").args(arguments).stdin(Stdio::null()).current_dir(home);
+    command.env("HOME", home).env("RUST_BACKTRACE", "1");
+    command.env_remove("DOCKER_CONFIG").env_remove("VMAFX_OCI_PLAIN_HTTP");
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// The classic with its first weights moved, a little more in every version.
+pub(crate) fn model(number: u64) -> Vec<u8> {
+    let mut json: Value = serde_json::from_slice(Model::named("vmaf_v0.6.1").unwrap().json()).unwrap();
+    let machine = json["model_dict"]["model"].as_str().unwrap();
+    let (head, vectors) = machine.split_once("SV\n").unwrap();
+    let moved = vectors.lines().enumerate().map(|(index, line)| {
+        let (weight, rest) = line.split_once(' ').unwrap();
+        let weight: f64 = weight.parse().unwrap();
+        let change = if index < 10 { f64::from(u32::try_from(number).unwrap()) * 0.01 } else { 0.0 };
+        format!("{} {rest}\n", weight + change)
+    });
+    json["model_dict"]["model"] = format!("{head}SV\n{}", moved.collect::<String>()).into();
+    serde_json::to_vec(&json).unwrap()
+}
+
+fn facts(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> Facts {
+    let samples = number * 100;
+    let better = f64::from(u32::try_from(number).unwrap());
+    let metrics =
+        |rmse, srocc| Metrics { count: samples, rmse, plcc: Some(srocc - 0.01), srocc: Some(srocc) };
+    let pair = Pair { model: metrics(19.64 - better, 0.8474 + better / 500.0), base: metrics(19.64, 0.8474) };
+    Facts {
+        name: name.to_owned(),
+        namespace: "video".to_owned(),
+        uid: "0b6c".to_owned(),
+        number,
+        created: jiff::Timestamp::from_second(1_790_000_000 + i64::try_from(number).unwrap() * 600).unwrap(),
+        base_model: "vmaf_v0.6.1".to_owned(),
+        base_digest: Model::named("vmaf_v0.6.1").unwrap().digest,
+        parent,
+        samples,
+        refused: 3,
+        cursor: format!("s{samples}"),
+        all: pair,
+        window: pair,
+        held_out: pair,
+        gate_passed,
+        gate_message: if gate_passed { "better than its base" } else { "SROCC 0.81 is below 0.84" }
+            .to_owned(),
+        seed: 7,
+        ema: 0.99,
+    }
+}
+
+/// The words of every line.
+pub(crate) fn lines(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
