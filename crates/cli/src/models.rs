@@ -3,7 +3,6 @@
 //! | module                       | holds                                                              |
 //! |------------------------------|--------------------------------------------------------------------|
 //! | [`versions`], [`source`]     | checkpoints of a repository; a model by any of its names           |
-//! | [`machine`]                  | the inside of a model: features, support vectors, predictions      |
 //! | [`list`], [`inspect`], [`diff`] | the three commands                                              |
 //! | [`chart`], [`plot`], [`page`] | accuracy over samples: the numbers, for a terminal, for a browser |
 
@@ -15,7 +14,6 @@ mod error;
 mod inspect;
 mod lineage;
 mod list;
-mod machine;
 mod page;
 mod plot;
 mod source;

@@ -1,8 +1,8 @@
-//! How two machines differ: in their weights, and in what they predict.
+//! How two models differ: in their weights, and in what they predict.
 
-use super::machine::{Machine, short};
+use vmafx_trainer::learner::BaseModel;
 
-/// How two machines differ.
+/// How two models differ.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Difference {
     pub(super) weights: Weights,
@@ -31,35 +31,31 @@ pub(super) struct Predictions {
 }
 
 /// Compares over these points, by features in the order of `first`; without any, over the centres of both.
-pub(super) fn compare(first: &Machine, second: &Machine, points: Option<&[Vec<f64>]>) -> Difference {
-    let alike = names(first) == names(second);
+pub(super) fn compare(first: &BaseModel, second: &BaseModel, points: Option<&[Vec<f64>]>) -> Difference {
+    let alike = first.stems() == second.stems();
     let predictions = alike.then(|| {
         if let Some(points) = points {
-            return Predictions::of(points.iter().map(|point| (first.predict(point), second.predict(point))));
+            return Predictions::of(points.iter().map(|point| (first.score(point), second.score(point))));
         }
-        let centres = first.vectors.iter().chain(&second.vectors).map(|(_, at)| at);
-        Predictions::of(centres.map(|at| (first.predict_scaled(at), second.predict_scaled(at))))
+        let centres = first.machine().vectors.iter().chain(&second.machine().vectors);
+        Predictions::of(centres.map(|at| (first.score_seen(at), second.score_seen(at))))
     });
     Difference { weights: weights(first, second, alike), predictions }
 }
 
-fn names(machine: &Machine) -> Vec<&str> {
-    machine.features.iter().map(|name| short(name)).collect()
-}
-
 #[expect(clippy::float_cmp, reason = "a number that was not changed is the same")]
-fn weights(first: &Machine, second: &Machine, alike: bool) -> Weights {
+fn weights(first: &BaseModel, second: &BaseModel, alike: bool) -> Weights {
     if !alike {
         return Weights::Different("they look at different features");
     }
+    let (first, second) = (first.machine(), second.machine());
     if first.gamma != second.gamma {
         return Weights::Different("their kernels have different widths");
     }
-    let centres = |machine: &Machine| machine.vectors.iter().map(|(_, at)| at.clone()).collect::<Vec<_>>();
-    if centres(first) != centres(second) {
+    if first.vectors != second.vectors {
         return Weights::Different("they have different support vectors");
     }
-    let changes = first.vectors.iter().zip(&second.vectors).map(|((a, _), (b, _))| (b - a).abs());
+    let changes = first.weights.iter().zip(&second.weights).map(|(a, b)| (b - a).abs());
     let changes: Vec<f64> = changes.filter(|change| *change > 0.0).collect();
     Weights::Comparable {
         of: first.vectors.len(),
@@ -93,8 +89,12 @@ mod tests {
 
     use super::*;
 
-    fn classic() -> Machine {
-        Machine::parse(Model::named("vmaf_v0.6.1").unwrap().json()).unwrap()
+    fn built_in(name: &str) -> BaseModel {
+        BaseModel::parse(name, Model::named(name).unwrap().json()).unwrap()
+    }
+
+    fn classic() -> BaseModel {
+        built_in("vmaf_v0.6.1")
     }
 
     #[test]
@@ -107,8 +107,9 @@ mod tests {
 
     #[test]
     fn one_weight_that_was_changed_is_seen() {
-        let mut other = classic();
-        other.vectors[7].0 += 0.5;
+        let json = String::from_utf8(Model::named("vmaf_v0.6.1").unwrap().json().to_vec()).unwrap();
+        let other = json.replacen("SV\\n-4 ", "SV\\n-3.5 ", 1);
+        let other = BaseModel::parse("other", other.as_bytes()).unwrap();
         let difference = compare(&classic(), &other, None);
         assert_eq!(difference.weights, Weights::Comparable { of: 211, changed: 1, largest: 0.5, rho: 0.0 });
         assert!(difference.predictions.unwrap().largest > 1.0);
@@ -116,8 +117,7 @@ mod tests {
 
     #[test]
     fn other_features_cannot_be_compared() {
-        let other = Machine::parse(Model::named("vmaf_v1.0.16_3d0h").unwrap().json()).unwrap();
-        let difference = compare(&classic(), &other, None);
+        let difference = compare(&classic(), &built_in("vmaf_v1.0.16_3d0h"), None);
         assert!(matches!(difference.weights, Weights::Different("they look at different features")));
         assert_eq!(difference.predictions, None);
     }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use vmafx_trainer::learner::BaseModel;
 
 use super::RegistryArgs;
 use super::compare::{Difference, Weights, compare};
 use super::document::Checkpoint;
 use super::error::ModelsError;
 use super::list::{correlation, rmse, srocc};
-use super::machine::{Machine, short};
 use super::source::Source;
 use crate::output::OutputArgs;
 use crate::terminal::Look;
@@ -64,7 +64,7 @@ struct Document<'a> {
 struct Side<'a> {
     name: &'a str,
     model_digest: &'a str,
-    features: Vec<&'a str>,
+    features: &'a [String],
     support_vectors: usize,
     checkpoint: Option<Checkpoint<'a>>,
 }
@@ -88,7 +88,7 @@ struct PredictionsDocument {
 }
 
 /// A model and its inside.
-type Opened = (Source, Machine);
+type Opened = (Source, BaseModel);
 
 pub(crate) async fn run(args: &DiffArgs) -> Result<Exit, Error> {
     let first = open(&args.first, &args.registry).await?;
@@ -103,13 +103,12 @@ pub(crate) async fn run(args: &DiffArgs) -> Result<Exit, Error> {
 
 async fn open(name: &str, registry: &RegistryArgs) -> Result<Opened, ModelsError> {
     let source = Source::find(name, registry).await?;
-    let machine = Machine::parse(&source.json)
-        .map_err(|problem| ModelsError::Machine { model: source.name.clone(), problem })?;
-    Ok((source, machine))
+    let model = BaseModel::parse(&source.name, &source.json)?;
+    Ok((source, model))
 }
 
 /// The features of clips, in the model's order.
-fn clips(path: &Path, machine: &Machine) -> Result<Vec<Vec<f64>>, ModelsError> {
+fn clips(path: &Path, model: &BaseModel) -> Result<Vec<Vec<f64>>, ModelsError> {
     let wrong = |problem: String| ModelsError::Clips { path: path.to_owned(), problem };
     let file = std::fs::File::open(path).map_err(|source| ModelsError::File {
         path: path.to_owned(),
@@ -118,11 +117,14 @@ fn clips(path: &Path, machine: &Machine) -> Result<Vec<Vec<f64>>, ModelsError> {
     })?;
     let mut rows = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file);
     let header = rows.headers().map_err(|error| wrong(error.to_string()))?.clone();
-    let place = |feature: &String| {
-        let found = header.iter().position(|column| short(column) == short(feature));
-        found.ok_or_else(|| wrong(format!("there is no column {:?}", short(feature))))
+    let place = |(name, stem): (&String, &String)| {
+        let names = [name.clone(), stem.clone(), format!("integer_{stem}")];
+        let found =
+            header.iter().position(|column| names.iter().any(|name| column.eq_ignore_ascii_case(name)));
+        found.ok_or_else(|| wrong(format!("there is no column {stem:?}")))
     };
-    let places: Vec<usize> = machine.features.iter().map(place).collect::<Result<_, _>>()?;
+    let names = model.features().iter().zip(model.stems());
+    let places: Vec<usize> = names.map(place).collect::<Result<_, _>>()?;
     let mut clips = Vec::new();
     for (number, row) in rows.records().enumerate() {
         let row = row.map_err(|error| wrong(error.to_string()))?;
@@ -140,11 +142,11 @@ fn clips(path: &Path, machine: &Machine) -> Result<Vec<Vec<f64>>, ModelsError> {
 }
 
 fn document<'a>(first: &'a Opened, second: &'a Opened, difference: &Difference) -> Document<'a> {
-    let side = |(source, machine): &'a Opened| Side {
+    let side = |(source, model): &'a Opened| Side {
         name: &source.name,
         model_digest: &source.digest,
-        features: machine.features.iter().map(|name| short(name)).collect(),
-        support_vectors: machine.vectors.len(),
+        features: model.stems(),
+        support_vectors: model.machine().vectors.len(),
         checkpoint: source.version().map(Checkpoint::of),
     };
     let weights = match difference.weights {
@@ -163,8 +165,8 @@ fn document<'a>(first: &'a Opened, second: &'a Opened, difference: &Difference) 
     Document { first: side(first), second: side(second), identical, weights, predictions }
 }
 
-fn features((_, machine): &Opened) -> String {
-    machine.features.iter().map(|name| short(name)).collect::<Vec<_>>().join(" ")
+fn features((_, model): &Opened) -> String {
+    model.stems().join(" ")
 }
 
 fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, look: Look) -> String {
@@ -174,8 +176,8 @@ fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, loo
     };
     row("Model", &|(source, _)| source.name.clone());
     row("JSON", &|(source, _)| source.digest.chars().take(19).collect());
-    row("Features", &|(_, machine)| machine.features.len().to_string());
-    row("Support vectors", &|(_, machine)| machine.vectors.len().to_string());
+    row("Features", &|(_, model)| model.stems().len().to_string());
+    row("Support vectors", &|(_, model)| model.machine().vectors.len().to_string());
     if first.0.version().is_some() || second.0.version().is_some() {
         let fact = |value: &dyn Fn(&vmafx_oci::checkpoint::Facts) -> String| {
             let values: Vec<String> = [first, second]

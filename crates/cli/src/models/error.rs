@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use vmafx_oci::{OciError, ReferenceError};
 use vmafx_scoring::engine::models::ModelError;
+use vmafx_trainer::learner;
 
 /// Why a model cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -24,14 +25,9 @@ pub enum ModelsError {
     /// No built-in model and no file.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A model that cannot be taken apart.
-    #[error("{model} cannot be compared: {problem}")]
-    Machine {
-        /// Which one.
-        model: String,
-        /// Why.
-        problem: String,
-    },
+    /// A model of a kind that is not taken apart.
+    #[error(transparent)]
+    Machine(#[from] learner::ModelError),
     /// There is nothing to show.
     #[error("{repository} has no checkpoints{}", .name.as_ref().map(|name| format!(" of a training {name:?}")).unwrap_or_default())]
     NoCheckpoints {

@@ -8,12 +8,12 @@ use comfy_table::Cell;
 use jiff::Timestamp;
 use serde::Serialize;
 use vmafx_oci::checkpoint::Pair;
+use vmafx_trainer::learner::{BaseModel, ModelError};
 
 use super::RegistryArgs;
 use super::document::Checkpoint;
 use super::lineage::{self, Lineage};
 use super::list::{correlation, rmse};
-use super::machine::{Machine, short};
 use super::source::{Source, Stored};
 use super::versions::Version;
 use crate::output::OutputArgs;
@@ -66,7 +66,7 @@ struct MachineDocument<'a> {
     support_vectors: usize,
     gamma: f64,
     rho: f64,
-    score_clip: Option<[f64; 2]>,
+    score_clip: Option<(f64, f64)>,
 }
 
 #[derive(Serialize)]
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: &InspectArgs) -> Result<Exit, Error> {
         (Some(stored), Some(version)) => Some(lineage::follow(stored, version).await?),
         _ => None,
     };
-    let machine = Machine::parse(&source.json);
+    let machine = BaseModel::parse(&source.name, &source.json);
     let now = Timestamp::now();
     args.output.show(&document(&source, machine.as_ref().ok(), lineage.as_ref()), |look, _| {
         text(&source, &machine, lineage.as_ref(), look, now)
@@ -93,7 +93,7 @@ pub(crate) async fn run(args: &InspectArgs) -> Result<Exit, Error> {
 
 fn document<'a>(
     source: &'a Source,
-    machine: Option<&'a Machine>,
+    machine: Option<&'a BaseModel>,
     lineage: Option<&'a Lineage>,
 ) -> Document<'a> {
     let stored = source.artifact.as_ref();
@@ -102,11 +102,11 @@ fn document<'a>(
         name: &source.name,
         model_digest: &source.digest,
         machine: machine.map(|machine| MachineDocument {
-            features: &machine.features,
-            support_vectors: machine.vectors.len(),
-            gamma: machine.gamma,
-            rho: machine.rho,
-            score_clip: machine.clip,
+            features: machine.features(),
+            support_vectors: machine.machine().vectors.len(),
+            gamma: machine.machine().gamma,
+            rho: machine.machine().rho,
+            score_clip: machine.clip(),
         }),
         manifest_digest: stored.map(|stored| stored.digest.to_string()),
         checkpoint: source.version().map(Checkpoint::of),
@@ -127,7 +127,7 @@ fn document<'a>(
 
 fn text(
     source: &Source,
-    machine: &Result<Machine, String>,
+    machine: &Result<BaseModel, ModelError>,
     lineage: Option<&Lineage>,
     look: Look,
     now: Timestamp,
@@ -143,16 +143,16 @@ fn text(
     line("JSON", &source.digest);
     match machine {
         Ok(machine) => {
-            let names: Vec<_> = machine.features.iter().map(|name| short(name)).collect();
+            let names = machine.stems();
             line("Features", &format!("{}: {}", names.len(), names.join(", ")));
-            let clip = machine.clip.map(|[low, high]| format!(", scores from {low} to {high}"));
-            let clip = clip.unwrap_or_default();
+            let clip = machine.clip().map(|(low, high)| format!(", scores from {low} to {high}"));
+            let (clip, inside) = (clip.unwrap_or_default(), machine.machine());
             line(
                 "Machine",
-                &format!("{} support vectors, gamma {}{clip}", machine.vectors.len(), machine.gamma),
+                &format!("{} support vectors, gamma {}{clip}", inside.vectors.len(), inside.gamma),
             );
         }
-        Err(problem) => line("Machine", problem),
+        Err(problem) => line("Machine", &problem.to_string()),
     }
     match source.artifact.as_ref().map(|stored| &stored.version) {
         Some(Ok(version)) => text.push_str(&checkpoint(version, lineage, look, now)),

@@ -28,7 +28,7 @@ async fn what_training_has_changed_is_counted() {
 fn own_clips_are_taken_by_the_names_of_their_columns() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("mine.json"), model(5)).unwrap();
-    let clips = "clip,vif_scale3,adm2,integer_motion2,vif_scale0,vif_scale1,VMAF_integer_feature_vif_scale2_score\n\
+    let clips = "clip,vif_scale3,adm2,integer_motion2,vif_scale0,vif_scale1,Integer_VIF_scale2\n\
                  a,0.93,0.91,9.8,0.5,0.8,0.88\nb,0.5,0.6,3.0,0.1,0.3,0.4\n";
     std::fs::write(home.path().join("clips.csv"), clips).unwrap();
     let ran = run_in(home.path(), &["diff", "vmaf_v0.6.1", "mine.json", "--csv", "clips.csv"]);
@@ -64,7 +64,7 @@ fn models_of_different_kinds_are_told_apart() {
     let ran = run_in(home.path(), &["diff", "vmaf_v0.6.1", "vmaf_b_v0.6.3"]);
     assert_eq!(ran.code, Some(2));
     assert!(
-        ran.stderr.contains("vmaf_b_v0.6.3 cannot be compared: it is several models in one"),
+        ran.stderr.contains("vmaf_b_v0.6.3 is a collection with a confidence interval"),
         "{}",
         ran.stderr
     );

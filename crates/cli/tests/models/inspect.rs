@@ -56,7 +56,7 @@ fn built_in_models_and_files_are_shown_too() {
         );
     }
     let ran = run_in(home.path(), &["inspect", "vmaf_b_v0.6.3"]);
-    assert!(ran.code == Some(0) && ran.stdout.contains("several models in one"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.stdout.contains("is a collection"), "{ran:?}");
 }
 
 #[rstest]

@@ -55,17 +55,10 @@ impl Expansion {
 
     /// What a sample with these features is.
     pub(super) fn row(&self, features: &[f64]) -> Row {
-        let machine = self.base.machine();
-        let seen = self.base.rescaled(features);
-        let mut said = 0.0;
-        let bumps: Vec<f64> =
-            machine.vectors.iter().map(|centre| bump(machine.gamma, &seen, centre)).collect();
-        for (bump, weight) in bumps.iter().zip(&machine.weights) {
-            said += weight * bump;
-        }
+        let bumps = self.base.bumps(&self.base.rescaled(features));
         let mut along = self.basis.coordinates(&bumps);
         along.push(1.0);
-        Row { points: self.base.output().points(said - machine.rho), along }
+        Row { points: self.base.points(&bumps), along }
     }
 
     /// The machine that says what the base model and this correction say together.
@@ -79,12 +72,6 @@ impl Expansion {
         }
         Corrected { weights, rho: machine.rho - per_point * shift }
     }
-}
-
-/// libsvm's radial kernel, summed in its order.
-fn bump(gamma: f64, left: &[f64], right: &[f64]) -> f64 {
-    let distance = left.iter().zip(right).fold(0.0, |sum, (a, b)| sum + (a - b) * (a - b));
-    (-gamma * distance).exp()
 }
 
 #[cfg(test)]
@@ -130,15 +117,10 @@ mod tests {
         let features = [0.93, 3.1, 0.42, 0.8, 0.88, 0.91];
         let row = expansion.row(&features);
         let expected = row.points + row.along.iter().zip(&correction).map(|(a, b)| a * b).sum::<f64>();
-        let machine = expansion.base().machine();
         let corrected = expansion.corrected(&correction);
         let seen = expansion.base().rescaled(&features);
-        let said: f64 = machine
-            .vectors
-            .iter()
-            .zip(&corrected.weights)
-            .map(|(centre, weight)| weight * bump(machine.gamma, &seen, centre))
-            .sum();
+        let bumps = expansion.base().bumps(&seen);
+        let said: f64 = bumps.iter().zip(&corrected.weights).map(|(bump, weight)| weight * bump).sum();
         let found = expansion.base().output().points(said - corrected.rho);
         assert!((found - expected).abs() < 1e-8, "{found} instead of {expected}");
     }

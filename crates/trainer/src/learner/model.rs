@@ -101,8 +101,36 @@ impl BaseModel {
         &self.digest
     }
 
-    pub(super) fn machine(&self) -> &Machine {
+    /// What is between features and score.
+    pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// The ends of its scale.
+    pub fn clip(&self) -> Option<(f64, f64)> {
+        self.output.clip()
+    }
+
+    /// The score of features in the order of [`features`](Self::features).
+    pub fn score(&self, features: &[f64]) -> f64 {
+        self.score_seen(&self.rescaled(features))
+    }
+
+    /// The score of a point as the machine sees it, which is how support vectors are written.
+    pub fn score_seen(&self, seen: &[f64]) -> f64 {
+        self.output.score(self.points(&self.bumps(seen)))
+    }
+
+    /// How near a point is to each support vector.
+    pub(super) fn bumps(&self, seen: &[f64]) -> Vec<f64> {
+        self.machine.vectors.iter().map(|centre| bump(self.machine.gamma, seen, centre)).collect()
+    }
+
+    /// What the machine makes of that, before transform and clip.
+    pub(super) fn points(&self, bumps: &[f64]) -> f64 {
+        let said =
+            bumps.iter().zip(&self.machine.weights).fold(0.0, |said, (bump, weight)| said + weight * bump);
+        self.output.points(said - self.machine.rho)
     }
 
     pub(super) fn output(&self) -> &Output {
@@ -127,6 +155,12 @@ impl BaseModel {
         }
         seen
     }
+}
+
+/// libsvm's radial kernel, summed in its order.
+pub(super) fn bump(gamma: f64, left: &[f64], right: &[f64]) -> f64 {
+    let distance = left.iter().zip(right).fold(0.0, |sum, (a, b)| sum + (a - b) * (a - b));
+    (-gamma * distance).exp()
 }
 
 #[cfg(test)]

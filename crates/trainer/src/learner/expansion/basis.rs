@@ -5,7 +5,7 @@
 //! sample at them, `L⁻¹k` are coordinates in which the prior "the correction looks like the kernel" is the same in
 //! every direction. Weights come back by `L⁻ᵀ`. Only the taken centres change.
 
-use super::bump;
+use crate::learner::model::bump;
 
 /// The part of a bump's variance that may stay unexplained. With a prior of 30 points this leaves out corrections of a
 /// third of a point, and no weight grows beyond a hundred times its coordinate.

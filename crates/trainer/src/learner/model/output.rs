@@ -32,6 +32,11 @@ pub(in crate::learner) struct Told {
 }
 
 impl Output {
+    /// The ends of the scale.
+    pub(super) fn clip(&self) -> Option<(f64, f64)> {
+        self.clip
+    }
+
     /// What the machine says, in points.
     pub(in crate::learner) fn points(&self, said: f64) -> f64 {
         (said - self.intercept) / self.slope
