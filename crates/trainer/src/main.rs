@@ -1,26 +1,32 @@
-//! The `vmafx-trainer` command.
+//! The `vmafx-trainer` command: the daemon, and the evaluation of a table.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use vmafx_kit::daemon;
 use vmafx_trainer::evaluate::{self, EvaluateArgs};
+use vmafx_trainer::run;
+use vmafx_trainer::settings::Settings;
 
-/// Learns a quality model from labelled jobs
-#[derive(Parser)]
-#[command(name = "vmafx-trainer", version)]
+/// What is not the daemon.
+#[derive(Debug, Parser)]
+#[command(name = "vmafx-trainer", version, propagate_version = true, max_term_width = 110)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Subcommand)]
+#[derive(Debug, Subcommand)]
 enum Command {
-    /// What the learner would have made of a table of labelled clips
     Evaluate(EvaluateArgs),
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Evaluate(args) => evaluate::run(&args),
+    match std::env::args().nth(1).as_deref() {
+        Some("evaluate" | "help") => {
+            let Command::Evaluate(args) = Cli::parse().command;
+            evaluate::run(&args)
+        }
+        _ => daemon::main::<Settings, _>(run::start),
     }
 }

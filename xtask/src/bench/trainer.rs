@@ -1,4 +1,6 @@
-//! How fast the trainer learns, and what it holds in memory.
+//! How fast the trainer learns, what a checkpoint takes, and what is held in memory.
+
+mod daemon;
 
 use std::process::Command;
 
@@ -15,7 +17,7 @@ const SAMPLES: &str = "200000";
 
 /// Builds the program and takes every figure.
 pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
-    let program = ["--package", "vmafx-trainer", "--example", "learn_speed"];
+    let program = ["--package", "vmafx-trainer", "--example", "learn_speed", "--bin", "vmafx-trainer"];
     cargo(&[&["build", "--release", "--locked", "--quiet"][..], &program].concat(), &[])?;
     println!("trainer: vmaf_v0.6.1, 211 centres and 6 features, one replayed sample with each new one");
     let (mut speed, mut over_bumps, mut memory) = (Vec::new(), Vec::new(), Vec::new());
@@ -31,5 +33,8 @@ pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
     tell(figure("trainer.samples-learned", "samples/s", Bar::AtLeast, 20_000.0, speed));
     tell(figure("trainer.learning-over-bumps-alone", "ratio", Bar::AtMost, 5.0, over_bumps));
     tell(figure("trainer.memory-with-10000-replayable", "MB", Bar::AtMost, 100.0, memory));
+    let (seconds, memory) = daemon::measure()?;
+    tell(figure("trainer.checkpoint-with-push", "s", Bar::AtMost, 1.0, seconds));
+    tell(figure("trainer.memory-of-the-daemon", "MB", Bar::AtMost, 100.0, memory));
     Ok(())
 }

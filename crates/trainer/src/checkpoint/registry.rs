@@ -1,0 +1,66 @@
+//! One run's part of a registry.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vmafx_oci::checkpoint::{number_of, stable_tag, version_tag};
+use vmafx_oci::{Client, Credentials, Digest, Direct, Limits, Manifest, OciError, Reference, Repository};
+
+/// One operation, with all its attempts. The back-off between operations is ours.
+const WHOLE: Duration = Duration::from_mins(1);
+
+/// Where the checkpoints of a run are.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    /// Asks the registry.
+    pub client: Client,
+    /// Where they are.
+    pub repository: Repository,
+    /// What their tags begin with.
+    pub name: String,
+    /// Whose they are.
+    pub uid: String,
+}
+
+impl Registry {
+    /// A client for registries, with docker's credentials.
+    pub fn client(plain_http: &[String]) -> Result<Client, OciError> {
+        let limits = Limits { whole: WHOLE, ..Limits::default() };
+        let transport = Arc::new(Direct::new(limits.connect)?);
+        Ok(Client::with(transport, Credentials::of_process(), plain_http.to_vec(), limits))
+    }
+
+    /// The versions that there are under this name, whoever made them, in order.
+    pub async fn numbers(&self) -> Result<Vec<u64>, OciError> {
+        let tags = match self.client.tags(&self.repository).await {
+            // Nothing was ever pushed there.
+            Err(OciError::NotFound { .. }) => Vec::new(),
+            tags => tags?,
+        };
+        let mut numbers: Vec<u64> = tags.iter().filter_map(|tag| number_of(&self.name, tag)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// What a tag means; nothing if there is no such tag.
+    pub async fn tagged(&self, tag: &str) -> Result<Option<(Digest, Manifest)>, OciError> {
+        match self.client.resolve(&self.reference(tag)).await {
+            Err(OciError::NotFound { .. }) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// The tag of a version.
+    pub fn version(&self, number: u64) -> String {
+        version_tag(&self.name, number)
+    }
+
+    /// The tag of the version that is known to be good.
+    pub fn stable(&self) -> String {
+        stable_tag(&self.name)
+    }
+
+    fn reference(&self, tag: &str) -> Reference {
+        self.repository.tagged(tag)
+    }
+}
