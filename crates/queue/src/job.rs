@@ -146,26 +146,22 @@ pub struct LabelError {
 impl Label {
     /// On the scale of a VMAF score.
     pub fn percent(value: f64) -> Result<Self, LabelError> {
-        Self::on(value, 0.0, 100.0)
+        within(value, 0.0, 100.0).map(Self)
     }
 
     /// A mean opinion score, 1 to 5.
     pub fn mos(value: f64) -> Result<Self, LabelError> {
-        Self::on(value, 1.0, 5.0)
-    }
-
-    fn on(value: f64, lowest: f64, highest: f64) -> Result<Self, LabelError> {
-        if (lowest..=highest).contains(&value) {
-            Ok(Self((value - lowest) * 100.0 / (highest - lowest)))
-        } else {
-            Err(LabelError { value, lowest, highest })
-        }
+        within(value, 1.0, 5.0).map(|value| Self((value - 1.0) * 25.0))
     }
 
     /// 0 to 100.
     pub fn value(self) -> f64 {
         self.0
     }
+}
+
+fn within(value: f64, lowest: f64, highest: f64) -> Result<f64, LabelError> {
+    if (lowest..=highest).contains(&value) { Ok(value) } else { Err(LabelError { value, lowest, highest }) }
 }
 
 #[cfg(test)]
@@ -185,6 +181,9 @@ mod tests {
         assert_eq!(Label::mos(3.0).map(Label::value), Ok(50.0));
         assert_eq!(Label::percent(0.0).map(Label::value), Ok(0.0));
         assert!(Label::percent(f64::NAN).is_err());
+        // Whoever compares it with what was sent must find it again, to the last bit.
+        let awkward = 13.436_424_411_240_122;
+        assert_eq!(Label::percent(awkward).map(Label::value), Ok(awkward));
         assert_eq!(Label::mos(5.5).unwrap_err().to_string(), "5.5 is outside 1 to 5");
     }
 }
