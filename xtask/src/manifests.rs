@@ -1,5 +1,6 @@
 //! Everything that is written from the types: one list of files, either written or compared.
 
+mod chart;
 mod evolution;
 mod reference;
 mod yaml;
@@ -95,6 +96,7 @@ fn render() -> Result<Vec<Generated>> {
         files.push(Generated { path, text: yaml::render_all(&file.objects)? });
     }
     files.push(Generated { path: "config/webhook/manifests.yaml".into(), text: yaml::render(&webhooks()?)? });
+    files.extend(chart::render(&webhooks()?)?);
     let crds = definitions.iter().map(|(_, crd)| crd).collect::<Vec<_>>();
     files.push(Generated { path: "docs/api.md".into(), text: reference::render(&crds) });
     Ok(files)

@@ -42,6 +42,8 @@ pub enum Binary {
     Rclone,
     /// An OCI registry.
     Registry,
+    /// What users install with.
+    Helm,
 }
 
 /// A Go module of `go/`, with the files that a build of it needs.
@@ -63,6 +65,7 @@ static PAUSE: Module = module!("pause": "go.mod", "main.go");
 static RCLONE: Module = module!("rclone": "go.mod", "go.sum", "main.go");
 static REGISTRY: Module = module!("registry": "go.mod", "go.sum", "main.go");
 static GRPCURL: Module = module!("grpcurl": "go.mod", "go.sum");
+static HELM: Module = module!("helm": "go.mod", "go.sum");
 
 impl Module {
     /// The version of a required module, as `go.mod` has it.
@@ -110,6 +113,7 @@ impl Binary {
             Self::Rclone => "rclone",
             Self::Registry => "registry",
             Self::Grpcurl => "grpcurl",
+            Self::Helm => "helm",
         }
     }
 
@@ -135,6 +139,7 @@ impl Binary {
             Self::CoreDns => "github.com/coredns/coredns",
             Self::Pause | Self::Rclone | Self::Registry => ".",
             Self::Grpcurl => "github.com/fullstorydev/grpcurl/cmd/grpcurl",
+            Self::Helm => "helm.sh/helm/v3/cmd/helm",
         }
     }
 
@@ -153,8 +158,20 @@ impl Binary {
                 )
             }
             "github.com/fullstorydev/grpcurl" => format!("{stripped} -X main.version={}", self.version()),
+            "helm.sh/helm/v3" => format!("{stripped} {}", self.helm_versions()),
             _ => stripped.to_owned(),
         }
+    }
+
+    /// Its own version, and that of the Kubernetes for which it renders where it is not told of one: ours.
+    fn helm_versions(self) -> String {
+        let minor = Self::KubeApiserver.version().split('.').nth(1).unwrap_or_default();
+        let kubernetes = ["pkg/lint/rules", "pkg/chartutil"].map(|package| {
+            let variable = format!("-X helm.sh/helm/v3/{package}.k8sVersion");
+            format!("{variable}Major=1 {variable}Minor={minor}")
+        });
+        let version = self.version();
+        format!("-X helm.sh/helm/v3/internal/version.version={version} {}", kubernetes.join(" "))
     }
 
     /// The name of its directory in the cache: module, version, and a digest of what decides the build.
@@ -187,6 +204,7 @@ impl Binary {
             Self::Rclone => &RCLONE,
             Self::Registry => &REGISTRY,
             Self::Grpcurl => &GRPCURL,
+            Self::Helm => &HELM,
             _ => &KUBERNETES,
         }
     }
@@ -201,6 +219,7 @@ impl Binary {
             Self::Rclone => "github.com/rclone/rclone",
             Self::Registry => "github.com/distribution/distribution/v3",
             Self::Grpcurl => "github.com/fullstorydev/grpcurl",
+            Self::Helm => "helm.sh/helm/v3",
             _ => "k8s.io/kubernetes",
         }
     }
@@ -213,7 +232,7 @@ mod tests {
     use super::*;
 
     fn all() -> impl Iterator<Item = Binary> {
-        Binary::CLUSTER.into_iter().chain([Binary::Rclone, Binary::Registry, Binary::Grpcurl])
+        Binary::CLUSTER.into_iter().chain([Binary::Rclone, Binary::Registry, Binary::Grpcurl, Binary::Helm])
     }
 
     #[test]
@@ -245,8 +264,8 @@ mod tests {
     #[test]
     fn programs_of_different_flags_or_modules_do_not_share_a_directory() {
         let keys: BTreeSet<_> = all().map(Binary::cache_key).collect();
-        // etcd (no version flag), the Kubernetes programs, containerd's three, CoreDNS, pause, rclone, registry, grpcurl.
-        assert_eq!(keys.len(), 8, "{keys:?}");
+        // etcd (no version flag), the Kubernetes programs, containerd's three, CoreDNS, pause, rclone, registry, grpcurl, helm.
+        assert_eq!(keys.len(), 9, "{keys:?}");
         assert!(keys.iter().all(|key| key.rsplit('-').next().is_some_and(|digest| digest.len() == 12)));
     }
 }

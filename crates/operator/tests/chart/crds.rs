@@ -1,0 +1,72 @@
+//! The hook of an upgrade: definitions that Helm would leave as they were.
+
+use std::process::Command;
+
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use vmafx_testkit::kube::account::{Account, Grant};
+use vmafx_testkit::kube::{ControlPlane, Options};
+
+use crate::helm::Chart;
+
+const NAMESPACE: &str = "vmafx-system";
+
+/// The permissions of the hook, as the chart has them.
+fn grants() -> Vec<Grant> {
+    let objects = Chart::render(&Chart::values("quick-start"), NAMESPACE);
+    let roles = objects.iter().filter(|object| object["metadata"]["name"] == "vmafx-crds");
+    let documents: Vec<_> = roles.map(ToString::to_string).collect();
+    Grant::from_yaml(&documents.join("\n---\n")).unwrap()
+}
+
+/// Whether every definition is served and the jobs' has the field.
+async fn has_field(api: &Api<CustomResourceDefinition>) -> bool {
+    let all = api.list(&ListParams::default()).await.unwrap().items;
+    assert_eq!(all.len(), 3);
+    let jobs = serde_json::to_value(api.get("vmafxjobs.vmafx.dev").await.unwrap()).unwrap();
+    field(&jobs).is_object()
+}
+
+fn field(jobs: &Value) -> &Value {
+    &jobs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["groundTruth"]
+}
+
+#[tokio::test]
+async fn an_upgrade_brings_definitions_up_to_date_and_may_do_nothing_else() {
+    let plane = ControlPlane::start(Options::default()).await.unwrap();
+    let client = plane.client().unwrap();
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
+    let params = PatchParams::apply("test").force();
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    namespaces.patch(NAMESPACE, &params, &Patch::Apply(namespace)).await.unwrap();
+    let account = Account::create(&plane, NAMESPACE, "vmafx-crds", &grants()).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    account.write_kubeconfig(&kubeconfig, &plane.config().cluster_url.to_string()).unwrap();
+    let install = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_vmafx-operator"))
+            .arg("install-crds")
+            .env("KUBECONFIG", &kubeconfig)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    install();
+    let api: Api<CustomResourceDefinition> = Api::all(client);
+    assert!(has_field(&api).await);
+
+    // As an older release left it.
+    let mut older = serde_json::to_value(vmafx_api::crd::all()).unwrap()[0].clone();
+    assert!(field(&older).is_object(), "{}", older["metadata"]["name"]);
+    let path = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
+    older.pointer_mut(path).unwrap().as_object_mut().unwrap().remove("groundTruth");
+    api.patch("vmafxjobs.vmafx.dev", &PatchParams::apply("vmafx-operator").force(), &Patch::Apply(older))
+        .await
+        .unwrap();
+    assert!(!has_field(&api).await);
+    install();
+    assert!(has_field(&api).await);
+}

@@ -1,0 +1,69 @@
+//! Helm, as users run it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use vmafx_testkit::kube::assets::{Binary, ensure};
+
+/// The chart of this checkout.
+pub(crate) struct Chart;
+
+impl Chart {
+    fn path() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/helm/vmafx").canonicalize().unwrap()
+    }
+
+    /// Values that are documented by being there.
+    pub(crate) fn combinations() -> Vec<PathBuf> {
+        let mut all: Vec<_> =
+            Self::path().join("ci").read_dir().unwrap().map(|file| file.unwrap().path()).collect();
+        all.sort();
+        assert!(all.len() > 3, "{all:?}");
+        all
+    }
+
+    /// One of them.
+    pub(crate) fn values(name: &str) -> PathBuf {
+        Self::path().join(format!("ci/{name}-values.yaml"))
+    }
+
+    /// What would be installed, hooks of an upgrade included.
+    pub(crate) fn render(values: &Path, namespace: &str) -> Vec<Value> {
+        let values = values.to_str().unwrap();
+        let output =
+            helm("template", &["vmafx"], &["--namespace", namespace, "--is-upgrade", "--values", values]);
+        assert!(output.status.success(), "{values}: {}", String::from_utf8_lossy(&output.stderr));
+        let documents: Vec<Value> =
+            serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap();
+        documents.into_iter().filter(|document| !document.is_null()).collect()
+    }
+
+    /// What Helm says instead of installing.
+    pub(crate) fn refused(words: &[&str]) -> String {
+        let output = helm("template", &["vmafx"], words);
+        assert!(!output.status.success(), "{words:?} was taken");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Helm's own look.
+    pub(crate) fn lint(values: &Path) {
+        let output = helm("lint", &[], &["--strict", "--values", values.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+fn helm(command: &str, release: &[&str], words: &[&str]) -> Output {
+    let helm = ensure(&[Binary::Helm]).unwrap();
+    // Nothing of the user's own configuration.
+    let home = tempfile::tempdir().unwrap();
+    Command::new(helm.path(Binary::Helm))
+        .arg(command)
+        .args(release)
+        .arg(Chart::path())
+        .args(words)
+        .env("HOME", home.path())
+        .env_remove("KUBECONFIG")
+        .output()
+        .unwrap()
+}

@@ -1,0 +1,67 @@
+//! Alerts and the dashboard speak of metrics that there are, and every alert has a runbook.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::helm::Chart;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Names that begin with ours, without what Prometheus appends.
+fn metrics(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '_');
+    let ours = words.filter_map(|word| word.strip_prefix("vmafx_"));
+    ours.map(|name| ["_total", "_bucket", "_count"].iter().fold(name, |name, end| name.trim_end_matches(end)))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// All source that makes metrics.
+fn sources(directory: &Path, text: &mut String) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            *text += &fs::read_to_string(path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_metric_that_is_named_is_made_somewhere() {
+    let mut source = String::new();
+    for part in ["kit", "controller", "operator", "node", "trainer"] {
+        sources(&root().join("crates").join(part).join("src"), &mut source);
+    }
+    let files = root().join("deploy/helm/vmafx/files");
+    let named =
+        ["alerts.yaml", "dashboard.json"].map(|file| metrics(&fs::read_to_string(files.join(file)).unwrap()));
+    let named: BTreeSet<_> = named.into_iter().flatten().collect();
+    assert!(named.len() > 10, "{named:?}");
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|name| {
+            !source.contains(&format!("\"{name}\"")) && !source.contains(&format!("\"vmafx_{name}\""))
+        })
+        .collect();
+    assert_eq!(missing, Vec::<&String>::new());
+}
+
+#[test]
+fn every_alert_has_a_runbook() {
+    let runbooks = fs::read_to_string(root().join("docs/runbooks.md")).unwrap();
+    let objects = Chart::render(&Chart::values("postgres"), "ns");
+    let rule = objects.iter().find(|object| object["kind"] == "PrometheusRule").unwrap();
+    let rules = rule["spec"]["groups"][0]["rules"].as_array().unwrap();
+    assert!(rules.len() > 5);
+    for rule in rules {
+        let name = rule["alert"].as_str().unwrap();
+        assert!(runbooks.contains(&format!("\n## {name}\n")), "{name} has none");
+        let link = rule["annotations"]["runbook_url"].as_str().unwrap();
+        assert!(link.ends_with(&format!("#{}", name.to_lowercase())), "{link}");
+    }
+}

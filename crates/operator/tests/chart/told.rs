@@ -1,0 +1,52 @@
+//! What containers are told, read by the programs themselves.
+
+use std::collections::BTreeSet;
+
+use clap::Parser;
+use serde_json::Value;
+use vmafx_kit::config::{Environment, Stop, parse};
+
+use crate::helm::Chart;
+
+/// Read by other parts than the settings.
+const ELSEWHERE: [&str; 3] = ["POD_NAME", "POD_NAMESPACE", "A"];
+
+#[test]
+fn every_variable_is_one_that_its_program_reads_and_takes() {
+    let mut seen = BTreeSet::new();
+    for values in Chart::combinations() {
+        for object in Chart::render(&values, "ns") {
+            for container in object["spec"]["template"]["spec"]["containers"].as_array().into_iter().flatten()
+            {
+                let name = container["name"].as_str().unwrap();
+                match name {
+                    "operator" => takes::<vmafx_operator::settings::Settings>(container),
+                    "crds" => assert_eq!(container["args"], serde_json::json!(["install-crds"])),
+                    "controller" | "migrate" => takes::<vmafx_controller::settings::Settings>(container),
+                    other => panic!("{other}"),
+                }
+                seen.insert(name.to_owned());
+            }
+        }
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
+fn takes<S: Parser + std::fmt::Debug>(container: &Value) {
+    let command = S::command();
+    let known: BTreeSet<_> = command.get_arguments().filter_map(|one| one.get_env()?.to_str()).collect();
+    let mut environment = Vec::new();
+    for variable in container["env"].as_array().unwrap() {
+        let name = variable["name"].as_str().unwrap();
+        assert!(known.contains(name) || ELSEWHERE.contains(&name), "nobody reads {name}");
+        // What comes from a Secret is an address of a database.
+        environment.push((name, variable["value"].as_str().unwrap_or("postgres://user@host/database")));
+    }
+    let words = container["args"].as_array().into_iter().flatten().map(|word| word.as_str().unwrap());
+    let environment: Environment = environment.into_iter().collect();
+    match parse::<S>(["program"].into_iter().chain(words), &environment, &[]) {
+        Ok(_) => {}
+        Err(Stop::Refused(refusal)) => panic!("{refusal}"),
+        Err(Stop::Answer(answer)) => panic!("{answer}"),
+    }
+}

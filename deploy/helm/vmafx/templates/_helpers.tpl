@@ -1,0 +1,161 @@
+{{- define "vmafx.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "vmafx.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- else if contains (include "vmafx.name" .) .Release.Name }}
+{{- .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "vmafx.name" .) | trunc 52 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Whether there is a controller in this release: "true" or nothing. */}}
+{{- define "vmafx.controller" -}}
+{{- if kindIs "invalid" .Values.controller.enabled }}
+{{- if .Values.operator.enabled }}true{{ end }}
+{{- else if .Values.controller.enabled }}true{{ end }}
+{{- end }}
+
+{{/* What a component's Pods are found by. Call with (dict "root" $ "component" "…"). */}}
+{{- define "vmafx.selector" -}}
+app.kubernetes.io/name: {{ include "vmafx.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* All labels of a component. */}}
+{{- define "vmafx.labels" -}}
+{{ include "vmafx.selector" . }}
+app.kubernetes.io/part-of: vmafx
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Name and version of an image. Call with (dict "root" $ "image" …). */}}
+{{- define "vmafx.image" -}}
+{{- if .image.digest -}}
+{{ .image.repository }}@{{ .image.digest }}
+{{- else -}}
+{{ .image.repository }}:{{ default (printf "v%s" .root.Chart.AppVersion) .image.tag }}
+{{- end }}
+{{- end }}
+
+{{/* As the strictest of the Pod security levels wants it. */}}
+{{- define "vmafx.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "vmafx.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Seconds of a duration such as 30s, 5m or 1h. */}}
+{{- define "vmafx.seconds" -}}
+{{- $number := regexFind "^[0-9]+" . | int -}}
+{{- if hasSuffix "h" . }}{{ mul $number 3600 }}{{ else if hasSuffix "m" . }}{{ mul $number 60 }}{{ else }}{{ $number }}{{ end }}
+{{- end }}
+
+{{/* Where a Pod keeps away from its like. Call with (dict "root" $ "component" "…" "affinity" …). */}}
+{{- define "vmafx.affinity" -}}
+{{- if .affinity }}
+{{- toYaml .affinity }}
+{{- else -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    podAffinityTerm:
+      topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels:
+          {{- include "vmafx.selector" . | nindent 10 }}
+{{- end }}
+{{- end }}
+
+{{/* ServiceAccounts and what they may do at the controller. */}}
+{{- define "vmafx.subjects" -}}
+{{- $subjects := dict (printf "system:serviceaccount:%s:%s-operator" .Release.Namespace (include "vmafx.fullname" .)) (list "vmafx:writer") }}
+{{- range append .Values.auth.workerNamespaces .Release.Namespace | uniq }}
+{{- $_ := set $subjects (printf "system:serviceaccount:%s:default" .) (list "vmafx:node" "vmafx:reader") }}
+{{- end }}
+{{- $lines := list }}
+{{- range $subject, $roles := merge (deepCopy .Values.auth.subjects) $subjects }}
+{{- $lines = append $lines (printf "%s=%s" $subject (join "+" $roles)) }}
+{{- end }}
+{{- join "," $lines }}
+{{- end }}
+
+{{/* What cannot work is refused here, with what to do about it. */}}
+{{- define "vmafx.check" -}}
+{{- $controller := eq (include "vmafx.controller" .) "true" }}
+{{- $store := .Values.controller.store }}
+{{- if and $controller (gt (int .Values.controller.replicas) 1) (ne $store.backend "postgres") }}
+{{- fail "controller.replicas: more than one controller needs controller.store.backend=postgres" }}
+{{- end }}
+{{- if and $controller (eq $store.backend "postgres") (not $store.postgresql.secretName) }}
+{{- fail "controller.store.postgresql.secretName: name the Secret with the URL of the database" }}
+{{- end }}
+{{- if and .Values.operator.enabled (not $controller) (not .Values.operator.controllerAddress.grpc) }}
+{{- fail "operator.controllerAddress: say where the controller is, or set controller.enabled=true" }}
+{{- end }}
+{{- if ne (empty .Values.operator.controllerAddress.grpc) (empty .Values.operator.controllerAddress.http) }}
+{{- fail "operator.controllerAddress: set grpc and http together" }}
+{{- end }}
+{{- if and .Values.operator.webhook.certManager.enabled (not .Values.operator.webhook.enabled) }}
+{{- fail "operator.webhook.certManager.enabled: set operator.webhook.enabled=true too" }}
+{{- end }}
+{{- end }}
+
+{{/* What controllers are told; the same for the one that migrates. */}}
+{{- define "vmafx.controllerEnv" -}}
+{{- $controller := .Values.controller -}}
+{{- $account := "/var/run/secrets/kubernetes.io/serviceaccount" -}}
+- { name: POD_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
+- { name: VMAFX_LOG_LEVEL, value: {{ $controller.logLevel | quote }} }
+- { name: VMAFX_HTTP_ADDR, value: {{ printf ":%v" $controller.httpPort | quote }} }
+- { name: VMAFX_GRPC_LISTEN, value: {{ printf ":%v" $controller.grpcPort | quote }} }
+- { name: VMAFX_HTTP_TIMEOUTS_SHUTDOWN, value: {{ $controller.gracefulShutdown | quote }} }
+- { name: VMAFX_STORE_BACKEND, value: {{ $controller.store.backend | quote }} }
+{{- if eq $controller.store.backend "postgres" }}
+- { name: VMAFX_DB_DSN, valueFrom: { secretKeyRef: { name: {{ $controller.store.postgresql.secretName }}, key: {{ $controller.store.postgresql.secretKey }} } } }
+{{- else }}
+- { name: VMAFX_DB_PATH, value: /var/lib/vmafx/vmafx-controller.db }
+{{- end }}
+- { name: VMAFX_STORE_LEASE_TTL, value: {{ $controller.store.leaseTTL | quote }} }
+- { name: VMAFX_STORE_SESSION_TTL, value: {{ $controller.store.sessionTTL | quote }} }
+- { name: VMAFX_STORE_SWEEP_INTERVAL, value: {{ $controller.store.sweepInterval | quote }} }
+- { name: VMAFX_STORE_BACKOFF_BASE, value: {{ $controller.store.backoffBase | quote }} }
+- { name: VMAFX_STORE_BACKOFF_MAX, value: {{ $controller.store.backoffMax | quote }} }
+{{- with $controller.scoringRoots }}
+- { name: VMAFX_SCORING_ROOTS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- if .Values.auth.disabled }}
+- { name: VMAFX_AUTH_DISABLED, value: "true" }
+{{- else }}
+- { name: VMAFX_JWKS_ENDPOINT, value: {{ .Values.auth.jwksEndpoint | quote }} }
+{{- if hasPrefix "https://kubernetes.default." .Values.auth.jwksEndpoint }}
+- { name: VMAFX_JWKS_CA_FILE, value: {{ $account }}/ca.crt }
+- { name: VMAFX_JWKS_TOKEN_FILE, value: {{ $account }}/token }
+{{- end }}
+- { name: VMAFX_AUTH_ISSUER, value: {{ .Values.auth.issuer | quote }} }
+- { name: VMAFX_AUTH_AUDIENCE, value: {{ .Values.auth.audience | quote }} }
+- { name: VMAFX_AUTH_DEFAULT_TENANT, value: {{ .Values.auth.tenant | quote }} }
+- { name: VMAFX_AUTH_SUBJECTS, value: {{ include "vmafx.subjects" . | quote }} }
+{{- end }}
+{{- with $controller.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
