@@ -82,6 +82,13 @@ fn path(found: &Found) -> &Path {
     }
 }
 
+fn name(found: &Found) -> &str {
+    match &**found {
+        Model::File { name, .. } => name,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn json(found: &Found) -> Vec<u8> {
     std::fs::read(path(found)).unwrap()
 }
@@ -175,8 +182,12 @@ async fn an_artifact_is_pulled_once_by_tag_and_by_digest() {
     let all: Vec<_> =
         join_all((0..5).map(|_| node.find(&tag))).await.into_iter().map(Result::unwrap).collect();
     assert!(all.iter().all(|found| json(found) == b"{\"model\":1}"));
-    assert!(matches!(&*all[0], Model::File { name, .. } if *name == tag));
-    assert_eq!(json(&node.find(&pinned).await.unwrap()), b"{\"model\":1}");
+    let named = format!("{tag}@{digest}");
+    assert!(all.iter().all(|found| name(found) == named), "a tag says what it meant");
+    for again in [&pinned, &named] {
+        assert_eq!(json(&node.find(again).await.unwrap()), b"{\"model\":1}");
+    }
+    assert_eq!(name(&node.find(&pinned).await.unwrap()), pinned);
     assert_eq!(registry.served("/v2/team/model/manifests/v1"), 1, "a fresh tag is not asked again");
     assert_eq!(node.kept(), 1);
 }
@@ -193,10 +204,11 @@ async fn a_tag_that_moves_is_seen_and_a_registry_that_is_down_is_borne_for_a_whi
     let node = setup.node();
     let tag = format!("oci://{}/model:stable", registry.address());
     assert_eq!(json(&node.find(&tag).await.unwrap()), b"{\"v\":1}");
-    push(b"{\"v\":2}");
+    let second = push(b"{\"v\":2}");
     assert_eq!(json(&node.find(&tag).await.unwrap()), b"{\"v\":2}");
     registry.stop().unwrap();
-    assert_eq!(json(&node.find(&tag).await.unwrap()), b"{\"v\":2}");
+    let last = node.find(&tag).await.unwrap();
+    assert_eq!((json(&last), name(&last)), (b"{\"v\":2}".to_vec(), format!("{tag}@{second}").as_str()));
     let unknown = node.find(&tag.replace("stable", "other")).await.unwrap_err();
     assert_eq!(unknown.reason, Reason::SourceUnreachable, "{unknown}");
 }

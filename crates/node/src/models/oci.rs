@@ -91,6 +91,7 @@ pub(super) struct Artifacts {
 /// What a reference meant, and when.
 #[derive(Clone, Debug)]
 struct Known {
+    manifest: Digest,
     layer: Digest,
     at: Instant,
 }
@@ -128,17 +129,20 @@ impl Artifacts {
         // One at a time asks for the same reference; the others find what it got. If it leaves, the next one asks.
         let pull = self.pull_of(name);
         let _alone = pull.lock().await;
-        let pin = self
+        let (pin, manifest) = self
             .pinned(&reference, name)
             .await
             .map_err(|error| Failure::new(error.reason(), format!("{reference}: {error}")))?;
-        Ok(Found {
-            model: Model::File { path: pin.path().to_owned(), name: reference.to_string() },
-            _pin: Some(pin),
-        })
+        // A tag moves; with its digest the name says what was used, and can be asked for again.
+        let name = match reference.digest {
+            Some(_) => reference.to_string(),
+            None => format!("{reference}@{manifest}"),
+        };
+        Ok(Found { model: Model::File { path: pin.path().to_owned(), name }, _pin: Some(pin) })
     }
 
-    async fn pinned(&self, reference: &Reference, name: &str) -> Result<Pin, ArtifactError> {
+    /// The model's file, and the digest of the manifest that names it.
+    async fn pinned(&self, reference: &Reference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
         let known = self.known().get(name).cloned();
         // What is named by digest never means anything else.
         let trusted =
@@ -146,7 +150,7 @@ impl Artifacts {
         if let Some(known) = trusted
             && let Some(pin) = self.cache.find(&known.layer).await?
         {
-            return Ok(pin);
+            return Ok((pin, known.manifest.clone()));
         }
         match self.pull(reference, name).await {
             Err(error) if error.may_pass() => {
@@ -155,14 +159,14 @@ impl Artifacts {
                 let Some(pin) = self.cache.find(&known.layer).await? else { return Err(error) };
                 let age = known.at.elapsed();
                 tracing::warn!(model = %reference, %error, ?age, digest = %known.layer, "the registry does not answer: using what the tag meant before");
-                Ok(pin)
+                Ok((pin, known.manifest))
             }
             other => other,
         }
     }
 
-    async fn pull(&self, reference: &Reference, name: &str) -> Result<Pin, ArtifactError> {
-        let (_, manifest) = self.client.resolve(reference).await?;
+    async fn pull(&self, reference: &Reference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
+        let (digest, manifest) = self.client.resolve(reference).await?;
         let layer = manifest.model().map_err(OciError::from)?;
         let pin = if let Some(pin) = self.cache.find(&layer.digest).await? {
             pin
@@ -174,8 +178,9 @@ impl Artifacts {
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(name.to_owned(), Known { layer: layer.digest.clone(), at: Instant::now() });
-        Ok(pin)
+        let now = Known { manifest: digest.clone(), layer: layer.digest.clone(), at: Instant::now() };
+        known.insert(name.to_owned(), now);
+        Ok((pin, digest))
     }
 
     /// Gets a layer into a file, from its beginning again if it breaks off.

@@ -3,6 +3,7 @@
 
 mod crashes;
 mod expected;
+mod labels;
 mod leaving;
 mod pages;
 mod processes;

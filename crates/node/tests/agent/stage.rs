@@ -21,7 +21,7 @@ type Client = VmafxControllerClient<tonic::transport::Channel>;
 pub(crate) struct Stage {
     directory: tempfile::TempDir,
     address: String,
-    client: Client,
+    pub(crate) client: Client,
     shutdown: Shutdown,
     _controller: JoinSet<Result<(), TaskError>>,
 }
