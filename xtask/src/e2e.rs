@@ -19,8 +19,9 @@ pub(crate) fn run() -> Result<()> {
         return Ok(());
     }
     // What the operator's test puts into an image, and compares with.
-    let programs =
-        ["vmafx", "vmafx-controller", "vmafx-node", "testkit-helper"].map(|name| ["--bin", name]).concat();
+    let programs = ["vmafx", "vmafx-controller", "vmafx-node", "vmafx-trainer", "testkit-helper"]
+        .map(|name| ["--bin", name])
+        .concat();
     cargo(&[&["build", "--locked"][..], &programs].concat(), &[])?;
     cargo(&["test", "--locked", "--workspace", "--test", "whole_node", "--", "--ignored"], &[])
 }

@@ -131,8 +131,10 @@ pub struct VmafxJobSpec {
     pub min_score: Option<f64>,
 
     /// The opinion that people have of the distorted clip, from 0 (unwatchable) to 100 (as good as the reference).
-    /// A finished job with a ground truth becomes a training sample of the VmafxModelTraining resources. A mean
-    /// opinion score from 1 to 5 is written as (MOS − 1) · 25.
+    /// A job that has a score and a ground truth becomes a training sample of the VmafxModelTraining resources. A mean
+    /// opinion score from 1 to 5 is written as (MOS − 1) · 25. It may be set or changed at any time, also after the job
+    /// has succeeded: each value makes a sample, of which the last one is right. Taking it away takes no sample back.
+    /// Jobs with execution: Pod are no samples, since the controller does not know them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub ground_truth: Option<f64>,

@@ -7,6 +7,7 @@
 //! | [`plan`]        | what to do next, from the resource and the controller's word: pure          |
 //! | [`status`]      | what its status says: pure                                                  |
 //! | [`pod`]         | jobs that have a Pod of their own, and so nothing to do with the controller |
+//! | [`label`]       | what viewers say of a job, when they say it after its submission            |
 //! | [`link`]        | the calls to the controller                                                 |
 //! | [`mirror`]      | the controller's jobs, as they were last heard of                           |
 //! | [`memory`]      | what is known of a resource and not written yet                             |
@@ -17,6 +18,7 @@
 //! | [`start`]       | all of that, while this operator leads                                      |
 
 pub mod follow;
+pub mod label;
 pub mod link;
 pub mod memory;
 pub mod metrics;

@@ -14,12 +14,14 @@
 //! | [`render`]     | what is the same in everything that is made for a resource                          |
 //! | [`pod`]        | the parts of every Pod, and what users merge over them                              |
 //! | [`webhook`]    | what is refused before it is stored                                                 |
+//! | [`crds`]       | the definitions of our kinds, installed and brought up to date                      |
 //! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
 //! | [`events`], [`conditions`], [`status`] | what people read                                            |
 
 pub mod client;
 pub mod cluster;
 pub mod conditions;
+pub mod crds;
 pub mod error;
 pub mod events;
 pub mod job;

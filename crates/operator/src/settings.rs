@@ -17,6 +17,10 @@ use crate::webhook::WebhookArgs;
 #[derive(Clone, Debug, clap::Parser)]
 #[command(name = "vmafx-operator", version)]
 pub struct Settings {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
     /// Where metrics are served; 0 is nowhere.
     #[arg(long, env = "VMAFX_OPERATOR_METRICS_ADDR", value_name = "ADDR", default_value = ":8081")]
     pub metrics_addr: ListenAddr,
@@ -61,6 +65,16 @@ pub struct Settings {
     /// How it is logged.
     #[command(flatten)]
     pub logs: LogArgs,
+}
+
+/// What the operator can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Subcommand)]
+pub enum Command {
+    /// Reconcile until told to stop. This is what happens without a command.
+    #[default]
+    Run,
+    /// Install the custom resource definitions, or bring them up to date, and end.
+    InstallCrds,
 }
 
 /// Where the controller is.
@@ -145,6 +159,10 @@ pub struct WorkerArgs {
     )]
     pub token_audience: String,
 
+    /// Registries without TLS, as host:port, from which workers get models and to which trainers push them.
+    #[arg(long, env = "VMAFX_OCI_PLAIN_HTTP", value_name = "LIST", value_delimiter = ',')]
+    pub oci_plain_http: Vec<String>,
+
     /// Extended resource of NVIDIA's GPUs.
     #[arg(
         long,
@@ -191,6 +209,7 @@ impl Settings {
             controller: self.controller_access(controller),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
             gpus: workers.gpus(),
+            plain_registries: workers.plain_registries(),
         }
     }
 
@@ -200,6 +219,7 @@ impl Settings {
             image: self.trainers.trainer_image.clone(),
             controller: self.controller_access(controller),
             ca_config_map: self.trainers.trainer_ca_configmap.clone(),
+            plain_registries: self.workers.plain_registries(),
         }
     }
 
@@ -207,11 +227,21 @@ impl Settings {
     pub fn job_defaults(&self) -> JobDefaults {
         let workers = &self.workers;
         let roots = workers.scoring_roots.iter().filter(|root| !root.is_empty()).cloned().collect();
-        JobDefaults { image: workers.node_image.clone(), roots, gpus: workers.gpus() }
+        JobDefaults {
+            image: workers.node_image.clone(),
+            roots,
+            gpus: workers.gpus(),
+            plain_registries: workers.plain_registries(),
+        }
     }
 }
 
 impl WorkerArgs {
+    /// As it is passed on.
+    fn plain_registries(&self) -> String {
+        self.oci_plain_http.join(",")
+    }
+
     fn gpus(&self) -> GpuResources {
         GpuResources {
             nvidia: self.gpu_nvidia.clone(),
@@ -297,6 +327,18 @@ mod tests {
         let list = "s3://clips/{namespace}/, /media,box:";
         let told = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", list)]).unwrap();
         assert_eq!(told.job_defaults().roots, ["s3://clips/{namespace}/", "/media", "box:"]);
+    }
+
+    #[test]
+    fn registries_without_tls_are_passed_on() {
+        let told = settings(&[("VMAFX_OCI_PLAIN_HTTP", "a:5000,b:80")]).unwrap();
+        let controller = told.controller.grpc("vmafx").unwrap();
+        let passed_on = [
+            told.defaults(&controller).plain_registries,
+            told.trainer_defaults(&controller).plain_registries,
+            told.job_defaults().plain_registries,
+        ];
+        assert_eq!(passed_on, ["a:5000,b:80"; 3]);
     }
 
     #[rstest]

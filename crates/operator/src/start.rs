@@ -22,6 +22,7 @@ use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
+use crate::crds;
 use crate::events::Recorder;
 use crate::job;
 use crate::job::metrics::JobMetrics;
@@ -34,15 +35,22 @@ use crate::node::probe::Prober;
 use crate::node::{self, NodeReconciler};
 use crate::render::{Family, NODE, TRAINER};
 use crate::runtime::{Cache, Cached, Controller, Kind, Reconcile, RuntimeMetrics, Teller, Watch};
-use crate::settings::Settings;
+use crate::settings::{Command, Settings};
 use crate::training::poll::Poller;
 use crate::training::{self, TrainingReconciler};
 use crate::webhook;
 use crate::workload::{Children, ControllerRef, Facts, Plain, WorkloadMetrics, Workloads};
 
-/// Adds everything that an operator does.
+/// Does what was asked for: adds everything that an operator does, or installs definitions and adds nothing.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
     let config = kube::Config::infer().await?;
+    match settings.command.unwrap_or_default() {
+        Command::Run => run(settings, config, tasks).await,
+        Command::InstallCrds => Ok(crds::install(Client::try_from(config)?).await?),
+    }
+}
+
+async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> Result<(), BoxError> {
     let namespace = settings.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
     let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
     let readiness = Readiness::new(tasks.shutdown());

@@ -17,6 +17,8 @@ words! {
         Rejected,
         /// The controller no longer knows the job; it is submitted again.
         Forgotten,
+        /// A ground truth cannot become a training sample; the message says why.
+        LabelRefused,
         /// The job waits for a free slot on a node.
         WaitingForSlot,
         /// No connected node offers what the job needs.

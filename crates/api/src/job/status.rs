@@ -69,6 +69,11 @@ pub struct VmafxJobStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
 
+    /// The ground truth with which the job became a training sample. It differs from spec.groundTruth until the
+    /// controller was told of a change, and stays behind if it refuses one, which an event says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground_truth: Option<f64>,
+
     /// Where the per-frame report was written.
     #[serde(rename = "reportURI", default, skip_serializing_if = "Option::is_none")]
     pub report_uri: Option<String>,
@@ -94,9 +99,10 @@ pub enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsed {
-    /// Name of the model, also where the spec said `auto` or nothing.
+    /// Name of the model, also where the spec said `auto` or nothing. That of a registry has the digest of its manifest
+    /// behind it (oci://…:tag@sha256:…): put into a spec as it is, it means this very model.
     pub name: String,
-    /// Digest of the model's content (sha256:…), which tells two models of one name apart.
+    /// Digest of the model's content, its JSON (sha256:…), which tells two models of one name apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }

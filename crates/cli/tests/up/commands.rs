@@ -26,6 +26,10 @@ async fn a_pair_is_scored_shown_watched_and_labelled() {
     assert!(wide.contains(&id) && wide.contains("vmaf_v0.6.1"), "{wide}");
     let job = stage.job(&id);
     assert_eq!((&job["priority"], &job["groundTruth"]), (&Value::from(3), &Value::from(77.5)));
+    stage.run(&["label", &id, "4", "--scale", "mos"]).ok();
+    assert_eq!(stage.job(&id)["groundTruth"], Value::from(75.0), "a mean opinion score is told as such");
+    let refused = stage.run(&["label", &id, "6", "--scale", "mos"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("1 to 5"), "{refused:?}");
     let yaml = stage.run(&["get", "job", &id, "-o", "yaml"]).ok();
     assert!(yaml.contains("status: completed"), "{yaml}");
     let nodes: Value = serde_json::from_str(&stage.run(&["get", "nodes", "-o", "json"]).ok()).unwrap();

@@ -136,6 +136,11 @@ async fn a_job_goes_through_its_life_and_every_view_shows_it() {
     let labelled = http.post(&format!("{job}/label"), &json!({ "value": 75 })).await.expect(200);
     assert_eq!(labelled, json!({ "id": id, "sampled": true }));
     assert_eq!(http.get(&job).await.expect(200)["groundTruth"], 75.0);
+    let opinion = |value: f64| json!({ "value": value, "scale": "mos" });
+    http.post(&format!("{job}/label"), &opinion(1.5)).await.expect(200);
+    assert_eq!(http.get(&job).await.expect(200)["groundTruth"], 12.5);
+    let refused = http.post(&format!("{job}/label"), &opinion(0.5)).await.refused(400);
+    assert!(refused.contains("1 to 5"), "{refused}");
 
     // It is over, and a cancel leaves it alone.
     let after = http.post(&format!("{job}/cancel"), &json!({ "reason": "late" })).await.expect(200);

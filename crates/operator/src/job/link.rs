@@ -39,6 +39,15 @@ pub struct Submitted {
     pub known: bool,
 }
 
+/// What became of a ground truth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Labelled {
+    /// The controller has it.
+    Taken,
+    /// It will not have it, for this reason.
+    Refused(String),
+}
+
 impl Link {
     /// `cluster` is what the controller calls this cluster.
     pub fn new(channel: GrpcChannel, cluster: impl Into<Arc<str>>) -> Self {
@@ -82,6 +91,21 @@ impl Link {
         match self.client.clone().cancel_job(asked).await {
             Ok(_) => Ok(()),
             Err(status) if status.code() == Code::NotFound => Ok(()),
+            Err(status) => Err(self.why(&status)),
+        }
+    }
+
+    /// Tells what viewers say of a job. The error is why there is no answer.
+    pub async fn label(&self, id: &str, value: f64) -> Result<Labelled, Why> {
+        let asked = wire::LabelJobRequest {
+            target: Some(wire::label_job_request::Target::JobId(id.to_owned())),
+            ground_truth: Some(request::ground_truth(value)),
+        };
+        match self.client.clone().label_job(asked).await {
+            Ok(_) => Ok(Labelled::Taken),
+            Err(status) if is_no_to_a_label(status.code()) => {
+                Ok(Labelled::Refused(status.message().to_owned()))
+            }
             Err(status) => Err(self.why(&status)),
         }
     }
@@ -183,6 +207,18 @@ fn refusal(status: &Status) -> Option<Reason> {
         Code::PermissionDenied if status.message().starts_with("scoring.") => Some(Reason::InputRefused),
         _ => None,
     }
+}
+
+/// Whether no repetition will make the controller take a label. An older one may not know the call at all.
+fn is_no_to_a_label(code: Code) -> bool {
+    matches!(
+        code,
+        Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::OutOfRange
+            | Code::NotFound
+            | Code::Unimplemented
+    )
 }
 
 /// Without what the resource says itself.

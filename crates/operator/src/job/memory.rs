@@ -20,6 +20,8 @@ pub struct Known {
     pub forgotten: Option<String>,
     /// Since when its status is behind.
     pub behind: Option<Instant>,
+    /// A ground truth that the controller does not take.
+    pub refused: Option<f64>,
     /// Why it waits, and when that was asked.
     pub waiting: Option<(Instant, Option<Why>)>,
 }

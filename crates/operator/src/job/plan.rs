@@ -11,6 +11,7 @@
 //! | is wanted                       | not known (any more)               | Submit in its place                   |
 //! | is wanted                       | set aside, by a suspension or so   | Submit in its place                   |
 //! | is wanted, with other priority  | waits                              | Cancel, to be submitted anew          |
+//! | has another ground truth        | waits, runs or is scored           | Label                                 |
 //! | is wanted, no id recorded       | refused for good                   | Follow                                |
 //! | any                             | anything else                      | Follow                                |
 
@@ -21,7 +22,7 @@ use vmafx_api::conditions::{JobCondition, Reason};
 use vmafx_api::{ConditionStatus, VmafxJob};
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
-use super::request;
+use super::{label, request};
 
 /// By this word the controller's record of a cancelled job says that it was only held back.
 pub const SUSPENDED: &str = "suspended by its VmafxJob";
@@ -57,7 +58,7 @@ pub enum Remote {
 }
 
 /// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Look for a job of this resource whose record was lost.
     Find,
@@ -78,12 +79,20 @@ pub enum Step {
         /// Why.
         reason: &'static str,
     },
+    /// Tell the controller what viewers say.
+    Label {
+        /// Of which job.
+        id: String,
+        /// From 0 to 100.
+        value: f64,
+    },
     /// Wait for news.
     Follow,
 }
 
-/// Says what to do next. `id` is that of the job that stands for the resource, as far as it is known.
-pub fn next(job: &VmafxJob, id: Option<&str>, remote: &Remote) -> Step {
+/// Says what to do next. `id` is that of the job that stands for the resource, as far as it is known; `refused` a ground
+/// truth that the controller does not take.
+pub fn next(job: &VmafxJob, id: Option<&str>, remote: &Remote, refused: Option<f64>) -> Step {
     let reason = match (job.spec.cancel, job.spec.suspend) {
         (true, _) => Some(CANCELLED),
         (false, true) => Some(SUSPENDED),
@@ -101,6 +110,12 @@ pub fn next(job: &VmafxJob, id: Option<&str>, remote: &Remote) -> Step {
         }
         (Some(_), Remote::Job(live), None) if is_misplaced(job, live) => {
             Step::Cancel { id: live.id.clone(), reason: REQUEUED }
+        }
+        (Some(_), Remote::Job(live), _) => {
+            match label::missing(job, live).filter(|new| Some(*new) != refused) {
+                Some(value) => Step::Label { id: live.id.clone(), value },
+                None => Step::Follow,
+            }
         }
         _ => Step::Follow,
     }

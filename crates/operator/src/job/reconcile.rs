@@ -3,6 +3,8 @@
 //! News that is soon followed by other news is not worth a write of its own: what is not final rests for a moment before
 //! it is written. So a short job costs one write, and no job more than three.
 
+mod late;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +16,8 @@ use vmafx_api::job::Execution;
 use vmafx_api::{VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
-use super::link::Link;
+use super::label;
+use super::link::{Labelled, Link};
 use super::memory::{Known, Memory};
 use super::metrics::JobMetrics;
 use super::mirror::Mirror;
@@ -82,9 +85,13 @@ impl Reconcile for JobReconciler {
         self.end_others(key, wanted.map(Cached::uid)).await?;
         let Some(seen) = wanted else { return Ok(None) };
         match &seen.what {
-            What::Ended { remove_at } => {
+            What::Ended { remove_at, unlabelled } => {
                 self.memory.forget(key, seen.uid());
-                self.remove(seen, *remove_at).await
+                match unlabelled {
+                    // The write that follows is news, which leads here again.
+                    Some(job) => self.label_late(job).await.map(|()| None),
+                    None => self.remove(seen, *remove_at).await,
+                }
             }
             What::Open(job) if job.spec.execution == Execution::Pod => self.pod_pass(job).await.map(Some),
             What::Open(job) => self.pass(key, job).await.map(Some),
@@ -178,7 +185,7 @@ impl JobReconciler {
         let heard = known.id.as_ref().filter(|_| self.mirror.is_live()).and_then(|id| self.mirror.get(id));
         let mut remote = heard.map_or(Remote::NotAsked, Remote::Job);
         for _ in 0..MOST_STEPS {
-            remote = match next(job, known.id.as_deref(), &remote) {
+            remote = match next(job, known.id.as_deref(), &remote, known.refused) {
                 Step::Follow => break,
                 Step::Ask { id } => self.ask(&id).await,
                 Step::Find => {
@@ -203,6 +210,15 @@ impl JobReconciler {
                 },
                 Step::Cancel { id, reason } => match self.link.cancel(&id, reason).await {
                     Ok(()) => self.ask(&id).await,
+                    Err(why) => Remote::Unreachable(why),
+                },
+                Step::Label { id, value } => match self.link.label(&id, value).await {
+                    Ok(Labelled::Taken) => self.ask(&id).await,
+                    Ok(Labelled::Refused(why)) => {
+                        known.refused = Some(value);
+                        self.recorder.tell(job, &label::refused(value, &why)).await;
+                        self.ask(&id).await
+                    }
                     Err(why) => Remote::Unreachable(why),
                 },
             };

@@ -20,10 +20,13 @@ pub fn request(job: &VmafxJob, cluster: &str, key: String) -> wire::SubmitJobReq
             .active_deadline_seconds
             .and_then(|seconds| u64::try_from(seconds).ok())
             .unwrap_or_default(),
-        ground_truth: spec
-            .ground_truth
-            .map(|value| wire::GroundTruth { value, scale: wire::LabelScale::Percent.into() }),
+        ground_truth: spec.ground_truth.map(ground_truth),
     }
+}
+
+/// What viewers say, as the resource has it.
+pub fn ground_truth(value: f64) -> wire::GroundTruth {
+    wire::GroundTruth { value, scale: wire::LabelScale::Percent.into() }
 }
 
 /// The key of a submission: the resource itself, and after a job that was given up or forgotten, that one too. So it is

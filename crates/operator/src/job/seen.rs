@@ -4,6 +4,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt as _;
 use vmafx_api::VmafxJob;
 
+use super::label;
 use super::plan::{is_final, remove_at};
 use crate::key::ObjectKey;
 use crate::runtime::{Cached, Identity};
@@ -25,6 +26,8 @@ pub enum What {
     Ended {
         /// When the resource is to be deleted.
         remove_at: Option<Timestamp>,
+        /// The whole of it, while its ground truth is one that the controller was not told of.
+        unlabelled: Option<Box<VmafxJob>>,
     },
 }
 
@@ -41,11 +44,13 @@ impl Seen {
 impl From<VmafxJob> for Seen {
     fn from(mut job: VmafxJob) -> Self {
         let identity = Identity::of(&job);
-        if is_final(&job) {
-            return Self { identity, what: What::Ended { remove_at: remove_at(&job) } };
-        }
         job.managed_fields_mut().clear();
         job.annotations_mut().remove("kubectl.kubernetes.io/last-applied-configuration");
+        if is_final(&job) {
+            let remove_at = remove_at(&job);
+            let unlabelled = label::is_late(&job).then(|| Box::new(job));
+            return Self { identity, what: What::Ended { remove_at, unlabelled } };
+        }
         Self { identity, what: What::Open(Box::new(job)) }
     }
 }

@@ -7,6 +7,7 @@ use vmafx_api::job::{ModelUsed, Phase, Scores};
 use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{FailureReason, Job, JobStatus, PooledScores};
 
+use super::label;
 use super::plan::{Remote, Why, was_set_aside};
 use crate::conditions::{Statement, whole_second};
 use crate::events::Happening;
@@ -136,6 +137,7 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
             digest: Some(details.model_digest.clone()).filter(|digest| !digest.is_empty()),
         }),
         scores: details.and_then(|details| details.scores.as_ref()).map(scores),
+        ground_truth: label::of(live).filter(|_| phase == Phase::Succeeded),
         report_uri: details.map(|details| details.report_uri.clone()).filter(|uri| !uri.is_empty()),
         ..status
     }

@@ -29,6 +29,8 @@ pub struct Defaults {
     pub drain_seconds: i64,
     /// The extended resource of each vendor's GPUs.
     pub gpus: GpuResources,
+    /// Registries without TLS, separated by commas.
+    pub plain_registries: String,
 }
 
 /// Under which names device plugins offer GPUs.

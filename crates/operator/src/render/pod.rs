@@ -14,6 +14,9 @@ use crate::pod::skeleton;
 /// The name of the port of its pages.
 pub const HTTP: &str = "http";
 
+/// What tells workers and trainers of registries without TLS.
+pub const PLAIN_REGISTRIES: &str = "VMAFX_OCI_PLAIN_HTTP";
+
 /// Between the end of a process's own patience and the kubelet's.
 pub const MARGIN_SECONDS: i64 = 15;
 

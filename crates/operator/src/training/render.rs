@@ -23,6 +23,8 @@ pub struct Defaults {
     pub controller: ControllerAccess,
     /// The `ConfigMap` with the authorities by which they know it, if they speak TLS to it.
     pub ca_config_map: Option<String>,
+    /// Registries without TLS, separated by commas.
+    pub plain_registries: String,
 }
 
 /// Everything that is made for a run.

@@ -7,6 +7,7 @@ mod controller;
 mod end;
 mod faults;
 mod kubectl;
+mod label;
 #[allow(dead_code, reason = "other tests need more of it")]
 #[path = "../faults/operator.rs"]
 mod operator;

@@ -10,7 +10,8 @@ use vmafx_api::job::Phase;
 use vmafx_api::{VmafxJob, VmafxJobStatus};
 use vmafx_testkit::wait;
 
-use crate::stage::{PATIENCE, Stage, golden, program, turn};
+use crate::images::{golden, program};
+use crate::stage::{PATIENCE, Stage, turn};
 
 impl Stage {
     /// Makes a job about these clips.
@@ -36,7 +37,7 @@ impl Stage {
     }
 
     /// Waits until a job is in a phase.
-    async fn until_phase(&self, name: &str, phase: Phase) -> VmafxJobStatus {
+    pub(crate) async fn until_phase(&self, name: &str, phase: Phase) -> VmafxJobStatus {
         let seen = async || {
             let job: VmafxJob = self.jobs.get(name).await.map_err(|error| error.to_string())?;
             let status = job.status.unwrap_or_default();

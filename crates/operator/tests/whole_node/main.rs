@@ -2,6 +2,9 @@
 //! runs. Run by `make e2e`, which builds the programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+mod clips;
+mod images;
 mod job;
 mod node;
 mod stage;
+mod training;

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use vmafx_api::VmafxNode;
 use vmafx_testkit::wait;
 
-use crate::stage::{IMAGE, PATIENCE, Stage, turn};
+use crate::images::IMAGE;
+use crate::stage::{PATIENCE, Stage, turn};
 
 impl Stage {
     /// Waits for a condition with that status.

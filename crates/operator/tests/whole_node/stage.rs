@@ -1,7 +1,7 @@
 //! A whole Kubernetes node with operator and controller.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -12,25 +12,21 @@ use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
-use vmafx_api::{VmafxJob, VmafxNode};
+use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 use vmafx_testkit::kube::assets::{Binary, ensure};
-use vmafx_testkit::kube::image::Image;
 use vmafx_testkit::kube::node::Launcher;
 use vmafx_testkit::kube::probe::{Verdict, probe};
 use vmafx_testkit::kube::{WholeNode, install_crds};
 
+use crate::images::{self, IMAGE, TRAINER, program};
+
 pub(crate) const NAMESPACE: &str = "vmafx-system";
-pub(crate) const IMAGE: &str = "localhost/vmafx:e2e";
+
+/// Where a registry is, if a test has one.
+pub(crate) const REGISTRY: &str = "registry.vmafx-system.svc.cluster.local:5000";
 
 /// Images are unpacked, programs without optimisation start, probes have their periods.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
-
-/// A program that was built beside this test's own.
-pub(crate) fn program(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_vmafx-operator")).with_file_name(name);
-    assert!(path.exists(), "{} is not there: run `make e2e`", path.display());
-    path
-}
 
 /// One test at a time, or two cores would start ten servers each; `None`, said aloud, where a node cannot run.
 pub(crate) async fn turn() -> Option<MutexGuard<'static, ()>> {
@@ -42,37 +38,6 @@ pub(crate) async fn turn() -> Option<MutexGuard<'static, ()>> {
             None
         }
     }
-}
-
-/// A clip that scores in moments.
-pub(crate) fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scoring/tests/data").join(name).canonicalize().unwrap()
-}
-
-/// How often the clip that takes its time repeats the other.
-const LONG: usize = 60;
-
-/// The programs, the libraries that they are linked with, and clips.
-fn image(target: &Path) {
-    let mut image = Image::new(IMAGE)
-        .directory("/tmp", 0o1777)
-        .user("65532:65532")
-        .entrypoint(["/bin/vmafx-node"])
-        .bytes("/media/long.yuv", std::fs::read(golden("ref_160x90.yuv")).unwrap().repeat(LONG), 0o644);
-    for clip in ["ref_160x90.yuv", "dis_160x90.yuv"] {
-        image = image.file(format!("/media/{clip}"), golden(clip), 0o644);
-    }
-    for name in ["vmafx-operator", "vmafx-controller", "vmafx-node"] {
-        let path = program(name);
-        let listed = Command::new("ldd").arg(&path).output().unwrap();
-        for library in
-            String::from_utf8_lossy(&listed.stdout).split_whitespace().filter(|word| word.starts_with('/'))
-        {
-            image = image.file(library, std::fs::canonicalize(library).unwrap(), 0o755);
-        }
-        image = image.file(format!("/bin/{name}"), path, 0o755);
-    }
-    image.write(target).unwrap();
 }
 
 async fn apply(client: &Client, object: Value) {
@@ -146,10 +111,11 @@ fn daemon(name: &str, port: u16, env: &Value) -> Value {
 
 pub(crate) struct Stage {
     cluster: WholeNode,
-    client: Client,
+    pub(crate) client: Client,
     pub(crate) nodes: Api<VmafxNode>,
     pub(crate) jobs: Api<VmafxJob>,
     pub(crate) pods: Api<Pod>,
+    pub(crate) trainings: Api<VmafxModelTraining>,
 }
 
 impl Stage {
@@ -158,7 +124,7 @@ impl Stage {
         let cluster = WholeNode::start(base, &launcher).await.unwrap();
         let client = cluster.client().unwrap();
         install_crds(&client, &vmafx_api::crd::all()).await.unwrap();
-        image(&base.join("image.tar"));
+        images::scoring(&base.join("image.tar"));
         cluster.load_image(&base.join("image.tar")).unwrap();
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE,
             "labels": { "pod-security.kubernetes.io/enforce": "restricted" } } });
@@ -168,6 +134,7 @@ impl Stage {
             nodes: Api::namespaced(client.clone(), NAMESPACE),
             jobs: Api::namespaced(client.clone(), NAMESPACE),
             pods: Api::namespaced(client.clone(), NAMESPACE),
+            trainings: Api::namespaced(client.clone(), NAMESPACE),
             cluster,
             client,
         };
@@ -184,6 +151,7 @@ impl Stage {
         let controller = json!([
             { "name": "VMAFX_AUTH_DISABLED", "value": "true" },
             { "name": "VMAFX_DB_PATH", "value": "/tmp/queue.db" },
+            { "name": "VMAFX_SCORING_ROOTS", "value": "/media" },
         ]);
         apply(client, daemon("vmafx-controller", 8080, &controller)).await;
         let ports = json!([{ "name": "http", "port": 8080 }, { "name": "grpc", "port": 9090 }]);
@@ -200,8 +168,32 @@ impl Stage {
             { "name": "VMAFX_OPERATOR_NODE_IMAGE", "value": IMAGE },
             { "name": "VMAFX_OPERATOR_NODE_DRAIN", "value": "5s" },
             { "name": "VMAFX_OPERATOR_SCORING_ROOTS", "value": "/media" },
+            { "name": "VMAFX_OPERATOR_TRAINER_IMAGE", "value": TRAINER },
+            { "name": "VMAFX_OPERATOR_TRAINER_POLL", "value": "1s" },
+            { "name": "VMAFX_OCI_PLAIN_HTTP", "value": REGISTRY },
         ]);
         apply(client, daemon("vmafx-operator", 8082, &operator)).await;
+    }
+
+    /// What trainers run, and a registry.
+    pub(crate) async fn registry(&self, base: &Path) {
+        images::trainer(&base.join("trainer.tar"));
+        self.cluster.load_image(&base.join("trainer.tar")).unwrap();
+        account(&self.client, "registry", &[]).await;
+        let mut pod = daemon("registry", 5000, &json!([{ "name": "OTEL_TRACES_EXPORTER", "value": "none" }]));
+        let container = &mut pod["spec"]["containers"][0];
+        container["image"] = TRAINER.into();
+        container["command"] = json!(["/bin/registry", "serve", "/etc/registry.yml"]);
+        container["readinessProbe"]["httpGet"]["path"] = "/v2/".into();
+        apply(&self.client, pod).await;
+        let ports = json!([{ "name": "http", "port": 5000 }]);
+        apply(
+            &self.client,
+            json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "registry" },
+                "spec": { "selector": { "app": "registry" }, "ports": ports } }),
+        )
+        .await;
+        self.kubectl(&["wait", "--for=condition=Ready", "pod/registry", "--timeout=180s"]);
     }
 
     pub(crate) fn kubectl(&self, words: &[&str]) -> String {

@@ -83,12 +83,12 @@ fn status() -> impl Strategy<Value = VmafxJobStatus> {
     let words = (option::of(select(phases)), option::of(text()), option::of(text()), option::of(text()));
     let times = (option::of(time()), option::of(time()), option::of(any::<i64>()), conditions(types));
     let result = (option::of(number()), option::of(count()), option::of(0..i64::MAX), option::of(model()));
-    let more = (option::of(scores()), option::of(any::<bool>()), option::of(text()));
+    let more = (option::of(scores()), option::of(any::<bool>()), option::of(percent()), option::of(text()));
     (words, times, result, more).prop_map(|(words, times, result, more)| {
         let (phase, assigned_node, controller_job_id, message) = words;
         let (started_at, finished_at, observed_generation, conditions) = times;
         let (score, attempts, frames, model) = result;
-        let (scores, passed, report_uri) = more;
+        let (scores, passed, ground_truth, report_uri) = more;
         VmafxJobStatus {
             phase,
             score,
@@ -104,6 +104,7 @@ fn status() -> impl Strategy<Value = VmafxJobStatus> {
             model,
             scores,
             passed,
+            ground_truth,
             report_uri,
         }
     })

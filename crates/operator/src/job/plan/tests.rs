@@ -5,6 +5,9 @@ use super::*;
 
 const NOW: i64 = 1_000_000;
 
+/// A ground truth that the controller does not take.
+const REFUSED: f64 = 13.0;
+
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
@@ -47,6 +50,10 @@ fn cancel(reason: &'static str) -> Step {
     Step::Cancel { id: "7".to_owned(), reason }
 }
 
+fn label(value: f64) -> Step {
+    Step::Label { id: "7".to_owned(), value }
+}
+
 fn why(reason: Reason) -> Why {
     Why { reason, message: "why".to_owned() }
 }
@@ -70,6 +77,12 @@ fn down() -> Remote {
 #[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(REQUEUED))]
 #[case::put_forward_too_late(json!({ "priority": 1 }), true, live(JobStatus::Running, ""), Step::Follow)]
 #[case::taken_out(json!({ "priority": 1 }), true, live(JobStatus::Cancelled, REQUEUED), submit("u/7"))]
+#[case::labelled_later(json!({ "groundTruth": 0 }), true, live(JobStatus::Running, ""), label(0.0))]
+#[case::labelled_at_the_end(json!({ "groundTruth": 50 }), true, live(JobStatus::Completed, ""), label(50.0))]
+#[case::labelled_too_late(json!({ "groundTruth": 50 }), true, live(JobStatus::Failed, ""), Step::Follow)]
+#[case::labelled_and_refused(json!({ "groundTruth": REFUSED }), true, live(JobStatus::Running, ""), Step::Follow)]
+#[case::labelled_and_put_forward(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(REQUEUED))]
+#[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""), cancel(SUSPENDED))]
 #[case::refused(json!({}), false, Remote::Refused(why(Reason::Rejected)), Step::Follow)]
 #[case::suspended_before(json!({ "suspend": true }), false, Remote::NotAsked, Step::Find)]
 #[case::suspended_and_none_found(json!({ "suspend": true }), false, Remote::Missing, Step::Follow)]
@@ -89,7 +102,7 @@ fn every_row_of_the_table(
     #[case] expected: Step,
 ) {
     let id = recorded.then_some("7");
-    assert_eq!(next(&job(&spec, &json!({})), id, &remote), expected);
+    assert_eq!(next(&job(&spec, &json!({})), id, &remote, Some(REFUSED)), expected);
 }
 
 #[rstest]

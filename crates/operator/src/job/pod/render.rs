@@ -19,6 +19,7 @@ use super::name::{job_name, label_value};
 use crate::job::request::backend;
 use crate::node::render::GpuResources;
 use crate::pod::{skeleton, template};
+use crate::render::pod::PLAIN_REGISTRIES;
 use crate::reserved::{CONTAINER, HELD, JOB_LABEL};
 use crate::webhook::rules::job::vendor;
 use crate::workload::Owner;
@@ -40,6 +41,8 @@ pub struct JobDefaults {
     pub roots: Vec<String>,
     /// The extended resource of each vendor's GPUs.
     pub gpus: GpuResources,
+    /// Registries without TLS, separated by commas.
+    pub plain_registries: String,
 }
 
 /// Why no Job can be made.
@@ -192,7 +195,10 @@ fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderE
     Ok(template)
 }
 
-fn agent(job: &VmafxJob, defaults: &JobDefaults, env: Vec<EnvVar>) -> Result<Container, RenderError> {
+fn agent(job: &VmafxJob, defaults: &JobDefaults, mut env: Vec<EnvVar>) -> Result<Container, RenderError> {
+    if !defaults.plain_registries.is_empty() {
+        env.push(skeleton::variable(PLAIN_REGISTRIES, &defaults.plain_registries));
+    }
     let vendor = vendor(job.spec.backend).ok_or(RenderError::Backend(backend(job.spec.backend)))?;
     Ok(Container {
         name: CONTAINER.to_owned(),

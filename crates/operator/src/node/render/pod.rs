@@ -10,7 +10,7 @@ use vmafx_api::node::GpuVendor;
 use super::{Defaults, RenderError, workload_name};
 use crate::pod::skeleton::{self, variable};
 use crate::render::NODE;
-use crate::render::pod::{MARGIN_SECONDS, container, probe, template};
+use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, probe, template};
 use crate::reserved::CONTAINER;
 
 /// The port of its health pages.
@@ -64,6 +64,7 @@ fn environment(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Vec<EnvVar>
         variable("VMAFX_NODE_RESOURCE_NAME", node.name_any()),
         variable("VMAFX_NODE_RESOURCE_UID", node.uid().unwrap_or_default()),
     ];
+    all.push(variable(PLAIN_REGISTRIES, &defaults.plain_registries));
     all.extend(defaults.controller.environment());
     // To the agent an empty variable is an unset one.
     all.retain(|variable| variable.value.as_deref() != Some(""));

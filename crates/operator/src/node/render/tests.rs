@@ -20,6 +20,7 @@ fn defaults() -> Defaults {
             amd: "amd.com/gpu".to_owned(),
             intel: "gpu.intel.com/i915".to_owned(),
         },
+        plain_registries: String::new(),
     }
 }
 
@@ -166,4 +167,17 @@ fn what_is_missing_is_named() {
     let wrong = node(json!({ "gpuVendor": "cpu", "podTemplate": { "spec": { "containers": "agent" } } }));
     let error = render(&wrong, &defaults()).unwrap_err().to_string();
     assert!(error.starts_with("spec.podTemplate: ") && error.contains("containers"), "{error}");
+}
+
+#[test]
+fn registries_without_tls_are_told_and_may_be_chosen_anew() {
+    let defaults = Defaults { plain_registries: "registry:5000".to_owned(), ..defaults() };
+    let told = |spec: Value| {
+        let set = render(&node(spec), &defaults).unwrap().stateful_set;
+        variable(&set, "VMAFX_OCI_PLAIN_HTTP").map(str::to_owned)
+    };
+    assert_eq!(told(json!({ "gpuVendor": "cpu" })).as_deref(), Some("registry:5000"));
+    let env = json!([{ "name": "VMAFX_OCI_PLAIN_HTTP", "value": "other:5000" }]);
+    let template = json!({ "spec": { "containers": [{ "name": "agent", "env": env }] } });
+    assert_eq!(told(json!({ "gpuVendor": "cpu", "podTemplate": template })).as_deref(), Some("other:5000"));
 }

@@ -16,6 +16,7 @@
 //! | `VMAFX_TRAINER_STATUS_ADDR`           | where `/status`, `/healthz` and `/readyz` are served                    |
 //! | `VMAFX_TRAINER_GRACEFUL_SHUTDOWN`     | how long it may take to save its work after SIGTERM                     |
 //! | `VMAFX_CLUSTER`                       | what the controller calls this cluster                                  |
+//! | `VMAFX_OCI_PLAIN_HTTP`                | registries without TLS                                                  |
 //! | `VMAFX_CONTROLLER_ADDR`               | host:port of the controller's gRPC service                              |
 //! | `VMAFX_CONTROLLER_TOKEN_FILE`         | token of the Pod's ServiceAccount for it                                |
 //! | `VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE` | how it is trusted                                          |
@@ -31,6 +32,7 @@ use vmafx_api::VmafxModelTraining;
 use super::Defaults;
 use super::pod::{DRAIN_SECONDS, PORT};
 use crate::pod::skeleton::variable;
+use crate::render::pod::PLAIN_REGISTRIES;
 
 /// Where the registry's credentials are.
 pub(super) const REGISTRY_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/registry";
@@ -60,6 +62,7 @@ pub(super) fn of(training: &VmafxModelTraining, defaults: &Defaults) -> Vec<EnvV
         variable("VMAFX_TRAINER_STATUS_ADDR", format!(":{PORT}")),
         variable("VMAFX_TRAINER_GRACEFUL_SHUTDOWN", format!("{DRAIN_SECONDS}s")),
         variable("VMAFX_CLUSTER", &controller.cluster),
+        variable(PLAIN_REGISTRIES, &defaults.plain_registries),
     ];
     all.extend(controller.environment());
     if controller.tls.is_some() && defaults.ca_config_map.is_some() {

@@ -17,6 +17,7 @@ fn defaults() -> Defaults {
             audience: "vmafx-controller".to_owned(),
         },
         ca_config_map: None,
+        plain_registries: String::new(),
     }
 }
 
@@ -134,6 +135,7 @@ fn the_table_of_variables_is_what_is_set() {
             ..defaults().controller
         },
         ca_config_map: Some("ca".to_owned()),
+        plain_registries: "registry:5000".to_owned(),
         ..defaults()
     };
     let all = training(json!({ "registrySecret": "s", "dataSource": { "nodeSelector": { "a": "b" } } }));

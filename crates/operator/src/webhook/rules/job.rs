@@ -1,7 +1,7 @@
 //! Rules for `VmafxJob`.
 
 use vmafx_api::VmafxJobSpec;
-use vmafx_api::job::Backend;
+use vmafx_api::job::{Backend, Execution};
 use vmafx_api::node::GpuVendor;
 
 use super::location;
@@ -26,6 +26,10 @@ pub fn check(spec: &VmafxJobSpec) -> Findings {
     if spec.ttl_seconds_after_finished == Some(0) && spec.report_uri.is_none() {
         let text = "the job is deleted as soon as it ends, and nobody keeps its score: set reportURI or a longer time";
         findings.warn(&path.field("ttlSecondsAfterFinished"), text);
+    }
+    if spec.ground_truth.is_some() && spec.execution == Execution::Pod {
+        let text = "the controller does not know jobs with execution: Pod, so nothing learns from them: use execution: Queue";
+        findings.warn(&path.field("groundTruth"), text);
     }
     if let Some(template) = &spec.pod_template {
         let target = Target { restart_policy: "Never", stateful: false, vendor: vendor(spec.backend) };

@@ -307,6 +307,7 @@ fn a_job_in_a_pod_of_its_own_chooses_its_image_in_the_template() {
 
 #[rstest]
 #[case::same_clip(Kind::Job, job(&json!({ "distorted": "s3://b/ref.mp4" })), "spec.distorted: is the reference itself")]
+#[case::learned_by_nobody(Kind::Job, job(&json!({ "groundTruth": 50, "execution": "Pod" })), "nothing learns from them")]
 #[case::gone_at_once(Kind::Job, job(&json!({ "ttlSecondsAfterFinished": 0 })), "nobody keeps its score")]
 #[case::image(Kind::Node, node(&json!({ "image": "node" })), "write a tag or a digest")]
 #[case::paused(Kind::Node, node(&json!({ "paused": true, "replicas": 0 })), "no worker will return")]

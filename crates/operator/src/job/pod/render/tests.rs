@@ -13,6 +13,7 @@ fn defaults() -> JobDefaults {
             amd: "amd.com/gpu".to_owned(),
             intel: "gpu.intel.com/i915".to_owned(),
         },
+        plain_registries: String::new(),
     }
 }
 
@@ -176,4 +177,17 @@ fn an_image_of_the_template_is_enough() {
     let bare = JobDefaults { image: None, ..defaults() };
     let parts = json!({ "spec": { "containers": [{ "name": "agent", "image": "mine:2" }] } });
     assert_eq!(agent(&render(&job(json!({ "podTemplate": parts })), &bare).unwrap())["image"], "mine:2");
+}
+
+#[test]
+fn registries_without_tls_are_told_and_may_be_chosen_anew() {
+    let defaults = JobDefaults { plain_registries: "registry:5000".to_owned(), ..defaults() };
+    let told = |spec: Value| {
+        let set = render(&job(spec), &defaults).unwrap();
+        variable(&set, "VMAFX_OCI_PLAIN_HTTP").map(str::to_owned)
+    };
+    assert_eq!(told(json!({})).as_deref(), Some("registry:5000"));
+    let env = json!([{ "name": "VMAFX_OCI_PLAIN_HTTP", "value": "other:5000" }]);
+    let template = json!({ "spec": { "containers": [{ "name": "agent", "env": env }] } });
+    assert_eq!(told(json!({ "podTemplate": template })).as_deref(), Some("other:5000"));
 }
