@@ -28,13 +28,14 @@ pub(super) fn measure() -> Result<(Vec<f64>, Vec<f64>)> {
     let registry = runtime.block_on(Registry::start(Access::Open))?;
     let directory = tempfile::tempdir()?;
     let (socket, address) = (directory.path().join("samples.sock"), free_address()?);
-    let launch = Launch::new("vmafx-trainer", workspace::release("vmafx-trainer"), directory.path().join("log"))
-        .env("VMAFX_TRAINER_NAME", "bench")
-        .env("VMAFX_TRAINER_OUTPUT_REGISTRY", format!("{}/models", registry.address()))
-        .env("VMAFX_TRAINER_CHECKPOINT_INTERVAL", "0s")
-        .env("VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", EACH.to_string())
-        .env("VMAFX_TRAINER_STATUS_ADDR", &address)
-        .env("VMAFX_SIDECAR_SOCKET", &socket);
+    let launch =
+        Launch::new("vmafx-trainer", workspace::release("vmafx-trainer"), directory.path().join("log"))
+            .env("VMAFX_TRAINER_NAME", "bench")
+            .env("VMAFX_TRAINER_OUTPUT_REGISTRY", format!("{}/models", registry.address()))
+            .env("VMAFX_TRAINER_CHECKPOINT_INTERVAL", "0s")
+            .env("VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", EACH.to_string())
+            .env("VMAFX_TRAINER_STATUS_ADDR", &address)
+            .env("VMAFX_SIDECAR_SOCKET", &socket);
     let process = Process::start(&launch)?;
     until("the trainer", || Ok(page(&address, "/readyz").is_ok_and(|page| page.contains(" 200 "))))?;
     let mut viewer = Viewer::new(&socket)?;
@@ -85,7 +86,8 @@ impl Viewer {
 
     /// From 0 to below 1, the same in every run.
     fn share(&mut self) -> f64 {
-        self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.chance =
+            self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         f64::from(u16::try_from(self.chance >> 48).unwrap_or_default()) / 65_536.0
     }
 }
