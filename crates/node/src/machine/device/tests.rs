@@ -1,8 +1,8 @@
 //! Tools are scripts on a path of the test's own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::Command;
 
 use rstest::rstest;
 use tempfile::TempDir;
@@ -12,12 +12,17 @@ use super::*;
 /// A directory with a tool, and `/proc/cpuinfo` of a machine.
 fn machine(tool: &str, script: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let program: PathBuf = directory.path().join(tool);
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put(&directory.path().join(tool), &format!("#!/bin/sh\n{script}\n"));
     fs::create_dir(directory.path().join("proc")).unwrap();
     fs::write(directory.path().join("proc/cpuinfo"), "model name\t: A CPU\n").unwrap();
     directory
+}
+
+/// Another process writes it: a program that is started by another thread just then would inherit the open file, and a
+/// file that somebody may write to cannot be run.
+fn put(program: &Path, text: &str) {
+    let write = r#"printf %s "$1" > "$0" && chmod 755 "$0""#;
+    assert!(Command::new("sh").args(["-c", write]).arg(program).arg(text).status().unwrap().success());
 }
 
 async fn detected(vendor: Vendor, machine: &TempDir) -> String {
@@ -66,7 +71,7 @@ async fn a_tool_that_hangs_is_given_up_and_killed_with_all_it_started() {
     let text = fs::read_to_string(&script)
         .unwrap()
         .replace("pids", &machine.path().join("pids").display().to_string());
-    fs::write(&script, text).unwrap();
+    put(&script, &text);
     assert_eq!(detected(Vendor::Nvidia, &machine).await, "A CPU");
     // It may have been killed before it wrote them.
     let pids = fs::read_to_string(machine.path().join("pids")).unwrap_or_default();
