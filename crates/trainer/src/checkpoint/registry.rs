@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vmafx_oci::checkpoint::{number_of, stable_tag, version_tag};
+use vmafx_oci::checkpoint::{stable_tag, version_tag};
 use vmafx_oci::{Client, Credentials, Digest, Direct, Limits, Manifest, OciError, Reference, Repository};
 
 /// One operation, with all its attempts. The back-off between operations is ours.
 const WHOLE: Duration = Duration::from_mins(1);
+
+/// Versions that are looked at. A run of months has more, and goes on all the same.
+const NEWEST: usize = 1000;
 
 /// Where the checkpoints of a run are.
 #[derive(Clone, Debug)]
@@ -30,16 +33,13 @@ impl Registry {
         Ok(Client::with(transport, Credentials::of_process(), plain_http.to_vec(), limits))
     }
 
-    /// The versions that there are under this name, whoever made them, in order.
+    /// The newest versions that there are under this name, whoever made them, in order.
     pub async fn numbers(&self) -> Result<Vec<u64>, OciError> {
-        let tags = match self.client.tags(&self.repository).await {
+        match self.client.versions(&self.repository, &self.name, NEWEST).await {
             // Nothing was ever pushed there.
-            Err(OciError::NotFound { .. }) => Vec::new(),
-            tags => tags?,
-        };
-        let mut numbers: Vec<u64> = tags.iter().filter_map(|tag| number_of(&self.name, tag)).collect();
-        numbers.sort_unstable();
-        Ok(numbers)
+            Err(OciError::NotFound { .. }) => Ok(Vec::new()),
+            numbers => numbers,
+        }
     }
 
     /// What a tag means; nothing if there is no such tag.

@@ -20,7 +20,7 @@ async fn an_older_copy_of_the_store_teaches_nothing_twice() {
     let mut controller = Controller::start().await;
     let registry = Registry::start(Access::Open).await.unwrap();
     let mut studio = Studio::new(8);
-    let clips: Vec<_> = (0..70).map(|_| studio.clip()).collect();
+    let clips: Vec<_> = (0..60).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips[..30]).await;
     controller.stop().await;
     let copy = std::fs::read(controller.store()).unwrap();
@@ -38,9 +38,10 @@ async fn an_older_copy_of_the_store_teaches_nothing_twice() {
     }
     std::fs::write(controller.store(), copy).unwrap();
     controller.begin_again().await;
-    // The first thirty are known; these are new, though the store gives them places that it gave before.
+    // The first thirty are known; these are new, though the store gives them places that it gave before. They are fewer than
+    // were lost: the place that the trainer asks for is not there, however late it comes back.
     controller.judge("node-0", &clips[50..]).await;
-    let status = trainer.learned(70).await;
+    let status = trainer.learned(60).await;
     assert!(
         status["error"].as_str().unwrap().contains("behind the last sample that was learned"),
         "{status}"
@@ -50,7 +51,7 @@ async fn an_older_copy_of_the_store_teaches_nothing_twice() {
     // What was saved is a place of the store as it is.
     let trainer = plan.start();
     trainer.until("a stream", |status| status["phase"] == "running" && status["error"] == "").await;
-    trainer.learned(70).await;
+    trainer.learned(60).await;
     assert_eq!(trainer.metric(RESETS).await, Some(0.0));
 }
 
