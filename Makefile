@@ -7,7 +7,7 @@ DENY_VERSION := 0.20.2
 CACHE := $(or $(VMAFX_CACHE_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vmafx)
 DENY := $(CACHE)/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
 
-.PHONY: help setup run test lint manifests bench e2e kube-up kube-down
+.PHONY: help setup run test lint manifests bench e2e images kube-up kube-down
 
 help: ## List what can be done
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ bench: setup ## Measure (ONLY=part for one part); fails when a figure is short o
 
 e2e: setup ## Run the tests that need a whole Kubernetes node with real Pods, and the long ones
 	@$(XTASK) e2e
+
+images: setup ## Make container images of the daemons in target/images (PROFILE=dev is quick, PUSH=registry/prefix pushes)
+	@$(XTASK) images $(if $(PROFILE),--profile $(PROFILE)) $(if $(PUSH),--push $(PUSH))
 
 kube-up: setup ## Start a whole Kubernetes node in the background
 	@$(XTASK) kube up

@@ -12,6 +12,7 @@ pub(crate) fn run() -> Result<()> {
         cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])?;
     }
     crate::run::run(false)?;
+    images()?;
     let verdict = probe();
     if verdict != Verdict::Possible {
         println!("e2e: skipped: {verdict}");
@@ -24,4 +25,13 @@ pub(crate) fn run() -> Result<()> {
         .concat();
     cargo(&[&["build", "--locked"][..], &programs].concat(), &[])?;
     cargo(&["test", "--locked", "--workspace", "--test", "whole_node", "--", "--ignored"], &[])
+}
+
+/// The images of the daemons, made of quick builds and tried.
+fn images() -> Result<()> {
+    let programs = ["vmafx-operator", "vmafx-controller", "vmafx-node", "vmafx-trainer"];
+    let programs = programs.map(|name| ["--bin", name]).concat();
+    cargo(&[&["build", "--locked"][..], &programs].concat(), &[])?;
+    let which = ["test", "--locked", "--package", "xtask", "images::tests::every_daemon"];
+    cargo(&[&which[..], &["--", "--ignored"]].concat(), &[])
 }

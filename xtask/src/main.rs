@@ -2,6 +2,7 @@
 
 mod bench;
 mod e2e;
+mod images;
 mod kube;
 mod manifests;
 mod one_machine;
@@ -37,6 +38,8 @@ enum Command {
     },
     /// Run the tests that need a whole Kubernetes node.
     E2e,
+    /// Make container images of the daemons, without a container engine.
+    Images(images::Arguments),
     /// A real Kubernetes on this machine.
     #[command(subcommand)]
     Kube(kube::Command),
@@ -71,6 +74,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Run { keep } => run::run(keep),
         Command::Test { extra } => test::run(&extra),
         Command::E2e => e2e::run(),
+        Command::Images(arguments) => images::run(&arguments),
         Command::Kube(command) => kube::run(command),
         Command::Bench { only } => bench::run(only),
         Command::Manifests { check: true } => manifests::check(),

@@ -18,7 +18,7 @@ pub(crate) fn debug(program: &str) -> PathBuf {
 }
 
 /// Where cargo builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root().join("target"), |directory| root().join(directory))
 }

@@ -82,6 +82,17 @@ impl Client {
         self.session(repository, Right::Push)?.push(artifact, tag).await
     }
 
+    /// Pushes a manifest that was made elsewhere, after the blobs that it names, and gives it a tag.
+    pub async fn push_manifest(
+        &self,
+        repository: &Repository,
+        blobs: &[Bytes],
+        manifest: Bytes,
+        tag: &str,
+    ) -> Result<Digest, OciError> {
+        self.session(repository, Right::Push)?.push_manifest(blobs, manifest, tag).await
+    }
+
     /// Lets a tag mean what has this digest.
     pub async fn retag(&self, repository: &Repository, from: &Digest, tag: &str) -> Result<(), OciError> {
         self.session(repository, Right::Push)?.retag(from, tag).await
@@ -147,6 +158,7 @@ mod tests {
             Descriptor { media_type: String::new(), digest: digest.clone(), size: 0, annotations: [].into() };
         let artifact = Artifact { artifact_type: String::new(), annotations: [].into(), layers: Vec::new() };
         may_move(&client.push(&models, &artifact, "a"));
+        may_move(&client.push_manifest(&models, &[], Bytes::new(), "a"));
         may_move(&client.retag(&models, &digest, "a"));
         may_move(&client.resolve(&tagged));
         may_move(&client.blob(&models, &blob, 0));

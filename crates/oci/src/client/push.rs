@@ -17,13 +17,22 @@ const STORED: &str = "docker-content-digest";
 
 impl Session<'_> {
     pub(super) async fn push(&self, artifact: &Artifact, tag: &str) -> Result<Digest, OciError> {
+        let blobs: Vec<_> = artifact.blobs().collect();
+        self.push_manifest(&blobs, Bytes::from(artifact.manifest()), tag).await
+    }
+
+    pub(super) async fn push_manifest(
+        &self,
+        blobs: &[Bytes],
+        manifest: Bytes,
+        tag: &str,
+    ) -> Result<Digest, OciError> {
         check(tag)?;
-        let manifest = Bytes::from(artifact.manifest());
         if manifest.len() as u64 > MANIFEST {
             return Err(OciError::TooLarge { what: "the manifest", limit: MANIFEST });
         }
-        for blob in artifact.blobs() {
-            self.retrying(|| self.upload(&blob)).await?;
+        for blob in blobs {
+            self.retrying(|| self.upload(blob)).await?;
         }
         self.put_manifest(tag, OCI_MANIFEST, manifest).await
     }

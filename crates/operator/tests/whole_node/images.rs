@@ -1,7 +1,6 @@
 //! What runs in the Pods: the programs as they were built beside this test, and clips.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use vmafx_testkit::kube::assets::{Binary, ensure};
 use vmafx_testkit::kube::image::Image;
@@ -81,12 +80,6 @@ fn bare(name: &str, entrypoint: &str) -> Image {
 }
 
 /// With a program and the libraries that it is linked with.
-fn with(mut image: Image, name: &str) -> Image {
-    let path = program(name);
-    let listed = Command::new("ldd").arg(&path).output().unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    for library in listed.split_whitespace().filter(|word| word.starts_with('/')) {
-        image = image.file(library, std::fs::canonicalize(library).unwrap(), 0o755);
-    }
-    image.file(format!("/bin/{name}"), path, 0o755)
+fn with(image: Image, name: &str) -> Image {
+    image.program(format!("/bin/{name}"), program(name)).unwrap()
 }

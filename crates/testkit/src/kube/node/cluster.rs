@@ -14,7 +14,6 @@ use tokio::process::Command;
 
 use super::super::assets::{self, Assets, Binary};
 use super::super::cluster::Cluster;
-use super::super::image::Image;
 use super::super::kubeconfig;
 use super::super::process::{Launch, Process};
 use super::super::servers::Base;
@@ -23,6 +22,7 @@ use super::error::{NodeError, Step as _};
 use super::network::{KUBERNETES_SERVICE, NODE};
 use super::state::State;
 use super::{BINARIES, NODE_NAME, cgroups, forward, mounts, network};
+use vmafx_image::Image;
 
 const READY: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(100);

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use super::super::assets::AssetError;
 use super::super::cluster::ClusterError;
-use super::super::image::ImageError;
 use super::super::pki::PkiError;
 use super::super::process::ProcessError;
 use crate::wait::TimedOut;
+use vmafx_image::ImageError;
 
 /// Why there is no whole node, or why it could not be used.
 #[derive(Debug, thiserror::Error)]

@@ -93,7 +93,7 @@ impl WholeNode {
         Ok(())
     }
 
-    /// Loads an image, as [`super::super::image::Image`] writes it, so that Pods can use it.
+    /// Loads an image, as [`vmafx_image::Image`] writes it, so that Pods can use it.
     pub fn load_image(&self, tar: &Path) -> Result<(), NodeError> {
         load_image(&self.state, tar)
     }

@@ -1,6 +1,13 @@
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::process::Command;
+
+use serde_json::{Value, json};
 
 use super::*;
+use crate::hash::sha256;
+use crate::layout::blob_name;
 
 fn example() -> Image {
     Image::new("localhost/example:7")
@@ -29,7 +36,7 @@ fn open(path: &Path) -> (Value, Value, BTreeMap<String, Vec<u8>>) {
     let files = members(File::open(path).unwrap());
     let blob = |descriptor: &Value| {
         let digest = descriptor["digest"].as_str().unwrap();
-        let bytes = &files[&super::blob(digest).display().to_string()];
+        let bytes = &files[&blob_name(digest).display().to_string()];
         assert_eq!(sha256(bytes), digest);
         assert_eq!(descriptor["size"], bytes.len());
         bytes.clone()
@@ -79,4 +86,51 @@ fn a_missing_input_is_named() {
     let image = Image::new("localhost/example:7").file("/tool", directory.path().join("none"), 0o755);
     let error = image.write(&directory.path().join("image.tar")).unwrap_err();
     assert_eq!(error.to_string(), "tool cannot be put into the image");
+}
+
+#[test]
+fn docker_finds_the_same_blobs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("image.tar");
+    example().write(&path).unwrap();
+    let files = members(File::open(&path).unwrap());
+    let listed: Value = serde_json::from_slice(&files["manifest.json"]).unwrap();
+    assert_eq!(listed[0]["RepoTags"], json!(["localhost/example:7"]));
+    for blob in [&listed[0]["Config"], &listed[0]["Layers"][0]] {
+        assert!(files.contains_key(blob.as_str().unwrap()), "{blob}");
+    }
+}
+
+/// Root may change its root. Whoever cannot is told what was not tried.
+fn may_change_root() -> bool {
+    let may = rustix::process::geteuid().is_root();
+    if !may {
+        eprintln!(
+            "skipped: only root can change its root directory, so the program was not run in its image"
+        );
+    }
+    may
+}
+
+#[test]
+fn a_program_runs_with_what_its_image_has_and_nothing_else() {
+    if !may_change_root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let image = Image::new("localhost/example:7").program("/test", std::env::current_exe().unwrap()).unwrap();
+    let layout = Layout::create(directory.path().join("layout")).unwrap();
+    let layer = layout.layer(&image.tree, "test", Packing::Gzip).unwrap();
+    let written = layout.image(&image.config, &[layer]).unwrap();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    crate::unpack::unpack(&layout, &written, &root).unwrap();
+    let output = Command::new("chroot")
+        .args(["--userspec=65532:65532"])
+        .arg(&root)
+        .args(["/test", "--list"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("a_program_runs_with_what"));
 }

@@ -1,0 +1,111 @@
+//! `cargo xtask images`: container images of the daemons, without a container engine.
+//!
+//! | layer     | holds                                                                          | changes with          |
+//! |-----------|--------------------------------------------------------------------------------|-----------------------|
+//! | base      | C library, authorities that TLS trusts, `/etc/passwd`, `/tmp`: all images share it | Debian's updates  |
+//! | tools     | other people's programs with their libraries (the node: ffmpeg, rclone)        | Debian's updates      |
+//! | program   | the daemon, and the libraries that it alone needs                              | every build           |
+//!
+//! There is no shell and no package manager. Every file that is not ours comes from a Debian package of this machine,
+//! whose name and version are in the image (`/var/lib/dpkg/status.d`, where scanners look) and in its bill of materials.
+
+mod crates;
+mod debian;
+mod facts;
+mod layers;
+mod product;
+mod push;
+mod report;
+mod sbom;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use self::facts::Facts;
+use self::product::{PRODUCTS, Product};
+use crate::workspace;
+
+/// What to make.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Make only these images, by the names of their programs
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// The profile that the programs are built with: release, or dev, which is quick to build
+    #[arg(long, default_value = "release")]
+    profile: String,
+    /// The programs are there already: do not build them
+    #[arg(long)]
+    no_build: bool,
+    /// What comes before the names of images, such as registry.example/team
+    #[arg(long, value_name = "PREFIX", default_value = "localhost")]
+    repository: String,
+    /// The tag of all images [default: v and the version of the workspace]
+    #[arg(long)]
+    tag: Option<String>,
+    /// Where the source code is published, for the label of that name
+    #[arg(long, value_name = "URL", env = "VMAFX_SOURCE_URL")]
+    source: Option<String>,
+    /// Where the images are written [default: target/images]
+    #[arg(long, value_name = "DIRECTORY")]
+    output: Option<PathBuf>,
+    /// Push the images to this registry and prefix, such as registry.example/team
+    #[arg(long, value_name = "PREFIX")]
+    push: Option<String>,
+    /// The registry to push to has no TLS
+    #[arg(long, requires = "push")]
+    plain_http: bool,
+}
+
+/// Makes them.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let products = chosen(&arguments.only)?;
+    if !arguments.no_build {
+        build(&products, &arguments.profile)?;
+    }
+    let facts = Facts::gather(arguments.tag.clone(), arguments.source.clone())?;
+    // What is pushed is called as it will be there.
+    let prefix = arguments.push.as_ref().unwrap_or(&arguments.repository).trim_end_matches('/');
+    let output = arguments.output.clone().unwrap_or_else(|| workspace::target().join("images"));
+    let programs = workspace::target().join(directory(&arguments.profile));
+    let made = write::all(&products, &programs, &facts, prefix, &output)?;
+    report::print(&made, &output);
+    if let Some(prefix) = &arguments.push {
+        push::all(&made, prefix, &facts.tag, arguments.plain_http)?;
+    }
+    Ok(())
+}
+
+fn chosen(only: &[String]) -> Result<Vec<&'static Product>> {
+    let known = PRODUCTS.map(|product| product.program);
+    for name in only {
+        ensure!(
+            known.contains(&name.as_str()),
+            "there is no image {name}: the images are {}",
+            known.join(", ")
+        );
+    }
+    let wanted = |product: &&Product| only.is_empty() || only.iter().any(|name| name == product.program);
+    Ok(PRODUCTS.iter().filter(wanted).collect())
+}
+
+fn build(products: &[&Product], profile: &str) -> Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(workspace::root()).args(["build", "--locked", "--profile", profile]);
+    for product in products {
+        cargo.args(["--bin", product.program]);
+    }
+    let status = cargo.status().context("cargo could not be run")?;
+    ensure!(status.success(), "cargo build: {status}");
+    Ok(())
+}
+
+/// Where cargo puts what it builds with a profile.
+fn directory(profile: &str) -> &str {
+    if profile == "dev" { "debug" } else { profile }
+}
