@@ -1,8 +1,8 @@
-//! An object that may not fit its type.
+//! An object that may not fit its type, and is not read before somebody asks.
 //!
-//! A list in which one object does not fit must not fail as a whole. The text of each object is kept while it is read, so
-//! that of one that does not fit there is still the metadata; of all others nothing is read twice. The text is at hand
-//! because the API server writes the type of a change before the object.
+//! A list in which one object does not fit must not fail as a whole; so only what an object is called is looked at when
+//! it comes. The rest stays text until it is wanted. Whoever lists page by page has the next one on its way by then, and
+//! reads while the server writes.
 
 use std::borrow::Cow;
 
@@ -12,32 +12,45 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// The object, or what is known of one that does not fit.
+/// The object as the API server wrote it.
 #[derive(Clone, Debug)]
-pub struct Guarded<K>(pub Result<K, Unfit>);
-
-/// An object that does not fit its type.
-#[derive(Clone, Debug)]
-pub struct Unfit {
-    /// Which one.
-    pub metadata: ObjectMeta,
-    /// What is wrong with it.
-    pub error: String,
+pub struct Guarded<K> {
+    /// Its names and version, and nothing else.
+    metadata: ObjectMeta,
+    text: Box<RawValue>,
+    of: std::marker::PhantomData<fn() -> K>,
 }
 
 /// What every object has.
 #[derive(Deserialize)]
 struct Any {
-    metadata: ObjectMeta,
+    metadata: Names,
 }
 
-impl<'de, K: DeserializeOwned> Deserialize<'de> for Guarded<K> {
+/// The part of the metadata that tells objects apart. What others manage is most of the text, and is passed over.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Names {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+impl<K: DeserializeOwned> Guarded<K> {
+    /// The object, or why it does not fit.
+    pub fn read(&self) -> serde_json::Result<K> {
+        serde_json::from_str(self.text.get())
+    }
+}
+
+impl<'de, K> Deserialize<'de> for Guarded<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        serde_json::from_str(text.get()).map(Ok).map(Self).or_else(|error| {
-            let Any { metadata } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
-            Ok(Self(Err(Unfit { metadata, error: error.to_string() })))
-        })
+        let Any { metadata } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let Names { name, namespace, uid, resource_version } = metadata;
+        let metadata = ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() };
+        Ok(Self { metadata, text, of: std::marker::PhantomData })
     }
 }
 
@@ -62,17 +75,11 @@ impl<K: Resource> Resource for Guarded<K> {
     }
 
     fn meta(&self) -> &ObjectMeta {
-        match &self.0 {
-            Ok(object) => object.meta(),
-            Err(unfit) => &unfit.metadata,
-        }
+        &self.metadata
     }
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
-        match &mut self.0 {
-            Ok(object) => object.meta_mut(),
-            Err(unfit) => &mut unfit.metadata,
-        }
+        &mut self.metadata
     }
 }
 
@@ -98,12 +105,12 @@ mod tests {
             "items": [node("a", "cpu"), node("b", "abacus")],
         });
         let list: ObjectList<Guarded<VmafxNode>> = serde_json::from_str(&list.to_string()).unwrap();
-        let [first, second] = list.items.as_slice() else { panic!("{list:?}") };
-        assert!(first.0.is_ok());
-        let unfit = second.0.as_ref().unwrap_err();
-        assert_eq!(unfit.metadata.name.as_deref(), Some("b"));
-        assert!(unfit.error.contains("abacus"), "{}", unfit.error);
+        let [first, second] = <[_; 2]>::try_from(list.items).unwrap();
+        assert_eq!(first.read().unwrap().metadata.name.as_deref(), Some("a"));
         assert_eq!(second.meta().uid.as_deref(), Some("u"));
+        assert_eq!(second.meta().name.as_deref(), Some("b"));
+        let error = second.read().unwrap_err().to_string();
+        assert!(error.contains("abacus"), "{error}");
     }
 
     /// An event as the API server writes it: the type comes first.
@@ -113,9 +120,11 @@ mod tests {
 
     #[test]
     fn the_same_holds_for_changes_and_nothing_is_none() {
-        let event = added(&node("b", "abacus")).unwrap();
-        assert!(matches!(event, WatchEvent::Added(Guarded(Err(_)))), "{event:?}");
-        assert!(matches!(added(&node("a", "cpu")).unwrap(), WatchEvent::Added(Guarded(Ok(_)))));
+        for (vendor, fits) in [("abacus", false), ("cpu", true)] {
+            let event = added(&node("b", vendor)).unwrap();
+            let WatchEvent::Added(object) = event else { panic!("{event:?}") };
+            assert_eq!(object.read().is_ok(), fits, "{vendor}");
+        }
         assert!(added(&json!({ "spec": {} })).is_err());
     }
 }

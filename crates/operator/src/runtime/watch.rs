@@ -8,11 +8,12 @@ use std::convert::Infallible;
 use std::fmt::Debug;
 
 use futures::StreamExt;
+use futures::future::join;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use vmafx_kit::health::Gate;
 use vmafx_kit::metrics::{By, Label as _};
 use vmafx_kit::tasks::Shutdown;
@@ -23,6 +24,9 @@ use super::metrics::{Kind, RuntimeMetrics};
 use super::teller::Teller;
 use crate::error::chain;
 use crate::key::ObjectKey;
+
+/// What may be fetched and not yet taken: two pages of a list, so that one is on its way while another is read.
+const AHEAD: usize = 1000;
 
 /// Names the resources that an object concerns.
 type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
@@ -95,12 +99,33 @@ where
         metrics: RuntimeMetrics,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
-        let mut events = std::pin::pin!(
-            watcher(self.api.clone(), self.config.clone()).backoff(watcher::DefaultBackoff::default())
-        );
+        let (ahead, events) = mpsc::channel(AHEAD);
+        let watcher =
+            watcher(self.api.clone(), self.config.clone()).backoff(watcher::DefaultBackoff::default());
+        let fetch = async {
+            let mut watcher = std::pin::pin!(watcher);
+            while let Some(Some(event)) = shutdown.cuts(watcher.next()).await {
+                if ahead.send(event).await.is_err() {
+                    break;
+                }
+            }
+            drop(ahead);
+        };
+        join(fetch, self.take(events, gate, metrics, &shutdown)).await;
+        Ok(())
+    }
+
+    /// Takes what was fetched into the cache.
+    async fn take(
+        &self,
+        mut events: mpsc::Receiver<watcher::Result<Event<Guarded<K>>>>,
+        gate: Gate,
+        metrics: RuntimeMetrics,
+        shutdown: &Shutdown,
+    ) {
         let mut told = Told::default();
         let mut lists = 0_u64;
-        while let Some(Some(event)) = shutdown.cuts(events.next()).await {
+        while let Some(Some(event)) = shutdown.cuts(events.recv()).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
@@ -128,13 +153,12 @@ where
                     for key in concerns(object) {
                         // The controller may be behind, and so may be we.
                         if shutdown.cuts(controller.tell(key)).await.is_none() {
-                            return Ok(());
+                            return;
                         }
                     }
                 }
             }
         }
-        Ok(())
     }
 
     /// The event about what is to be kept; nothing for an object that does not fit its type.
@@ -144,11 +168,11 @@ where
         metrics: &RuntimeMetrics,
         told: &mut Told,
     ) -> Option<Event<V>> {
-        let mut take = |guard: Guarded<K>| match guard.0 {
+        let mut take = |guard: Guarded<K>| match guard.read() {
             Ok(object) => Some((self.project)(object)),
-            Err(unfit) => {
+            Err(error) => {
                 metrics.undecodable.get_or_create(&By((self.kind,))).inc();
-                told.undecodable(self.kind, &unfit.metadata, &unfit.error);
+                told.undecodable(self.kind, guard.meta(), &error.to_string());
                 None
             }
         };
