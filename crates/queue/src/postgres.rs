@@ -9,6 +9,7 @@
 //! | `report`   | the end of an attempt                                                    |
 //! | `feed`     | changes and samples, of which a reader skips none                        |
 //! | `sweep`    | the end of leases, sessions and deadlines                                |
+//! | `announce` | what other controllers are told                                          |
 //! | `listen`   | what other controllers did                                               |
 //! | `clock`    | the database's time, since controllers must agree about it               |
 //!
@@ -18,6 +19,7 @@
 //! A write whose answer is lost with the connection is answered [`StoreError::Unavailable`]: it may have happened. A
 //! submission with a key, a report, a cancel and a release can be said again.
 
+mod announce;
 mod claim;
 mod clock;
 mod cursor;
@@ -54,6 +56,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::{ContextV7, Uuid};
 
+use self::announce::Announcer;
 use self::claim::Claims;
 use self::clock::StoreClock;
 use self::dsn::Address;
@@ -116,6 +119,7 @@ struct Shared {
     policy: Policy,
     clock: StoreClock,
     notices: Notices,
+    announcer: Announcer,
     /// Who we are among the store's controllers.
     instance: String,
     store_id: Uuid,
@@ -155,11 +159,12 @@ impl PostgresStore {
         schema::migrate(&options.dsn).await?;
         let address = Address::parse(&options.dsn)?;
         let instance = Uuid::new_v4().simple().to_string()[..12].to_owned();
-        let connections = Connections::new(address.clone(), options.connections, &instance)?;
+        let connections = Connections::new(address.clone(), options.connections)?;
         let shared = Arc::new(Shared {
             clock: StoreClock::new(options.clock),
             policy: options.policy,
             notices: Notices::default(),
+            announcer: Announcer::default(),
             store_id: store_id(&connections).await?,
             connections,
             instance,
@@ -173,6 +178,8 @@ impl PostgresStore {
         if !matches!(timeout(START, heard).await, Ok(Ok(()))) {
             return Err(late().into());
         }
+        let announcing = shared.clone();
+        tasks.spawn(async move { announcing.announce().await });
         Ok(Self {
             submits: Lane::start(Submits(shared.clone()), &mut tasks),
             claims: Lane::start(Claims(shared.clone()), &mut tasks),
@@ -330,9 +337,12 @@ impl Store for PostgresStore {
         self.claims.close();
         self.reports.close();
         let mut tasks = self.tasks.lock().await;
-        // The listener has no end of its own.
-        while tasks.len() > 1 && tasks.join_next().await.is_some() {}
+        // Who listens and who announces have no end of their own.
+        while tasks.len() > 2 && tasks.join_next().await.is_some() {}
         tasks.shutdown().await;
+        if let Err(error) = self.shared.say().await {
+            tracing::warn!(error = error.to_string(), "other controllers are not told of the last changes");
+        }
         self.shared.connections.close();
     }
 }

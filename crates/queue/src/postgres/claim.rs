@@ -39,7 +39,7 @@ WITH due AS (
 ), classes AS (
     SELECT backend, count(*) AS jobs FROM promoted GROUP BY backend
 )
-SELECT backend, jobs, vmafx.note(vmafx.line($1, json_build_object(backend, jobs), false, false)) FROM classes";
+SELECT backend, jobs FROM classes";
 
 const CLAIM: &str = concat!(
     "
@@ -211,7 +211,7 @@ impl Claims {
                 *answer = job.map(|job| Claim::Job(Box::new(job)));
             }
         }
-        news.tell(&shared.notices, tenant);
+        shared.tell(tenant, news);
         Ok(round)
     }
 
@@ -225,7 +225,7 @@ impl Claims {
             let mut reader = Reader::new(row);
             news.work(reader.next()?, reader.count()?);
         }
-        news.tell(&self.0.notices, tenant);
+        self.0.tell(tenant, news);
         Ok(())
     }
 

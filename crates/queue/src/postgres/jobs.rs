@@ -194,7 +194,7 @@ impl Shared {
             return Ok(job.map(|job| Cancelled { job, moved: false }));
         };
         let job = Reader::new(row).job()?;
-        News::of([&job]).tell(&self.notices, tenant);
+        self.tell(tenant, News::of([&job]));
         Ok(Some(Cancelled { job, moved: true }))
     }
 
@@ -215,7 +215,7 @@ impl Shared {
         if reader.is_null() {
             return Ok(Released::Over);
         }
-        News::of([&reader.job()?]).tell(&self.notices, tenant);
+        self.tell(tenant, News::of([&reader.job()?]));
         Ok(Released::Moved)
     }
 }

@@ -73,7 +73,7 @@ impl Shared {
         };
         let (id, sampled) =
             (JobId(Reader::new(row).next()?), answers.get(1).is_some_and(|rows| !rows.is_empty()));
-        News { changed: true, sampled, ..News::default() }.tell(&self.notices, tenant);
+        self.tell(tenant, News { changed: true, sampled, ..News::default() });
         Ok(Labelled::Stored { id, sampled })
     }
 }

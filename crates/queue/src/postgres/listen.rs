@@ -128,10 +128,14 @@ impl Listener {
                 News { changed: true, sampled: true, ..News::default() }.tell(&self.shared.notices, &tenant);
             }
             count = count.wrapping_add(1);
-            if count.is_multiple_of(TICKS_BETWEEN_QUESTIONS)
-                && let Err(error) = ask("SELECT 1").await
-            {
-                return error;
+            if count.is_multiple_of(TICKS_BETWEEN_QUESTIONS) {
+                if let Err(error) = ask("SELECT 1").await {
+                    return error;
+                }
+                // Of somebody who died before it could tell, nobody hears.
+                if let Err(error) = self.shared.tell_everything().await {
+                    return error;
+                }
             }
         }
     }

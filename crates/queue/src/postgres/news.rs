@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::ids::TenantId;
 use crate::job::Job;
@@ -43,6 +44,20 @@ impl News {
         *known = known.saturating_add(jobs);
     }
 
+    /// Nothing.
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// And this.
+    pub(super) fn merge(&mut self, more: Self) {
+        self.changed |= more.changed;
+        self.sampled |= more.sampled;
+        for (backend, jobs) in more.work {
+            self.work(&backend, jobs);
+        }
+    }
+
     /// Tells it here.
     pub(super) fn tell(self, notices: &Notices, tenant: &TenantId) {
         if self.changed {
@@ -57,7 +72,10 @@ impl News {
     }
 }
 
-/// What the server passes on; written by its function `vmafx.line`.
+/// The server passes on no more than 8000 bytes.
+const LONGEST_WORK: usize = 6000;
+
+/// What the server passes on.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Message {
     /// Which store wrote it.
@@ -71,6 +89,21 @@ pub(super) struct Message {
 }
 
 impl Message {
+    /// What one controller says of one tenant.
+    pub(super) fn write(from: &str, tenant: &TenantId, news: &News) -> String {
+        let length: usize = news.work.keys().map(|backend| json!(backend).to_string().len() + 12).sum();
+        let unsaid = length > LONGEST_WORK;
+        json!(Self {
+            from: Some(from.to_owned()),
+            tenant: tenant.to_string(),
+            work: (!unsaid && length > 0).then(|| news.work.clone()),
+            unsaid,
+            changed: news.changed,
+            sampled: news.sampled,
+        })
+        .to_string()
+    }
+
     pub(super) fn news(self) -> News {
         News { work: self.work.unwrap_or_default(), changed: self.changed, sampled: self.sampled }
     }
@@ -80,12 +113,41 @@ impl Message {
 mod tests {
     use super::*;
 
+    fn passed_on(news: &News) -> Message {
+        let text = Message::write("a1", &TenantId::new("acme").unwrap(), news);
+        assert!(text.len() < 8000, "{}", text.len());
+        serde_json::from_str(&text).unwrap()
+    }
+
     #[test]
-    fn a_message_of_the_server_is_understood() {
-        let text = r#"{"from" : "a1", "tenant" : "acme", "work" : { "cpu" : 2, "" : 1 }, "unsaid" : false, "changed" : true, "sampled" : false}"#;
-        let message: Message = serde_json::from_str(text).unwrap();
-        assert_eq!(message.from.as_deref(), Some("a1"));
+    fn what_is_passed_on_is_understood() {
         let work = BTreeMap::from([("cpu".to_owned(), 2), (String::new(), 1)]);
-        assert_eq!(message.news(), News { work, changed: true, sampled: false });
+        let news = News { work, changed: true, sampled: false };
+        let message = passed_on(&news);
+        assert_eq!((message.from.as_deref(), message.tenant.as_str()), (Some("a1"), "acme"));
+        assert!(!message.unsaid);
+        assert_eq!(message.news(), news);
+    }
+
+    #[test]
+    fn work_that_is_too_long_to_pass_on_is_left_to_be_looked_for() {
+        let mut news = News::default();
+        (0..400)
+            .for_each(|number| news.work(&format!("a backend with \u{1} and a number {number}"), u32::MAX));
+        let message = passed_on(&news);
+        assert!(message.unsaid);
+        assert_eq!(message.work, None);
+    }
+
+    #[test]
+    fn news_that_are_passed_on_together_are_one() {
+        let mut news = News { changed: true, ..News::default() };
+        news.work("cpu", 2);
+        let mut more = News { sampled: true, ..News::default() };
+        more.work("cpu", 1);
+        more.work("cuda", 1);
+        news.merge(more);
+        let work = BTreeMap::from([("cpu".to_owned(), 3), ("cuda".to_owned(), 1)]);
+        assert_eq!(news, News { work, changed: true, sampled: true });
     }
 }

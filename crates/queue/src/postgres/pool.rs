@@ -1,20 +1,20 @@
 //! Connections, and the one way in which statements are run.
 //!
-//! A transaction goes to the server in one flush: `BEGIN`, the tenant, the statements, `COMMIT`, and what tells the
-//! other controllers of it, so that a controller that dies at that moment has told them. tokio-postgres sends
+//! A transaction goes to the server in one flush: `BEGIN`, the tenant, the statements, `COMMIT`. tokio-postgres sends
 //! what is polled together without waiting for answers in between, so it costs one round trip, as one SQL function for
 //! each operation would; and the statements stay beside the code that understands their answers.
 
 use std::time::Duration;
 
 use deadpool_postgres::{Hook, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
-use futures::future::{join_all, join3, join5};
+use futures::future::{join, join_all, join4};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::dsn::Address;
 use super::error::{ConnectError, Kind, kind, late, no_connection, unavailable};
+use super::news::CHANNEL;
 use super::tls::Tls;
 use crate::ids::TenantId;
 use crate::store::StoreError;
@@ -31,8 +31,9 @@ const ATTEMPTS: u32 = 4;
 const SETTINGS: &str = "-c statement_timeout=8000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=20000 \
      -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off";
 
-/// Sends the notices of the transaction before.
-pub(super) const ANNOUNCE: &str = "SELECT vmafx.announce()";
+/// Sends notices. Nothing is lost if the server forgets one in a crash: all its listeners begin anew then.
+const NOTIFY: &str = "
+SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, line) FROM unnest($2::text[]) AS line";
 
 /// A parameter.
 pub(super) type Value<'a> = &'a (dyn ToSql + Sync);
@@ -79,10 +80,10 @@ impl Access {
 pub(super) struct Connections(Pool);
 
 impl Connections {
-    /// Nothing is connected yet. `instance` is who the server's notices say they come from.
-    pub(super) fn new(mut address: Address, most: usize, instance: &str) -> Result<Self, ConnectError> {
+    /// Nothing is connected yet.
+    pub(super) fn new(mut address: Address, most: usize) -> Result<Self, ConnectError> {
         let tls = Tls::new(&address)?;
-        address.set(&format!("{SETTINGS} -c vmafx.instance={instance}"));
+        address.set(SETTINGS);
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let pool = Pool::builder(Manager::from_config(address.config, tls, manager))
             .max_size(most.max(2))
@@ -142,6 +143,20 @@ impl Connections {
         }
     }
 
+    /// Sends notices to whoever listens.
+    pub(super) async fn notify(&self, lines: &[String]) -> Result<(), StoreError> {
+        let client = self.take().await?;
+        let work = async {
+            let statement = client.prepare_cached(NOTIFY).await?;
+            client.query(&statement, &[&CHANNEL, &lines]).await
+        };
+        if let Ok(sent) = timeout(DEADLINE, work).await {
+            return sent.map(drop).map_err(unavailable);
+        }
+        drop(Object::take(client));
+        Err(late())
+    }
+
     async fn attempt(
         &self,
         scope: Scope<'_>,
@@ -168,31 +183,23 @@ async fn transact(
 ) -> Result<Vec<Vec<Row>>, tokio_postgres::Error> {
     let prepare = calls.iter().map(|(statement, _)| client.prepare_cached(statement));
     let set = client.prepare_cached("SELECT set_config($1, $2, true)");
-    let (set, announce, statements) = join3(set, client.prepare_cached(ANNOUNCE), join_all(prepare)).await;
-    let (set, announce) = (set?, announce?);
+    let (set, statements) = join(set, join_all(prepare)).await;
+    let set = set?;
     let statements = statements.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (setting, value) = scope.setting();
     let values: [Value<'_>; 2] = [&setting, &value];
     let queries =
         statements.iter().zip(calls).map(|(statement, (_, values))| client.query(statement, values));
-    let announce = async {
-        // In a transaction of its own, behind the one it tells of. Where there is no news it does nothing.
-        if access == Access::Write { client.execute(&announce, &[]).await.map(drop) } else { Ok(()) }
-    };
-    let (begun, scoped, answers, committed, announced) = join5(
+    let (begun, scoped, answers, committed) = join4(
         client.batch_execute(access.begin()),
         client.query(&set, &values),
         join_all(queries),
         client.batch_execute("COMMIT"),
-        announce,
     )
     .await;
     begun?;
     scoped?;
     let answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
     committed?;
-    if let Err(error) = announced {
-        tracing::warn!(%error, "other controllers are not told");
-    }
     Ok(answers)
 }

@@ -123,7 +123,7 @@ impl Batch for Reports {
                 *answer = job.map(|job| Reported::Moved { job, sampled });
             }
         }
-        news.tell(&shared.notices, tenant);
+        shared.tell(tenant, news);
         let mut reported = Vec::with_capacity(told.len());
         for (answer, told) in answers.into_iter().zip(told) {
             reported.push(match answer {

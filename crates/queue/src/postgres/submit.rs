@@ -99,7 +99,7 @@ impl Batch for Submits {
                 submitted.push(Submitted { id, deduplicated: true });
             }
         }
-        news.tell(&shared.notices, tenant);
+        shared.tell(tenant, news);
         Ok(submitted)
     }
 }

@@ -3,7 +3,6 @@
 //! One at a time: whoever does not get the store's one row goes home. Rows that somebody else is writing at this moment
 //! are left for the next sweep.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Transaction};
@@ -11,12 +10,11 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::Shared;
+use super::announce::AllNews;
 use super::error::{late, unavailable};
-use super::news::News;
-use super::pool::{ANNOUNCE, Value};
+use super::pool::Value;
 use super::row::{Reader, job_columns, jobs, millis};
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
 use crate::job::Job;
 use crate::outcome::{AttemptOutcome, FailureReason};
 use crate::policy::Policy;
@@ -46,9 +44,7 @@ WITH due AS (
 ), classes AS (
     SELECT tenant_id, backend, count(*) AS jobs FROM promoted GROUP BY tenant_id, backend
 )
-SELECT tenant_id, backend, jobs, 
-    vmafx.note(vmafx.line(tenant_id, json_build_object(backend, jobs), false, false))
-FROM classes";
+SELECT tenant_id, backend, jobs FROM classes";
 
 macro_rules! due {
     ($condition:literal) => {
@@ -95,9 +91,6 @@ DELETE FROM vmafx.node_sessions WHERE id = ANY (ARRAY (
     ORDER BY s.expires_at, s.id LIMIT $2 FOR UPDATE SKIP LOCKED))
 RETURNING tenant_id, node_id";
 
-/// What is to be told, by tenant.
-type AllNews = BTreeMap<TenantId, News>;
-
 impl Shared {
     pub(super) async fn sweep(&self) -> Result<Swept, StoreError> {
         self.clock.measure(&self.connections).await?;
@@ -108,7 +101,7 @@ impl Shared {
         };
         let (swept, news) = done?;
         for (tenant, news) in news {
-            news.tell(&self.notices, &tenant);
+            self.tell(&tenant, news);
         }
         Ok(swept)
     }
@@ -134,7 +127,6 @@ impl Shared {
             forgive(&transaction, now, &self.policy).await?
         };
         transaction.commit().await.map_err(unavailable)?;
-        client.batch_execute(ANNOUNCE).await.map_err(unavailable)?;
         for job in swept.requeued.iter().chain(&swept.failed) {
             news.entry(job.tenant.clone()).or_default().add(job);
         }

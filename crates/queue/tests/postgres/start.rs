@@ -36,7 +36,7 @@ async fn many_may_migrate_at_once() {
         replicas.spawn(async move { migrate(&dsn).await });
     }
     let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(versions, [2; 6]);
+    assert_eq!(versions, [3; 6]);
     let raw = Raw::connect(database.dsn()).await;
     assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
 }
@@ -54,7 +54,7 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
          UPDATE vmafx.meta SET schema_version = 1",
     )
     .await;
-    assert_eq!(migrate(database.dsn()).await.unwrap(), 2);
+    assert_eq!(migrate(database.dsn()).await.unwrap(), 3);
     assert_eq!(raw.number("SELECT count(*) FROM pg_constraint WHERE contype = 'f'").await, 0);
     let store = open(&database).await;
     assert_eq!(store.job(&tenant("acme"), id).await.unwrap().unwrap().id, id);
@@ -67,7 +67,7 @@ async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
     let raw = Raw::connect(database.dsn()).await;
     raw.run("UPDATE vmafx.meta SET schema_version = 99").await;
     let error = migrate(database.dsn()).await.unwrap_err().to_string();
-    assert!(error.starts_with("the store's schema has version 99, this program needs 2: "), "{error}");
+    assert!(error.starts_with("the store's schema has version 99, this program needs 3: "), "{error}");
     let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
     let newer = ConnectError::Store(StoreError::Schema { found: 99, needed: 2, remedy: "" });
     assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&newer), "{error:?}");
