@@ -6,4 +6,5 @@ pub mod postgres;
 pub mod rclone;
 pub mod registry;
 pub mod s3;
+pub mod script;
 pub mod wait;

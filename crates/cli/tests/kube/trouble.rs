@@ -48,11 +48,11 @@ fn signing(stage: &Stage, script: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_does_not_sign_in_is_quoted() {
     let stage = Stage::set().await;
-    let config = signing(&stage, "#!/bin/sh\necho 'Your session has expired' >&2\nexit 3\n");
+    let text = "#!/bin/sh\necho 'Your session has expired' >&2\nexit 3\n";
+    let config = signing(&stage, text);
     let said = bare(&stage, &["get", "--kubeconfig", &config]).refused();
     assert!(said.contains("cannot be started: Permission denied"), "{said}");
-    let runnable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(stage.path("login"), runnable).unwrap();
+    vmafx_testkit::script::write(stage.path("login").as_ref(), text).unwrap();
     let said = bare(&stage, &["get", "--kubeconfig", &config]).refused();
     assert!(said.contains("ended with exit status: 3: Your session has expired"), "{said}");
 }

@@ -1,12 +1,12 @@
 //! Ctrl-C in the middle of it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
+use vmafx_testkit::script;
 
 use crate::command::{RAW, clip, names, score};
 
@@ -17,8 +17,7 @@ const HANGING_DECODER: &str = "#!/bin/sh\necho begun > \"$0.begun\"\nexec sleep 
 fn ctrl_c_leaves_no_decoder_and_no_file() {
     let tools = tempfile::tempdir().unwrap();
     let decoder = tools.path().join("ffmpeg");
-    fs::write(&decoder, HANGING_DECODER).unwrap();
-    fs::set_permissions(&decoder, fs::Permissions::from_mode(0o755)).unwrap();
+    script::write(&decoder, HANGING_DECODER).unwrap();
     let pipe = tools.path().join("ffmpeg.begun");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
 

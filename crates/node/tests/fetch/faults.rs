@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use vmafx_node::failure::Reason;
 use vmafx_node::fetch::Limits;
 use vmafx_testkit::http_server::{Body, HttpServer, Reply};
-use vmafx_testkit::wait;
+use vmafx_testkit::{script, wait};
 
 use crate::agent::{Setup, clip, read, roots};
 
@@ -240,12 +240,11 @@ async fn a_remote_that_hangs_is_given_up_and_its_rclone_is_gone() {
     let directory = tempfile::tempdir().unwrap();
     let (program, pid) = (directory.path().join("rclone"), directory.path().join("pid"));
     // Says that the file is there, and then nothing; with a child of its own, as rclone has for ssh.
-    let script = format!(
+    let text = format!(
         "#!/bin/sh\ncase $1 in lsjson) echo '{{\"Size\":10,\"ModTime\":\"t\"}}';; *) sleep 1000 & echo $$ $! > {}; wait;; esac\n",
         pid.display()
     );
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    script::write(&program, &text).unwrap();
     let setup = hasty();
     let limits = Limits { headers: LATER, attempts: 1, ..setup.limits };
     let agent = Setup { limits, rclone: Some((program, String::new())), ..setup }.agent();
@@ -266,10 +265,9 @@ async fn a_remote_that_hangs_is_given_up_and_its_rclone_is_gone() {
 async fn a_remote_that_sends_less_than_it_listed_is_no_input() {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("rclone");
-    let script =
+    let text =
         "#!/bin/sh\ncase $1 in lsjson) echo '{\"Size\":10,\"ModTime\":\"t\"}';; *) printf short;; esac\n";
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    script::write(&program, text).unwrap();
     let agent = Setup { rclone: Some((program, String::new())), ..quick() }.agent();
     let failure = agent.fetch("box:a", "box:").await.unwrap_err();
     // Two of its answers together would have the right length.

@@ -1,13 +1,14 @@
 //! The inputs, and what must become of them.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
 use vmafx_node::failure::Reason;
 use vmafx_scoring::input::Tools;
 use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::script;
 
 use crate::stage::Stage;
 
@@ -60,8 +61,7 @@ impl Scene {
         // A worker may run its decoder, and what lies beside that as a library does: nothing else of this directory.
         let real = self.decoder.path().join("ffmpeg.so");
         fs::copy(ffmpeg(), &real).unwrap();
-        fs::write(&path, DECODER.replace("FFMPEG", &real.display().to_string())).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        script::write(&path, &DECODER.replace("FFMPEG", &real.display().to_string())).unwrap();
         path
     }
 

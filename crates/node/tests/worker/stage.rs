@@ -1,7 +1,6 @@
 //! A scratch directory, tasks about it, and programs that play worker or decoder.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use vmafx_node::failure::Failure;
 use vmafx_node::launch::{Launcher, Unscored};
 use vmafx_node::task::{Input, Limits, Model, RawVideo, ScaleTo, Score, Task};
 use vmafx_scoring::input::Tools;
+use vmafx_testkit::script;
 use vmafx_testkit::wait::until;
 
 /// Longer than anything here takes.
@@ -59,8 +59,8 @@ impl Stage {
 
     /// A program in the language of the shell.
     pub(crate) fn script(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.write(name, format!("#!/bin/bash\n{text}\n"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = self.path(name);
+        script::write(&path, &format!("#!/bin/bash\n{text}\n")).unwrap();
         path
     }
 

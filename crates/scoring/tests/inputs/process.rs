@@ -1,6 +1,5 @@
 //! The decoder process: how it dies, and that it always does.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -44,11 +43,12 @@ fn tools_with(stage: &Stage, script: &str) -> Tools {
     )
 }
 
-/// Tools with this script in the place of `ffmpeg`.
+/// Tools with this script in the place of `ffmpeg`. Another process writes it: a file that this one still has open, if
+/// only in a child that it is about to start, cannot be run.
 fn tools_that(stage: &Stage, script: &str) -> Tools {
     let program = stage.path("ffmpeg-of-the-test");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+    assert!(Command::new("sh").args(["-c", write]).arg(&program).arg(script).status().unwrap().success());
     Tools::from_env(Some(program.as_os_str()), None)
 }
 

@@ -1,28 +1,20 @@
 //! Tools are scripts on a path of the test's own.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use rstest::rstest;
 use tempfile::TempDir;
+use vmafx_testkit::script;
 
 use super::*;
 
 /// A directory with a tool, and `/proc/cpuinfo` of a machine.
-fn machine(tool: &str, script: &str) -> TempDir {
+fn machine(tool: &str, text: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
-    put(&directory.path().join(tool), &format!("#!/bin/sh\n{script}\n"));
+    script::write(&directory.path().join(tool), &format!("#!/bin/sh\n{text}\n")).unwrap();
     fs::create_dir(directory.path().join("proc")).unwrap();
     fs::write(directory.path().join("proc/cpuinfo"), "model name\t: A CPU\n").unwrap();
     directory
-}
-
-/// Another process writes it: a program that is started by another thread just then would inherit the open file, and a
-/// file that somebody may write to cannot be run.
-fn put(program: &Path, text: &str) {
-    let write = r#"printf %s "$1" > "$0" && chmod 755 "$0""#;
-    assert!(Command::new("sh").args(["-c", write]).arg(program).arg(text).status().unwrap().success());
 }
 
 async fn detected(vendor: Vendor, machine: &TempDir) -> String {
@@ -71,7 +63,7 @@ async fn a_tool_that_hangs_is_given_up_and_killed_with_all_it_started() {
     let text = fs::read_to_string(&script)
         .unwrap()
         .replace("pids", &machine.path().join("pids").display().to_string());
-    put(&script, &text);
+    vmafx_testkit::script::write(&script, &text).unwrap();
     assert_eq!(detected(Vendor::Nvidia, &machine).await, "A CPU");
     // It may have been killed before it wrote them.
     let pids = fs::read_to_string(machine.path().join("pids")).unwrap_or_default();
