@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::chown;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
@@ -36,7 +36,7 @@ impl Volume {
                 "capacity": { "storage": "10Gi" }, "accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"],
                 "persistentVolumeReclaimPolicy": "Retain", "storageClassName": "",
                 "claimRef": { "namespace": namespace, "name": claim },
-                "hostPath": { "path": self.on_node.as_path() as &Path, "type": "Directory" },
+                "hostPath": { "path": self.on_node, "type": "Directory" },
             },
         })
     }

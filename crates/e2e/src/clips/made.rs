@@ -28,7 +28,8 @@ pub(super) fn distorted(reference: &[u8], number: usize) -> Vec<u8> {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let jitter = i32::try_from(random >> 16).unwrap_or_default() % (2 * noise + 1) - noise;
             let smooth = mean(&original, place, blur);
-            *pixel = u8::try_from((smooth / step * step + step / 2 + jitter).clamp(0, 255)).unwrap_or_default();
+            *pixel =
+                u8::try_from((smooth / step * step + step / 2 + jitter).clamp(0, 255)).unwrap_or_default();
         }
     }
     clip

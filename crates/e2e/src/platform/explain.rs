@@ -15,7 +15,12 @@ impl Platform {
         for words in [
             &["get", kinds, "-o", "wide"][..],
             &["get", "events", "--sort-by=.lastTimestamp"],
-            &["get", "vmafxnodes,vmafxmodeltrainings", "-o", "jsonpath={range .items[*]}{.status}{'\\n'}{end}"],
+            &[
+                "get",
+                "vmafxnodes,vmafxmodeltrainings",
+                "-o",
+                "jsonpath={range .items[*]}{.status}{'\\n'}{end}",
+            ],
         ] {
             text += &format!("$ kubectl {}\n{}\n", words.join(" "), said(&kubectl, words).await);
         }
@@ -23,7 +28,9 @@ impl Platform {
             text += &format!("---- {pod}\n");
             text += &said(&kubectl, &["logs", &pod, "--all-containers", LINES]).await;
             let earlier = kubectl.run(&["logs", &pod, "--all-containers", "--previous", LINES]).await;
-            text += &earlier.map(|log| format!("---- {pod}, before it was started again\n{log}")).unwrap_or_default();
+            text += &earlier
+                .map(|log| format!("---- {pod}, before it was started again\n{log}"))
+                .unwrap_or_default();
         }
         text
     }

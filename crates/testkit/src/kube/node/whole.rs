@@ -107,7 +107,8 @@ impl WholeNode {
     /// Lets Pods reach a server on this machine's loopback. Needs a runtime, in which it forwards.
     pub fn outside(&self, server: SocketAddr) -> Result<Outside, NodeError> {
         let first = namespace::first(&self.state);
-        let first = first.ok_or_else(|| NodeError::NotRunning { state: self.state.directory().to_owned() })?;
+        let first =
+            first.ok_or_else(|| NodeError::NotRunning { state: self.state.directory().to_owned() })?;
         Outside::open(first, server).step("listening inside")
     }
 
