@@ -25,6 +25,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use vmafx_image::Packing;
 
 use self::facts::Facts;
 use self::product::{PRODUCTS, Product};
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let prefix = arguments.push.as_ref().unwrap_or(&arguments.repository).trim_end_matches('/');
     let output = arguments.output.clone().unwrap_or_else(|| workspace::target().join("images"));
     let programs = workspace::target().join(directory(&arguments.profile));
-    let made = write::all(&products, &programs, &facts, prefix, &output)?;
+    let made = write::all(&products, &programs, &facts, prefix, Packing::Gzip, &output)?;
     report::print(&made, &output);
     if let Some(prefix) = &arguments.push {
         push::all(&made, prefix, &facts.tag, arguments.plain_http)?;
@@ -92,7 +93,8 @@ pub(crate) fn quick(more: &[&str]) -> Result<vmafx_e2e::Images> {
     let output = workspace::target().join("images-dev");
     let facts = Facts::gather(None, None)?;
     let repository = "localhost".to_owned();
-    write::all(&products, &programs, &facts, &repository, &output)?;
+    // They travel no further than this machine: packing would take longer than all else.
+    write::all(&products, &programs, &facts, &repository, Packing::Plain, &output)?;
     Ok(vmafx_e2e::Images { directory: output, repository, tag: facts.tag, programs })
 }
 
