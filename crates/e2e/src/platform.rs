@@ -89,7 +89,8 @@ impl Platform {
 
     /// Services outside of the cluster, started when they are first asked for.
     pub async fn outside(&self) -> Result<&Outside> {
-        let start = async || Outside::start(&self.cluster).await.context("services outside of the cluster");
+        let start =
+            async || Box::pin(Outside::start(&self.cluster)).await.context("services outside of the cluster");
         self.outside.get_or_try_init(start).await
     }
 

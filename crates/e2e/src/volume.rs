@@ -27,7 +27,7 @@ impl Volume {
         Ok(self)
     }
 
-    /// The PersistentVolume that only this claim can have; what is in it stays when the claim is deleted.
+    /// The `PersistentVolume` that only this claim can have; what is in it stays when the claim is deleted.
     pub(crate) fn object(&self, namespace: &str, claim: &str) -> serde_json::Value {
         json!({
             "apiVersion": "v1", "kind": "PersistentVolume",

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use anyhow::{Context as _, Result, ensure};
+use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
 use vmafx_testkit::wait;
 
@@ -162,7 +163,8 @@ pub(super) async fn again(stage: &Stage<'_>) -> Result<()> {
 }
 
 pub(super) async fn leave(stage: &Stage<'_>) -> Result<()> {
-    stage.kubectl.run(&["delete", "vmjob", "--all"]).await?;
+    // At once: kubectl would ask for the end of each by itself.
+    stage.jobs.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
     pool::remove(stage).await?;
     stage.platform.helm().uninstall(RELEASE, NAMESPACE).await?;
     stage.platform.remove(NAMESPACE).await

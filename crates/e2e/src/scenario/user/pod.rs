@@ -11,6 +11,9 @@ use super::stage::{Stage, same};
 use crate::clips::Clips;
 use crate::release::merged;
 
+/// Of a core: the job outlasts whatever is done to it.
+const SLOW: &str = "125m";
+
 fn label(job: &str) -> String {
     format!("vmafx.dev/job={job}")
 }
@@ -20,10 +23,10 @@ fn in_pod(more: Value) -> Value {
     merged(json!({ "execution": "Pod", "podTemplate": Clips::pod_template() }), more)
 }
 
-/// One that takes its time: a long clip, and an eighth of a core.
-async fn submit_long(stage: &Stage<'_>, name: &str, more: Value) -> Result<()> {
+/// One that takes its time: a long clip, and a part of a core.
+async fn submit_long(stage: &Stage<'_>, name: &str, cpu: &str, more: Value) -> Result<()> {
     let mut spec = in_pod(more);
-    spec["podTemplate"]["spec"]["containers"][0]["resources"] = json!({ "limits": { "cpu": "125m" } });
+    spec["podTemplate"]["spec"]["containers"][0]["resources"] = json!({ "limits": { "cpu": cpu } });
     stage.score(name, [Clips::LONG; 2], spec).await
 }
 
@@ -52,7 +55,7 @@ pub(super) async fn scores(stage: &Stage<'_>) -> Result<()> {
 }
 
 pub(super) async fn again(stage: &Stage<'_>) -> Result<()> {
-    submit_long(stage, "again", json!({ "backoffLimit": 1 })).await?;
+    submit_long(stage, "again", "500m", json!({ "backoffLimit": 1 })).await?;
     stage.until_phase("again", Phase::Running).await?;
     let pods = stage.pods_with(&label("again")).await?;
     let first = pods.first().context("it has no Pod")?.name_any();
@@ -62,7 +65,7 @@ pub(super) async fn again(stage: &Stage<'_>) -> Result<()> {
 }
 
 pub(super) async fn late(stage: &Stage<'_>) -> Result<()> {
-    submit_long(stage, "late", json!({ "activeDeadlineSeconds": 3 })).await?;
+    submit_long(stage, "late", SLOW, json!({ "activeDeadlineSeconds": 3 })).await?;
     let status = stage.until_phase("late", Phase::Failed).await?;
     same("the failure", failed(&status)?, ("DeadlineExceeded", "the job took longer than 3 s"))?;
     stage.until_no_pods_with(&label("late")).await
@@ -71,7 +74,7 @@ pub(super) async fn late(stage: &Stage<'_>) -> Result<()> {
 /// The three at once: each has a Pod that would run for long.
 pub(super) async fn stopped(stage: &Stage<'_>) -> Result<()> {
     for name in ["gone", "held"] {
-        submit_long(stage, name, json!({})).await?;
+        submit_long(stage, name, SLOW, json!({})).await?;
     }
     for name in ["gone", "held"] {
         stage.until_phase(name, Phase::Running).await?;

@@ -52,6 +52,6 @@ pub(super) async fn refused(stage: &Stage<'_>) -> Result<()> {
         ]}}},
     });
     let told = stage.kubectl.apply(&node.to_string()).await.unwrap_or_else(|error| format!("{error:#}"));
-    ensure!(told.contains("admission webhook"), "a worker with another controller: {told}");
+    ensure!(told.contains("is set by the operator"), "a worker with another controller: {told}");
     Ok(())
 }

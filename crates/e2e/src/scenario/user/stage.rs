@@ -142,6 +142,7 @@ impl<'a> Stage<'a> {
 }
 
 /// An error that says what is not as it should be.
+#[expect(clippy::needless_pass_by_value, reason = "values are read as in a sentence where it is called")]
 pub(super) fn same<T: Debug + PartialEq>(what: &str, is: T, expected: T) -> Result<()> {
     ensure!(is == expected, "{what} is {is:?}, not {expected:?}");
     Ok(())
