@@ -93,12 +93,12 @@ func fetch(address string) error {
 	return nil
 }
 
-// All at once, or what does not answer would add up. The patience is for two packets that get lost.
+// All at once, or what does not answer would add up. The patience is for one packet that gets lost.
 func dial(addresses []string) {
 	lines := make(chan string)
 	for _, address := range addresses {
 		go func() {
-			connection, err := net.DialTimeout("tcp", address, 4*time.Second)
+			connection, err := net.DialTimeout("tcp", address, 2500*time.Millisecond)
 			if err != nil {
 				lines <- fmt.Sprintf("%s closed: %v", address, err)
 				return
