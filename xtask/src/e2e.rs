@@ -20,9 +20,10 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Scenario {
     User,
+    Network,
 }
 
-const SCENARIOS: [Scenario; 1] = [Scenario::User];
+const SCENARIOS: [Scenario; 2] = [Scenario::User, Scenario::Network];
 
 /// Does it, or says why this machine cannot. Every step is said with its duration.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -67,6 +68,7 @@ async fn play(
     for one in scenarios {
         let outcome = match one {
             Scenario::User => scenario::user(&platform, steps).await,
+            Scenario::Network => scenario::network(&platform, steps).await,
         };
         if let Err(error) = outcome {
             println!("{}", platform.explain_all().await);

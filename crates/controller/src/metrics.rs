@@ -98,9 +98,14 @@ impl ControllerMetrics {
         self.tenants.get(tenant.as_str())
     }
 
-    /// A job was stored.
+    /// A job was stored. From here on its tenant's ends are counted from zero: a counter that appears with its first
+    /// event never rose, and whoever watches for a rise misses that event.
     pub fn submitted(&self, tenant: &TenantId) {
-        self.submitted.get_or_create(&By((self.tenant(tenant),))).inc();
+        let tenant = By((self.tenant(tenant),));
+        self.submitted.get_or_create(&tenant).inc();
+        for end in [&self.completed, &self.failed, &self.cancelled] {
+            drop(end.get_or_create(&tenant));
+        }
     }
 
     /// A job was handed out.

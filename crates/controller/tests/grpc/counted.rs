@@ -58,6 +58,7 @@ async fn every_family_of_the_contract_is_there() {
         "vmafx_controller_jobs_submitted_total{tenant=\"acme\"} 4",
         "vmafx_controller_jobs_completed_total{tenant=\"acme\"} 2",
         "vmafx_controller_jobs_cancelled_total{tenant=\"acme\"} 1",
+        "vmafx_controller_jobs_failed_total{tenant=\"acme\"} 0",
         "vmafx_controller_jobs_requeued_total{reason=\"node_lost\"} 0",
         "vmafx_controller_jobs_requeued_total{reason=\"controller_restart\"} 0",
         "vmafx_controller_jobs_requeued_total{reason=\"assign_rollback\"} 0",

@@ -30,9 +30,15 @@ impl Chart {
 
     /// What would be installed, hooks of an upgrade included.
     pub(crate) fn render(values: &Path, namespace: &str) -> Vec<Value> {
+        Self::render_with(values, namespace, &[])
+    }
+
+    /// The same with further values, as in `--set KEY=VALUE`.
+    pub(crate) fn render_with(values: &Path, namespace: &str, set: &[&str]) -> Vec<Value> {
         let values = values.to_str().unwrap();
-        let output =
-            helm("template", &["vmafx"], &["--namespace", namespace, "--is-upgrade", "--values", values]);
+        let mut words = vec!["--namespace", namespace, "--is-upgrade", "--values", values];
+        words.extend(set.iter().flat_map(|set| ["--set", set]));
+        let output = helm("template", &["vmafx"], &words);
         assert!(output.status.success(), "{values}: {}", String::from_utf8_lossy(&output.stderr));
         let documents: Vec<Value> =
             serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap();

@@ -5,6 +5,8 @@
 mod crds;
 mod helm;
 mod monitoring;
+mod policies;
+mod promtool;
 mod server;
 mod told;
 

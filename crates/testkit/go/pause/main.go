@@ -3,6 +3,7 @@
 //	pause                  wait to be ended; reap orphans, as the first process of a Pod must
 //	pause serve ADDR TEXT  answer every TCP connection to ADDR with TEXT
 //	pause fetch ADDR       connect to ADDR (a name is resolved) and print the answer
+//	pause dial ADDR...     connect to each ADDR and print "ADDR open" or "ADDR closed: why", in any order
 package main
 
 import (
@@ -24,8 +25,10 @@ func main() {
 		err = serve(args[1], args[2])
 	case len(args) == 2 && args[0] == "fetch":
 		err = fetch(args[1])
+	case len(args) > 1 && args[0] == "dial":
+		dial(args[1:])
 	default:
-		err = fmt.Errorf("usage: pause | pause serve ADDR TEXT | pause fetch ADDR")
+		err = fmt.Errorf("usage: pause | pause serve ADDR TEXT | pause fetch ADDR | pause dial ADDR...")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -88,4 +91,23 @@ func fetch(address string) error {
 	}
 	fmt.Println(string(answer))
 	return nil
+}
+
+// All at once, or what does not answer would add up. The patience is for one packet that gets lost.
+func dial(addresses []string) {
+	lines := make(chan string)
+	for _, address := range addresses {
+		go func() {
+			connection, err := net.DialTimeout("tcp", address, 2500*time.Millisecond)
+			if err != nil {
+				lines <- fmt.Sprintf("%s closed: %v", address, err)
+				return
+			}
+			_ = connection.Close()
+			lines <- address + " open"
+		}()
+	}
+	for range addresses {
+		fmt.Println(<-lines)
+	}
 }

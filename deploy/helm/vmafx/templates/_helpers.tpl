@@ -69,6 +69,12 @@ capabilities: { drop: [ALL] }
 {{- if hasSuffix "h" . }}{{ mul $number 3600 }}{{ else if hasSuffix "m" . }}{{ mul $number 60 }}{{ else }}{{ $number }}{{ end }}
 {{- end }}
 
+{{/* Port of an address such as host:9090, https://host or http://host:8080/path. */}}
+{{- define "vmafx.port" -}}
+{{- $host := regexReplaceAll "^[a-z]+://" . "" | splitList "/" | first -}}
+{{- regexFind ":[0-9]+$" $host | trimPrefix ":" | default (ternary "80" "443" (hasPrefix "http://" .)) }}
+{{- end }}
+
 {{/* Where a Pod keeps away from its like. Call with (dict "root" $ "component" "…" "affinity" …). */}}
 {{- define "vmafx.affinity" -}}
 {{- if .affinity }}

@@ -44,6 +44,8 @@ pub enum Binary {
     Registry,
     /// What users install with.
     Helm,
+    /// Judges connections by `NetworkPolicies`.
+    NetworkPolicies,
 }
 
 /// A Go module of `go/`, with the files that a build of it needs.
@@ -66,6 +68,7 @@ static RCLONE: Module = module!("rclone": "go.mod", "go.sum", "main.go");
 static REGISTRY: Module = module!("registry": "go.mod", "go.sum", "main.go");
 static GRPCURL: Module = module!("grpcurl": "go.mod", "go.sum");
 static HELM: Module = module!("helm": "go.mod", "go.sum");
+static NETWORK_POLICIES: Module = module!("network-policies": "go.mod", "go.sum");
 
 impl Module {
     /// The version of a required module, as `go.mod` has it.
@@ -114,6 +117,7 @@ impl Binary {
             Self::Registry => "registry",
             Self::Grpcurl => "grpcurl",
             Self::Helm => "helm",
+            Self::NetworkPolicies => "kube-network-policies",
         }
     }
 
@@ -140,6 +144,7 @@ impl Binary {
             Self::Pause | Self::Rclone | Self::Registry => ".",
             Self::Grpcurl => "github.com/fullstorydev/grpcurl/cmd/grpcurl",
             Self::Helm => "helm.sh/helm/v3/cmd/helm",
+            Self::NetworkPolicies => "sigs.k8s.io/kube-network-policies/cmd/kube-network-policies/standard",
         }
     }
 
@@ -205,6 +210,7 @@ impl Binary {
             Self::Registry => &REGISTRY,
             Self::Grpcurl => &GRPCURL,
             Self::Helm => &HELM,
+            Self::NetworkPolicies => &NETWORK_POLICIES,
             _ => &KUBERNETES,
         }
     }
@@ -220,6 +226,7 @@ impl Binary {
             Self::Registry => "github.com/distribution/distribution/v3",
             Self::Grpcurl => "github.com/fullstorydev/grpcurl",
             Self::Helm => "helm.sh/helm/v3",
+            Self::NetworkPolicies => "sigs.k8s.io/kube-network-policies",
             _ => "k8s.io/kubernetes",
         }
     }
@@ -232,7 +239,9 @@ mod tests {
     use super::*;
 
     fn all() -> impl Iterator<Item = Binary> {
-        Binary::CLUSTER.into_iter().chain([Binary::Rclone, Binary::Registry, Binary::Grpcurl, Binary::Helm])
+        let others =
+            [Binary::Rclone, Binary::Registry, Binary::Grpcurl, Binary::Helm, Binary::NetworkPolicies];
+        Binary::CLUSTER.into_iter().chain(others)
     }
 
     #[test]
@@ -264,8 +273,8 @@ mod tests {
     #[test]
     fn programs_of_different_flags_or_modules_do_not_share_a_directory() {
         let keys: BTreeSet<_> = all().map(Binary::cache_key).collect();
-        // etcd (no version flag), the Kubernetes programs, containerd's three, CoreDNS, pause, rclone, registry, grpcurl, helm.
-        assert_eq!(keys.len(), 9, "{keys:?}");
+        // etcd (no version flag), the Kubernetes programs, containerd's three, and each of the others.
+        assert_eq!(keys.len(), 10, "{keys:?}");
         assert!(keys.iter().all(|key| key.rsplit('-').next().is_some_and(|digest| digest.len() == 12)));
     }
 }

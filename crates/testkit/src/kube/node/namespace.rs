@@ -55,7 +55,12 @@ pub(super) fn kill(state: &State) -> usize {
 /// A command that runs `program` inside the cluster's namespaces.
 pub(super) fn enter(first: Pid, program: &str) -> Command {
     let mut command = Command::new("nsenter");
-    command.arg("--target").arg(first.as_raw_nonzero().to_string());
-    command.args(["--mount", "--net", "--pid", "--", program]);
+    command.args(way_in(first)).arg(program);
     command
+}
+
+/// The words by which `nsenter` goes inside. They end before the program.
+pub(super) fn way_in(first: Pid) -> [String; 6] {
+    let first = first.as_raw_nonzero().to_string();
+    ["--target", &first, "--mount", "--net", "--pid", "--"].map(str::to_owned)
 }

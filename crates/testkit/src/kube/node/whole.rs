@@ -19,7 +19,7 @@ use super::config::CONTAINERD_SOCKET;
 use super::error::{NodeError, Step as _};
 use super::role::{Launcher, Role};
 use super::state::State;
-use super::{BINARIES, DETACH, NODE_NAME, Outside, mounts, namespace, reaper};
+use super::{BINARIES, DETACH, NODE_NAME, Outside, Policies, mounts, namespace, reaper};
 use crate::wait;
 
 /// Generous: the usual is ten seconds, but a machine may be busy with other things.
@@ -102,6 +102,16 @@ impl WholeNode {
     /// Runs a program of this machine inside the cluster's namespaces, where Pods and Services can be reached.
     pub fn run(&self, program: &str, args: &[&str]) -> Result<Output, NodeError> {
         enter(&self.state, program)?.args(args).stdin(Stdio::null()).output().step("running nsenter")
+    }
+
+    /// The same to be run by somebody else: no input is given, no output taken.
+    pub fn command(&self, program: &str) -> Result<Command, NodeError> {
+        enter(&self.state, program)
+    }
+
+    /// Enforces `NetworkPolicies` for as long as what is returned is held.
+    pub async fn enforce_policies(&self) -> Result<Policies, NodeError> {
+        Policies::enforce(&self.state).await
     }
 
     /// Lets Pods reach a server on this machine's loopback. Needs a runtime, in which it forwards.
@@ -241,7 +251,7 @@ pub fn load_image(state: &State, tar: &Path) -> Result<(), NodeError> {
     Err(NodeError::Command { command: "ctr images import".to_owned(), output: stderr })
 }
 
-fn enter(state: &State, program: &str) -> Result<Command, NodeError> {
+pub(super) fn enter(state: &State, program: &str) -> Result<Command, NodeError> {
     let first = namespace::first(state);
     let first = first.ok_or_else(|| NodeError::NotRunning { state: state.directory().to_owned() })?;
     Ok(namespace::enter(first, program))

@@ -1,6 +1,8 @@
 //! The whole node: it runs real Pods, and whatever ends, nothing is left. Run by `make e2e`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
+mod policies;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -212,11 +214,7 @@ async fn a_server_that_ends_takes_the_cluster_with_it() {
     let base = tempfile::tempdir().unwrap();
     let node = start(base.path()).await;
     let footprint = Footprint::take(node.state()).unwrap();
-    let is_scheduler = |pid: &i32| {
-        // The kernel keeps the first fifteen characters of a name.
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "kube-scheduler")
-    };
-    kill(footprint.pids().find(is_scheduler).unwrap());
+    kill(footprint.pids().find(|pid| is_called(*pid, "kube-scheduler")).unwrap());
     nothing_is_left_of(&footprint).await;
 }
 
@@ -256,6 +254,12 @@ async fn a_detached_cluster_outlives_its_owner_until_it_is_stopped() {
     assert!(stop(&state).unwrap(), "there was one");
     assert_eq!(footprint.remains().unwrap(), Vec::<String>::new(), "stop returns when nothing is left");
     assert!(!stop(&state).unwrap(), "there is none any more");
+}
+
+/// The kernel keeps the first fifteen characters of a name.
+fn is_called(pid: i32, name: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm"))
+        .is_ok_and(|comm| comm.trim() == &name[..name.len().min(15)])
 }
 
 fn kill(pid: i32) {
