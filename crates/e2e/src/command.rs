@@ -31,7 +31,8 @@ pub(crate) async fn output(mut command: Command, input: &str) -> Result<String> 
     let output = timeout(DEADLINE, run).await.with_context(|| format!("{line} did not end"))?;
     let output = output.with_context(|| format!("{line} could not be run"))?;
     if !output.status.success() {
-        let [told, said] = [output.stderr, output.stdout].map(|text| String::from_utf8_lossy(&text).into_owned());
+        let [told, said] =
+            [output.stderr, output.stdout].map(|text| String::from_utf8_lossy(&text).into_owned());
         bail!("{line}: {}\n{}{}", output.status, told.trim(), said.trim());
     }
     String::from_utf8(output.stdout).with_context(|| format!("{line} printed what is no text"))

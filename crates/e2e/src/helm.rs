@@ -53,7 +53,8 @@ impl Helm {
 
     async fn put(&self, verb: &str, release: &str, namespace: &str, values: &Value) -> Result<String> {
         let chart = self.chart.to_string_lossy();
-        let words = [verb, release, &chart, "--namespace", namespace, "--values", "-", "--wait", "--timeout=4m"];
+        let words =
+            [verb, release, &chart, "--namespace", namespace, "--values", "-", "--wait", "--timeout=4m"];
         // JSON is YAML.
         self.run(&words, &values.to_string()).await
     }

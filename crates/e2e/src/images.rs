@@ -37,7 +37,8 @@ impl Images {
 
     /// The values by which a release runs them.
     pub(crate) fn values(&self) -> Value {
-        let image = |name: &str| json!({ "repository": format!("{}/{name}", self.repository), "tag": self.tag });
+        let image =
+            |name: &str| json!({ "repository": format!("{}/{name}", self.repository), "tag": self.tag });
         json!({
             "operator": {
                 "image": image("vmafx-operator"),

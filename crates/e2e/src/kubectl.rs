@@ -45,14 +45,14 @@ impl Kubectl {
 
     /// An object, or a list of them: `get(&["vmjob", "first"])`.
     pub async fn get(&self, words: &[&str]) -> Result<Value> {
-        let text = self.run(&[&["get", "-o", "json"], words].concat()).await?;
+        let text = self.run(&[&["get", "-o", "json"][..], words].concat()).await?;
         serde_json::from_str(&text).with_context(|| format!("what kubectl get {words:?} prints"))
     }
 
     async fn with_input(&self, words: &[&str], input: &str) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.arg("--kubeconfig").arg(&self.kubeconfig);
-        command.args(self.namespace.iter().flat_map(|name| ["--namespace", name])).args(words);
+        command.args(self.namespace.iter().flat_map(|name| ["--namespace", name.as_str()])).args(words);
         command::output(command, input).await
     }
 }

@@ -34,8 +34,8 @@ impl Outside {
         let (host, port) = postgres.address();
         Ok(Self {
             s3: S3 { way: open(s3.url().trim_start_matches("http://"))?, server: s3 },
-            registry: (open(registry.address()).map(|way| (registry, way)))?,
-            postgres: (open(&format!("{host}:{port}")).map(|way| (postgres, way)))?,
+            registry: open(registry.address()).map(|way| (registry, way))?,
+            postgres: open(&format!("{host}:{port}")).map(|way| (postgres, way))?,
         })
     }
 

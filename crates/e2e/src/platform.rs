@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use kube::Client;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use vmafx_testkit::kube::WholeNode;
 use vmafx_testkit::kube::assets::{self, Binary};
 use vmafx_testkit::kube::node::Launcher;
@@ -27,7 +28,7 @@ pub const PATIENCE: Duration = Duration::from_mins(3);
 /// A cluster with the images loaded, clips, and services outside of it. It ends when this is dropped.
 pub struct Platform {
     // Before the cluster, in whose network their ways begin.
-    outside: Outside,
+    outside: OnceCell<Outside>,
     clips: Clips,
     client: Client,
     kubectl: Kubectl,
@@ -41,7 +42,8 @@ impl Platform {
     /// Starts one whose files are below `base`. The running program must understand `kube role ROLE STATE`, as xtask does.
     pub async fn start(base: &Path, images: &Images) -> Result<Self> {
         let archives = images.archives()?;
-        let tools = tokio::task::spawn_blocking(|| assets::ensure(&[Binary::Kubectl, Binary::Helm])).await??;
+        let tools =
+            tokio::task::spawn_blocking(|| assets::ensure(&[Binary::Kubectl, Binary::Helm])).await??;
         let launcher = match Launcher::from_env() {
             Some(launcher) => launcher,
             None => Launcher::new(std::env::current_exe()?, &["kube", "role"]),
@@ -51,11 +53,10 @@ impl Platform {
             cluster.load_image(&archive).with_context(|| format!("load {}", archive.display()))?;
         }
         let clips = Clips::write(volume(&cluster, "clips"), images.program("vmafx"))?;
-        let outside = Outside::start(&cluster).await.context("services outside of the cluster")?;
         let home = tempfile::Builder::new().prefix("vmafx-e2e-").tempdir()?;
         let kubeconfig = cluster.kubeconfig_path();
         Ok(Self {
-            outside,
+            outside: OnceCell::new(),
             clips,
             client: cluster.client()?,
             kubectl: Kubectl::new(tools.path(Binary::Kubectl), kubeconfig),
@@ -86,9 +87,11 @@ impl Platform {
         &self.clips
     }
 
-    /// Services outside of the cluster.
-    pub fn outside(&self) -> &Outside {
-        &self.outside
+    /// Services outside of the cluster, started when they are first asked for.
+    pub async fn outside(&self) -> Result<&Outside> {
+        let start =
+            async || Box::pin(Outside::start(&self.cluster)).await.context("services outside of the cluster");
+        self.outside.get_or_try_init(start).await
     }
 
     /// The images that are loaded.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::chown;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
@@ -27,7 +27,7 @@ impl Volume {
         Ok(self)
     }
 
-    /// The PersistentVolume that only this claim can have; what is in it stays when the claim is deleted.
+    /// The `PersistentVolume` that only this claim can have; what is in it stays when the claim is deleted.
     pub(crate) fn object(&self, namespace: &str, claim: &str) -> serde_json::Value {
         json!({
             "apiVersion": "v1", "kind": "PersistentVolume",
@@ -36,7 +36,7 @@ impl Volume {
                 "capacity": { "storage": "10Gi" }, "accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"],
                 "persistentVolumeReclaimPolicy": "Retain", "storageClassName": "",
                 "claimRef": { "namespace": namespace, "name": claim },
-                "hostPath": { "path": self.on_node.as_path() as &Path, "type": "Directory" },
+                "hostPath": { "path": self.on_node, "type": "Directory" },
             },
         })
     }

@@ -10,22 +10,25 @@ impl Platform {
     /// Resources, events and the ends of logs of a namespace. What cannot be had is replaced by why.
     pub async fn explain(&self, namespace: &str) -> String {
         let kubectl = self.kubectl.namespaced(namespace);
-        let mut text = format!("\n==== {namespace}\n");
+        let mut text = vec![format!("\n==== {namespace}")];
         let kinds = "vmafxnodes,vmafxjobs,vmafxmodeltrainings,deployments,statefulsets,jobs,pods,pvc";
+        let statuses = "jsonpath={range .items[*]}{.status}{'\\n'}{end}";
         for words in [
             &["get", kinds, "-o", "wide"][..],
             &["get", "events", "--sort-by=.lastTimestamp"],
-            &["get", "vmafxnodes,vmafxmodeltrainings", "-o", "jsonpath={range .items[*]}{.status}{'\\n'}{end}"],
+            &["get", "vmafxnodes,vmafxmodeltrainings", "-o", statuses],
         ] {
-            text += &format!("$ kubectl {}\n{}\n", words.join(" "), said(&kubectl, words).await);
+            text.push(format!("$ kubectl {}", words.join(" ")));
+            text.push(said(&kubectl, words).await);
         }
         for pod in names(&kubectl, "pods").await {
-            text += &format!("---- {pod}\n");
-            text += &said(&kubectl, &["logs", &pod, "--all-containers", LINES]).await;
-            let earlier = kubectl.run(&["logs", &pod, "--all-containers", "--previous", LINES]).await;
-            text += &earlier.map(|log| format!("---- {pod}, before it was started again\n{log}")).unwrap_or_default();
+            text.push(format!("---- {pod}"));
+            text.push(said(&kubectl, &["logs", &pod, "--all-containers", LINES]).await);
+            if let Ok(log) = kubectl.run(&["logs", &pod, "--all-containers", "--previous", LINES]).await {
+                text.push(format!("---- {pod}, before it was started again\n{log}"));
+            }
         }
-        text
+        text.join("\n")
     }
 
     /// The same for every namespace that [`Platform::namespace`] made.
