@@ -50,16 +50,12 @@ impl<'a> Ground<'a> {
     pub(super) async fn lay(platform: &'a Platform) -> Result<Self> {
         platform.namespace(NAMESPACE).await?;
         let kubectl = platform.kubectl().namespaced(NAMESPACE);
-        let for_pods = platform.outside().database().await?;
+        let outside = platform.outside().await?;
+        let for_pods = outside.database().await?;
         let secret = |name: &str, data: &Value| json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": data });
         kubectl.apply(&secret("database", &json!({ "uri": for_pods })).to_string()).await?;
-        let store: serde_json::Map<_, _> = platform
-            .outside()
-            .s3()
-            .variables()
-            .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect();
+        let variables = outside.s3().variables().into_iter();
+        let store: serde_json::Map<_, _> = variables.map(|(name, value)| (name, value.into())).collect();
         kubectl.apply(&secret("store", &Value::Object(store)).to_string()).await?;
         let (pairs, release) = tokio::join!(pairs(platform), install(platform, &kubectl));
         release?;
@@ -67,7 +63,7 @@ impl<'a> Ground<'a> {
         Ok(Self {
             platform,
             pods: Api::namespaced(platform.client(), NAMESPACE),
-            queue: Queue::new(platform.outside().database_here(&for_pods)),
+            queue: Queue::new(outside.database_here(&for_pods)),
             diary: Diary::open(jobs.clone()),
             jobs,
             pairs: pairs?,

@@ -27,7 +27,7 @@ const FETCHED: usize = 10;
 
 /// Some jobs need more than there is, some need the store, some need neither.
 pub(super) async fn play(ground: &mut Ground<'_>) -> Result<()> {
-    let store = ground.platform.outside().s3();
+    let store = ground.platform.outside().await?.s3();
     let golden = Clips::GOLDEN.map(|name| (name, ground.platform.clips().here(name)));
     for (name, path) in &golden {
         store.put(BUCKET, name, &std::fs::read(path).with_context(|| format!("the clip {name}"))?)?;
@@ -42,7 +42,7 @@ pub(super) async fn play(ground: &mut Ground<'_>) -> Result<()> {
         let [reference, distorted] = Clips::GOLDEN;
         spec["reference"] = json!(format!("{ROOT}{}", if large { "large.yuv" } else { reference }));
         spec["distorted"] = json!(format!("{ROOT}{distorted}"));
-        *end = if large { End::Failure(&["ScratchFull", ROOM]) } else { End::Score(score) };
+        *end = if large { End::Failure(&["of scratch", ROOM]) } else { End::Score(score) };
     }
     ground.ask(&batch).await?;
     ground.settle(BATCH_NAME).await?;
