@@ -21,9 +21,10 @@ pub(crate) struct Arguments {
 enum Scenario {
     User,
     Network,
+    Faults,
 }
 
-const SCENARIOS: [Scenario; 2] = [Scenario::User, Scenario::Network];
+const SCENARIOS: [Scenario; 3] = [Scenario::User, Scenario::Network, Scenario::Faults];
 
 /// Does it, or says why this machine cannot. Every step is said with its duration.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -69,6 +70,7 @@ async fn play(
         let outcome = match one {
             Scenario::User => scenario::user(&platform, steps).await,
             Scenario::Network => scenario::network(&platform, steps).await,
+            Scenario::Faults => scenario::faults(&platform, steps).await,
         };
         if let Err(error) = outcome {
             println!("{}", platform.explain_all().await);

@@ -61,6 +61,13 @@ impl Outside {
         let (host, port) = server.address();
         Ok(database.dsn().replace(&format!("@{host}:{port}/"), &format!("@{}/", way.address())))
     }
+
+    /// The address here of a database whose address for Pods this is.
+    pub fn database_here(&self, for_pods: &str) -> String {
+        let (server, way) = &self.postgres;
+        let (host, port) = server.address();
+        for_pods.replace(&format!("@{}/", way.address()), &format!("@{host}:{port}/"))
+    }
 }
 
 impl S3 {

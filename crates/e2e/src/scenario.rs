@@ -1,8 +1,10 @@
 //! What users do. Each is `async fn(&Platform, &mut Steps) -> Result<()>`, in a namespace of its own.
 
+mod faults;
 mod metrics;
 mod network;
 mod user;
 
+pub use faults::faults;
 pub use network::network;
 pub use user::user;

@@ -39,6 +39,11 @@ impl Amount {
     pub(crate) fn is_whole(self) -> bool {
         self.0 % BILLION == 0
     }
+
+    /// Without its fraction; nothing if it is negative or more than a number holds.
+    pub(crate) fn whole(self) -> Option<u64> {
+        u64::try_from(self.0.div_euclid(BILLION)).ok()
+    }
 }
 
 /// In the same unit whatever the amount was written in, so that equal amounts are equal texts.
@@ -111,6 +116,16 @@ mod tests {
     #[case("99999999999999999999999999999999999999999")]
     fn what_is_no_amount_is_none(#[case] text: &str) {
         assert_eq!(Amount::parse(text), None);
+    }
+
+    #[rstest]
+    #[case("8Mi", Some(8 << 20))]
+    #[case("1500m", Some(1))]
+    #[case("0", Some(0))]
+    #[case("-1m", None)]
+    #[case("99E", None)]
+    fn whole_amounts_are_numbers(#[case] text: &str, #[case] expected: Option<u64>) {
+        assert_eq!(Amount::parse(text).unwrap().whole(), expected);
     }
 
     proptest::proptest! {

@@ -101,7 +101,7 @@ impl ChannelArgs {
         }
         let token = self.token();
         if token.is_some() && !self.controller_tls && !target.is_loopback() {
-            tracing::warn!(%target, "the token is sent without encryption: set {TLS}");
+            tracing::warn!(address = %target, "the token is sent without encryption: set {TLS}");
         }
         Ok(GrpcChannel::new(
             endpoint.connect_lazy(),

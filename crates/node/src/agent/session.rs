@@ -88,7 +88,7 @@ impl Keeper {
                 Err(status) => {
                     self.registered
                         .close(format!("the controller does not register this node: {}", said(&status)));
-                    tracing::warn!(code = ?status.code(), message = status.message(), "cannot register");
+                    tracing::warn!(code = ?status.code(), said = status.message(), "cannot register");
                 }
             }
             tokio::time::sleep(pauses.next().unwrap_or(Duration::from_secs(30))).await;
@@ -133,14 +133,14 @@ impl Keeper {
                     self.board.end(&answer.lost_job_ids, Ended::Lost);
                 }
                 Err(status) if status.code() == Code::PermissionDenied => {
-                    tracing::warn!(message = status.message(), "the controller refuses our heartbeat");
+                    tracing::warn!(said = status.message(), "the controller refuses our heartbeat");
                     return;
                 }
                 Err(status) => {
                     failing = true;
                     self.registered
                         .close(format!("the controller does not hear this node: {}", said(&status)));
-                    tracing::warn!(code = ?status.code(), message = status.message(), "a heartbeat was not heard");
+                    tracing::warn!(code = ?status.code(), said = status.message(), "a heartbeat was not heard");
                 }
             }
         }

@@ -55,7 +55,7 @@ impl Slot {
                 }
                 Err(status) => {
                     let pause = pauses.next().unwrap_or(Duration::from_secs(30));
-                    tracing::warn!(code = ?status.code(), message = status.message(), ?pause, "cannot pull");
+                    tracing::warn!(code = ?status.code(), said = status.message(), ?pause, "cannot pull");
                     let _ = leaving.cuts(tokio::time::sleep(pause)).await;
                 }
             }
@@ -138,7 +138,7 @@ impl Slot {
 }
 
 fn lost(job: &Job, status: &Status, what: &str) -> Outcome {
-    tracing::warn!(job = job.id, code = ?status.code(), message = status.message(), "{what}");
+    tracing::warn!(job = job.id, code = ?status.code(), said = status.message(), "{what}");
     Outcome::Lost
 }
 

@@ -1,10 +1,11 @@
-//! A template as it is sent: ours, the user's parts over it, and once more what must stay ours.
+//! A template as it is sent: ours, the user's parts over it, once more what must stay ours, and what follows from it all.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::Value;
 use vmafx_api::pod_template::PartialPodTemplate;
 
 use super::merge::merge;
+use super::room;
 
 /// Merges. The answer is JSON: parts of it may be newer than the types here. An error names the field that makes it no
 /// template, in terms of what the user wrote.
@@ -20,5 +21,6 @@ pub fn merged(
             .map_err(|error| error.to_string())?;
     }
     merge(&mut template, ours);
+    room::tell(&mut template);
     Ok(template)
 }

@@ -67,7 +67,7 @@ fn answer(
     };
     metrics.0.get_or_create(&By((kind, outcome))).inc();
     if let Some(response) = review.response.as_ref().filter(|response| !response.allowed) {
-        tracing::debug!(kind = kind.value(), message = response.result.message, "refused");
+        tracing::debug!(kind = kind.value(), said = response.result.message, "refused");
     }
     review
 }

@@ -99,6 +99,12 @@ impl WholeNode {
         load_image(&self.state, tar)
     }
 
+    /// Kills a container as a crash does: its first process is gone at once. Its id is that of the Pod's status, without
+    /// the scheme.
+    pub fn kill_container(&self, id: &str) -> Result<(), NodeError> {
+        ctr(&self.state, &["tasks", "kill", "--signal", "SIGKILL", id], Stdio::null())
+    }
+
     /// Runs a program of this machine inside the cluster's namespaces, where Pods and Services can be reached.
     pub fn run(&self, program: &str, args: &[&str]) -> Result<Output, NodeError> {
         enter(&self.state, program)?.args(args).stdin(Stdio::null()).output().step("running nsenter")
@@ -234,21 +240,27 @@ fn living_keeper(state: &State) -> Option<Pid> {
 
 /// Loads an image into the cluster of a state.
 pub fn load_image(state: &State, tar: &Path) -> Result<(), NodeError> {
+    // Through its input: the file's path may mean something else inside.
+    let image = File::open(tar).step("opening the image")?;
+    ctr(state, &["images", "import", "-"], image.into())
+}
+
+/// Talks to the container runtime of a cluster.
+fn ctr(state: &State, words: &[&str], input: Stdio) -> Result<(), NodeError> {
     let Ok(assets::Place::Ready(ctr)) = assets::locate(Binary::Ctr) else {
         return Err(NodeError::NotRunning { state: state.directory().to_owned() });
     };
-    // Through its input: the file's path may mean something else inside.
-    let image = File::open(tar).step("opening the image")?;
     let output = enter(state, &ctr.to_string_lossy())?
-        .args(["--address", CONTAINERD_SOCKET, "--namespace", "k8s.io", "images", "import", "-"])
-        .stdin(image)
+        .args(["--address", CONTAINERD_SOCKET, "--namespace", "k8s.io"])
+        .args(words)
+        .stdin(input)
         .output()
         .step("running nsenter")?;
     if output.status.success() {
         return Ok(());
     }
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(NodeError::Command { command: "ctr images import".to_owned(), output: stderr })
+    Err(NodeError::Command { command: format!("ctr {}", words.join(" ")), output: stderr })
 }
 
 pub(super) fn enter(state: &State, program: &str) -> Result<Command, NodeError> {
