@@ -7,10 +7,10 @@ DENY_VERSION := 0.20.2
 CACHE := $(or $(VMAFX_CACHE_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vmafx)
 DENY := $(CACHE)/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
 
-.PHONY: help setup run test lint manifests bench e2e images kube-up kube-down
+.PHONY: help setup run test lint manifests bench e2e images cluster cluster-down kube-up kube-down
 
 help: ## List what can be done
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install the system packages that are missing; say which where it may not
 	@scripts/setup
@@ -34,11 +34,16 @@ manifests: ## Write the CRDs, the chart's copies and the API reference from the 
 bench: setup ## Measure (ONLY=part for one part); fails when a figure is short of its bar
 	@$(XTASK) bench $(if $(ONLY),--only $(ONLY))
 
-e2e: setup ## Run the tests that need a whole Kubernetes node with real Pods, and the long ones
-	@$(XTASK) e2e
+e2e: setup ## Do what users do, on a whole Kubernetes node with the images and the chart (ONLY=scenario for one)
+	@$(XTASK) e2e $(if $(ONLY),--only $(ONLY))
 
 images: setup ## Make container images of the daemons in target/images (PROFILE=dev is quick, PUSH=registry/prefix pushes)
 	@$(XTASK) images $(if $(PROFILE),--profile $(PROFILE)) $(if $(PUSH),--push $(PUSH))
+
+cluster: setup ## Start a whole Kubernetes node with the images and the chart, and score a clip on it
+	@$(XTASK) cluster
+
+cluster-down: kube-down ## End it and leave nothing behind
 
 kube-up: setup ## Start a whole Kubernetes node in the background
 	@$(XTASK) kube up

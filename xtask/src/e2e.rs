@@ -1,37 +1,82 @@
-//! `make e2e`: the tests that need a whole node with real Pods, and those that take their time.
+//! `make e2e`: what users do, on a whole node with the images and the chart.
 
 use anyhow::Result;
+use tokio::runtime::Runtime;
+use vmafx_e2e::{Platform, Steps, scenario};
 use vmafx_testkit::kube::probe::{Verdict, probe};
 
+use crate::images;
 use crate::test::cargo;
 
-/// Runs them, or says why this machine cannot.
-pub(crate) fn run() -> Result<()> {
-    for (package, test) in [("vmafx-controller", "kill"), ("vmafx-operator", "faults")] {
-        let which = ["test", "--locked", "--package", package, "--test", test];
-        cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])?;
-    }
-    crate::run::run(false)?;
-    images()?;
-    let verdict = probe();
-    if verdict != Verdict::Possible {
-        println!("e2e: skipped: {verdict}");
-        println!("0 passed, 0 failed, 1 skipped");
-        return Ok(());
-    }
-    // What the operator's test puts into an image, and compares with.
-    let programs = ["vmafx", "vmafx-controller", "vmafx-node", "vmafx-trainer", "testkit-helper"]
-        .map(|name| ["--bin", name])
-        .concat();
-    cargo(&[&["build", "--locked"][..], &programs].concat(), &[])?;
-    cargo(&["test", "--locked", "--workspace", "--test", "whole_node", "--", "--ignored"], &[])
+/// What to do.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Play these scenarios, and do nothing else
+    #[arg(long, value_name = "SCENARIO")]
+    only: Vec<Scenario>,
 }
 
-/// The images of the daemons, made of quick builds and tried.
-fn images() -> Result<()> {
-    let programs = ["vmafx-operator", "vmafx-controller", "vmafx-node", "vmafx-trainer"];
-    let programs = programs.map(|name| ["--bin", name]).concat();
-    cargo(&[&["build", "--locked"][..], &programs].concat(), &[])?;
-    let which = ["test", "--locked", "--package", "xtask", "images::tests::every_daemon"];
-    cargo(&[&which[..], &["--", "--ignored"]].concat(), &[])
+/// What is played on the cluster, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Scenario {
+    User,
+}
+
+const SCENARIOS: [Scenario; 1] = [Scenario::User];
+
+/// Does it, or says why this machine cannot. Every step is said with its duration.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let mut steps = Steps::new();
+    let outcome = all(arguments, &mut steps);
+    println!("\n{}", steps.table());
+    outcome
+}
+
+fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
+    let whole = arguments.only.is_empty();
+    if whole {
+        steps.blocking("make run", || crate::run::run(false))?;
+    }
+    if let Verdict::Impossible(why) = probe() {
+        println!("skipped: what needs a whole node: {why}");
+        return Ok(());
+    }
+    let images = steps.blocking("build and make images", || images::quick(&["vmafx", "testkit-helper"]))?;
+    if whole {
+        steps.blocking("every daemon runs in its image", || {
+            let which = ["test", "--locked", "--quiet", "--package", "xtask", "images::tests::every_daemon"];
+            cargo(&[&which[..], &["--", "--ignored"]].concat(), &[])
+        })?;
+        steps.blocking("a whole node starts, ends and leaves nothing", || {
+            let which = ["test", "--locked", "--quiet", "--package", "vmafx-testkit", "--test", "whole_node"];
+            cargo(&[&which[..], &["--", "--ignored"]].concat(), &[])
+        })?;
+    }
+    let wanted = SCENARIOS.into_iter().filter(|one| whole || arguments.only.contains(one));
+    Runtime::new()?.block_on(play(&images, wanted, steps))
+}
+
+async fn play(
+    images: &vmafx_e2e::Images,
+    scenarios: impl Iterator<Item = Scenario>,
+    steps: &mut Steps,
+) -> Result<()> {
+    let base = tempfile::Builder::new().prefix("vmafx-e2e-").tempdir()?;
+    let platform =
+        steps.step("start a cluster and load the images", Platform::start(base.path(), images)).await?;
+    for one in scenarios {
+        let outcome = match one {
+            Scenario::User => scenario::user(&platform, steps).await,
+        };
+        if let Err(error) = outcome {
+            println!("{}", platform.explain_all().await);
+            return Err(error);
+        }
+    }
+    steps
+        .step("end the cluster", async {
+            drop(platform);
+            Ok(())
+        })
+        .await
 }

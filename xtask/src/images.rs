@@ -25,6 +25,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use vmafx_image::Packing;
 
 use self::facts::Facts;
 use self::product::{PRODUCTS, Product};
@@ -66,14 +67,15 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let products = chosen(&arguments.only)?;
     if !arguments.no_build {
-        build(&products, &arguments.profile)?;
+        let names: Vec<_> = products.iter().map(|product| product.program).collect();
+        build(&names, &arguments.profile)?;
     }
     let facts = Facts::gather(arguments.tag.clone(), arguments.source.clone())?;
     // What is pushed is called as it will be there.
     let prefix = arguments.push.as_ref().unwrap_or(&arguments.repository).trim_end_matches('/');
     let output = arguments.output.clone().unwrap_or_else(|| workspace::target().join("images"));
     let programs = workspace::target().join(directory(&arguments.profile));
-    let made = write::all(&products, &programs, &facts, prefix, &output)?;
+    let made = write::all(&products, &programs, &facts, prefix, Packing::Gzip, &output)?;
     report::print(&made, &output);
     // Programs that are quick to build are large.
     if arguments.profile != "dev" {
@@ -83,6 +85,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         push::all(&made, prefix, &facts.tag, arguments.plain_http)?;
     }
     Ok(())
+}
+
+/// Images of quick builds, for a cluster on this machine; `more` programs are built beside them.
+pub(crate) fn quick(more: &[&str]) -> Result<vmafx_e2e::Images> {
+    const PROFILE: &str = "dev";
+    let products: Vec<_> = PRODUCTS.iter().collect();
+    let names: Vec<_> = products.iter().map(|product| product.program).chain(more.iter().copied()).collect();
+    build(&names, PROFILE)?;
+    let programs = workspace::target().join(directory(PROFILE));
+    let output = workspace::target().join("images-dev");
+    let facts = Facts::gather(None, None)?;
+    let repository = "localhost".to_owned();
+    // They travel no further than this machine: packing would take longer than all else.
+    write::all(&products, &programs, &facts, &repository, Packing::Plain, &output)?;
+    Ok(vmafx_e2e::Images { directory: output, repository, tag: facts.tag, programs })
 }
 
 fn chosen(only: &[String]) -> Result<Vec<&'static Product>> {
@@ -98,11 +115,11 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Product>> {
     Ok(PRODUCTS.iter().filter(wanted).collect())
 }
 
-fn build(products: &[&Product], profile: &str) -> Result<()> {
+fn build(names: &[&str], profile: &str) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(workspace::root()).args(["build", "--locked", "--profile", profile]);
-    for product in products {
-        cargo.args(["--bin", product.program]);
+    for name in names {
+        cargo.args(["--bin", name]);
     }
     let status = cargo.status().context("cargo could not be run")?;
     ensure!(status.success(), "cargo build: {status}");

@@ -62,12 +62,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn base(&self) -> Result<PathBuf> {
+    /// The directory.
+    pub(crate) fn base(&self) -> Result<PathBuf> {
         let base = self.base.clone().or_else(node::default_base);
         base.context("no place for the cluster's files: set VMAFX_STATE_DIR, XDG_STATE_HOME or HOME")
     }
 
-    fn state(&self) -> Result<State> {
+    /// The cluster's files in it.
+    pub(crate) fn state(&self) -> Result<State> {
         Ok(State::new(&self.base()?)?)
     }
 

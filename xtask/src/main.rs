@@ -1,6 +1,7 @@
 //! The work behind the Makefile. `make help` lists the usual ways in.
 
 mod bench;
+mod cluster;
 mod e2e;
 mod images;
 mod kube;
@@ -36,8 +37,10 @@ enum Command {
         #[arg(last = true)]
         extra: Vec<String>,
     },
-    /// Run the tests that need a whole Kubernetes node.
-    E2e,
+    /// Do what users do, on a whole Kubernetes node with the images and the chart.
+    E2e(e2e::Arguments),
+    /// Start a whole Kubernetes node with the images and the chart, and leave it running.
+    Cluster(kube::Place),
     /// Make container images of the daemons, without a container engine.
     Images(images::Arguments),
     /// A real Kubernetes on this machine.
@@ -73,7 +76,8 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Run { keep } => run::run(keep.unwrap_or_else(run::somebody_is_there)),
         Command::Test { extra } => test::run(&extra),
-        Command::E2e => e2e::run(),
+        Command::E2e(arguments) => e2e::run(&arguments),
+        Command::Cluster(place) => cluster::run(&place),
         Command::Images(arguments) => images::run(&arguments),
         Command::Kube(command) => kube::run(command),
         Command::Bench { only } => bench::run(only),

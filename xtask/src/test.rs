@@ -18,9 +18,26 @@ pub(crate) fn run(extra: &[String]) -> Result<()> {
     let ffmpeg = tools::ffmpeg().map(|path| path.display().to_string());
     let environment = [(KUBECONFIG_VARIABLE, Some(&kubeconfig)), (tools::FFMPEG_VARIABLE, ffmpeg.as_ref())];
     let environment = environment.into_iter().filter_map(|(name, value)| Some((name, value?.as_str())));
-    let outcome = cargo(&arguments.collect::<Vec<_>>(), &environment.collect::<Vec<_>>());
+    let environment: Vec<_> = environment.collect();
+    let mut outcome = cargo(&arguments.collect::<Vec<_>>(), &environment);
+    // Whoever says which tests they want wants no others.
+    if extra.is_empty() {
+        outcome = outcome.and_then(|()| long(&environment));
+    }
     drop(plane);
     outcome
+}
+
+/// Tests that take a minute or more each, which are left out when a package is tested by itself. One at a time: each
+/// fills the machine.
+const LONG: [(&str, &str); 2] = [("vmafx-controller", "kill"), ("vmafx-operator", "faults")];
+
+fn long(environment: &[(&str, &str)]) -> Result<()> {
+    for (package, test) in LONG {
+        let which = ["test", "--locked", "--package", package, "--test", test];
+        cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), environment)?;
+    }
+    Ok(())
 }
 
 /// Runs cargo in the workspace; an error when it fails.

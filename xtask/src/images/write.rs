@@ -48,6 +48,7 @@ pub(crate) fn all(
     programs: &Path,
     facts: &Facts,
     prefix: &str,
+    packing: Packing,
     output: &Path,
 ) -> Result<Vec<Made>> {
     clear(output)?;
@@ -55,20 +56,20 @@ pub(crate) fn all(
     let scratch = tempfile::tempdir()?;
     let (metadata, checksums) = (Metadata::read()?, Checksums::read()?);
     let base = layers::base()?;
-    let base_layer = layout.layer(&base.tree, "base", Packing::Gzip)?;
+    let base_layer = layout.layer(&base.tree, "base", packing)?;
     let mut made = Vec::new();
     for &product in products {
         let mut parts = vec![("base", &base)];
         let mut stored = vec![base_layer.clone()];
         let tools = layers::tools(product.tools, &base)?;
         if !product.tools.is_empty() {
-            stored.push(layout.layer(&tools.tree, "tools", Packing::Gzip)?);
+            stored.push(layout.layer(&tools.tree, "tools", packing)?);
             parts.push(("tools", &tools));
         }
         let below: Vec<&Part> = parts.iter().map(|(_, part)| *part).collect();
         let program = programs.join(product.program);
         let program = layers::program(product.program, &program, scratch.path(), &below)?;
-        stored.push(layout.layer(&program.tree, "program", Packing::Gzip)?);
+        stored.push(layout.layer(&program.tree, "program", packing)?);
         let manifest = layout.image(&config(product, facts), &stored)?;
 
         let packages: BTreeSet<_> =

@@ -73,19 +73,19 @@ async fn three_hundred_jobs_survive_kills_and_a_crash_of_postgres() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes most of a minute: make e2e runs it"]
+#[ignore = "takes most of a minute: make test runs it"]
 async fn two_thousand_jobs_survive_twelve_kills_in_a_file() {
     on_sqlite(Story::new(2000, &[Strike::Controller; 12])).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes most of a minute: make e2e runs it"]
+#[ignore = "takes most of a minute: make test runs it"]
 async fn two_thousand_jobs_survive_twelve_kills_of_two_controllers_on_postgres() {
     on_postgres(Story::new(2000, &[Strike::Controller; 12])).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes most of a minute: make e2e runs it"]
+#[ignore = "takes most of a minute: make test runs it"]
 async fn two_thousand_jobs_survive_kills_and_crashes_of_postgres() {
     let mut strikes = [Strike::Controller; 12];
     (strikes[4], strikes[8]) = (Strike::Database, Strike::Database);

@@ -32,6 +32,23 @@ fn every_variable_is_one_that_its_program_reads_and_takes() {
     assert_eq!(seen.len(), 4, "{seen:?}");
 }
 
+/// Kubernetes makes variables of the Services of a namespace, and those of `vmafx-operator-webhook` are called as settings
+/// of the operator are.
+#[test]
+fn no_variable_comes_from_a_service() {
+    let mut pods = 0;
+    for values in Chart::combinations() {
+        for object in Chart::render(&values, "ns") {
+            let pod = &object["spec"]["template"]["spec"];
+            if pod.is_object() {
+                assert_eq!(pod["enableServiceLinks"], false, "{}", object["metadata"]["name"]);
+                pods += 1;
+            }
+        }
+    }
+    assert!(pods > 8, "{pods}");
+}
+
 fn takes<S: Parser + std::fmt::Debug>(container: &Value) {
     let command = S::command();
     let known: BTreeSet<_> = command.get_arguments().filter_map(|one| one.get_env()?.to_str()).collect();

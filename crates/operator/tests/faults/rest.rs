@@ -26,7 +26,7 @@ async fn nothing_is_written_at_rest() {
 }
 
 #[tokio::test]
-#[ignore = "takes minutes: run by make e2e"]
+#[ignore = "takes minutes: make test runs it"]
 async fn nothing_is_written_in_two_minutes_with_fifty_nodes() {
     rest(50, Duration::from_mins(2)).await;
 }

@@ -33,6 +33,7 @@ mod keeper;
 mod mounts;
 mod namespace;
 mod network;
+mod outside;
 mod reaper;
 mod role;
 mod state;
@@ -40,6 +41,7 @@ mod whole;
 
 pub use error::NodeError;
 pub use footprint::Footprint;
+pub use outside::Outside;
 pub use role::{LAUNCHER_VARIABLE, Launcher, Role};
 pub use state::{Record, State};
 pub use whole::{WholeNode, default_base, load_image, stop};

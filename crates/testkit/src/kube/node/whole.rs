@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -18,7 +19,7 @@ use super::config::CONTAINERD_SOCKET;
 use super::error::{NodeError, Step as _};
 use super::role::{Launcher, Role};
 use super::state::State;
-use super::{BINARIES, DETACH, NODE_NAME, namespace, reaper};
+use super::{BINARIES, DETACH, NODE_NAME, Outside, mounts, namespace, reaper};
 use crate::wait;
 
 /// Generous: the usual is ten seconds, but a machine may be busy with other things.
@@ -101,6 +102,20 @@ impl WholeNode {
     /// Runs a program of this machine inside the cluster's namespaces, where Pods and Services can be reached.
     pub fn run(&self, program: &str, args: &[&str]) -> Result<Output, NodeError> {
         enter(&self.state, program)?.args(args).stdin(Stdio::null()).output().step("running nsenter")
+    }
+
+    /// Lets Pods reach a server on this machine's loopback. Needs a runtime, in which it forwards.
+    pub fn outside(&self, server: SocketAddr) -> Result<Outside, NodeError> {
+        let first = namespace::first(&self.state);
+        let first =
+            first.ok_or_else(|| NodeError::NotRunning { state: self.state.directory().to_owned() })?;
+        Outside::open(first, server).step("listening inside")
+    }
+
+    /// A directory for a volume of Pods: where it is on this machine, and where the node sees it. It is not made, and
+    /// removed with the cluster.
+    pub fn volume(&self, name: &str) -> [PathBuf; 2] {
+        [self.state.directory(), Path::new(mounts::INSIDE)].map(|state| state.join("volumes").join(name))
     }
 }
 

@@ -1,0 +1,58 @@
+//! `kubectl`, as people use it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::command;
+
+/// The command line for one cluster, and perhaps one namespace.
+#[derive(Debug, Clone)]
+pub struct Kubectl {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    namespace: Option<String>,
+}
+
+impl Kubectl {
+    pub(crate) fn new(program: &Path, kubeconfig: &Path) -> Self {
+        Self { program: program.to_owned(), kubeconfig: kubeconfig.to_owned(), namespace: None }
+    }
+
+    /// The same in a namespace.
+    #[must_use]
+    pub fn namespaced(&self, namespace: &str) -> Self {
+        Self { namespace: Some(namespace.to_owned()), ..self.clone() }
+    }
+
+    /// Runs it; what it prints. An error has what it says instead.
+    pub async fn run(&self, words: &[&str]) -> Result<String> {
+        self.with_input(words, "").await
+    }
+
+    /// Applies objects, as YAML or JSON.
+    pub async fn apply(&self, objects: &str) -> Result<String> {
+        self.with_input(&["apply", "-f", "-"], objects).await
+    }
+
+    /// Waits for what `kubectl wait` can: `wait("condition=Ready", "vmnode/pool")`.
+    pub async fn wait(&self, condition: &str, what: &str) -> Result<()> {
+        let condition = format!("--for={condition}");
+        self.run(&["wait", &condition, what, "--timeout=180s"]).await.map(drop)
+    }
+
+    /// An object, or a list of them: `get(&["vmjob", "first"])`.
+    pub async fn get(&self, words: &[&str]) -> Result<Value> {
+        let text = self.run(&[&["get", "-o", "json"][..], words].concat()).await?;
+        serde_json::from_str(&text).with_context(|| format!("what kubectl get {words:?} prints"))
+    }
+
+    async fn with_input(&self, words: &[&str], input: &str) -> Result<String> {
+        let mut command = Command::new(&self.program);
+        command.arg("--kubeconfig").arg(&self.kubeconfig);
+        command.args(self.namespace.iter().flat_map(|name| ["--namespace", name.as_str()])).args(words);
+        command::output(command, input).await
+    }
+}
