@@ -15,16 +15,17 @@ help: ## List what can be done
 setup: ## Install the system packages that are missing; say which where it may not
 	@scripts/setup
 
-run: setup ## Bring the project up on this machine and show it at work (KEEP=1 stays up)
-	@$(XTASK) run $(if $(KEEP),--keep)
+run: setup ## Bring the project up on this machine and show it at work (KEEP=1 stays up, KEEP=0 does not)
+	@$(XTASK) run $(if $(KEEP),--keep=$(KEEP))
 
 test: setup ## Run every test against a real Kubernetes control plane
 	@$(XTASK) test
 
-lint: $(DENY) ## Formatting, clippy, stale generated files, API evolution, licences and sources
+lint: $(DENY) ## Formatting, clippy, stale generated files, API evolution, the Containerfile, licences and sources
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(XTASK) manifests --check
+	scripts/check-containerfile
 	$(DENY) --locked check --hide-inclusion-graph bans licenses sources
 
 manifests: ## Write the CRDs, the chart's copies and the API reference from the types

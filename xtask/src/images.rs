@@ -77,6 +77,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let programs = workspace::target().join(directory(&arguments.profile));
     let made = write::all(&products, &programs, &facts, prefix, Packing::Gzip, &output)?;
     report::print(&made, &output);
+    // Programs that are quick to build are large.
+    if arguments.profile != "dev" {
+        made.iter().try_for_each(report::bounded)?;
+    }
     if let Some(prefix) = &arguments.push {
         push::all(&made, prefix, &facts.tag, arguments.plain_http)?;
     }

@@ -27,9 +27,9 @@ struct Arguments {
 enum Command {
     /// Bring up the project on this machine and show it at work.
     Run {
-        /// Stay up until interrupted.
-        #[arg(long)]
-        keep: bool,
+        /// Stay up until interrupted: 1 or 0; left out, if somebody is at the terminal.
+        #[arg(long, value_name = "0|1", value_parser = clap::builder::BoolishValueParser::new())]
+        keep: Option<bool>,
     },
     /// Run every test, on one shared Kubernetes control plane.
     Test {
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Run { keep } => run::run(keep),
+        Command::Run { keep } => run::run(keep.unwrap_or_else(run::somebody_is_there)),
         Command::Test { extra } => test::run(&extra),
         Command::E2e(arguments) => e2e::run(&arguments),
         Command::Cluster(place) => cluster::run(&place),

@@ -25,6 +25,7 @@ mod cause;
 mod claims;
 mod document;
 pub mod gate;
+mod issuer;
 mod jwks;
 mod jwt;
 mod metrics;

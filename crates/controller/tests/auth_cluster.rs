@@ -1,4 +1,5 @@
-//! Tokens of a real Kubernetes, held against its own keys: what the chart sets up, without any secret.
+//! Tokens of a real Kubernetes, held against its own keys: what the chart sets up, without any secret and without the
+//! cluster's name, which our own token tells.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -50,7 +51,6 @@ async fn a_service_account_of_a_cluster_is_known_by_the_clusters_own_keys() {
         ("VMAFX_JWKS_ENDPOINT", format!("{}/openid/v1/jwks", url.trim_end_matches('/'))),
         ("VMAFX_JWKS_CA_FILE", ca.to_str().unwrap().to_owned()),
         ("VMAFX_JWKS_TOKEN_FILE", own.to_str().unwrap().to_owned()),
-        ("VMAFX_AUTH_ISSUER", server.to_owned()),
         ("VMAFX_AUTH_AUDIENCE", "vmafx".to_owned()),
         ("VMAFX_AUTH_SUBJECTS", format!("{}=vmafx:node", account("vmafx-node"))),
         ("VMAFX_AUTH_DEFAULT_TENANT", "studio".to_owned()),

@@ -15,6 +15,8 @@ pub(crate) struct Product {
     pub(crate) tools: &'static [&'static str],
     /// What the licences of programs and tools together are. Those of libraries are in the bill of materials.
     pub(crate) licenses: &'static str,
+    /// Most bytes that it may have on a disk, made of optimised programs; none: no bound.
+    pub(crate) largest: Option<u64>,
 }
 
 /// All images.
@@ -26,6 +28,8 @@ pub(crate) const PRODUCTS: [Product; 4] = [
         ports: &[8081, 8082, 9443],
         tools: &[],
         licenses: "Apache-2.0",
+        // It is pulled wherever a cluster puts it, and stands between an outage and its end.
+        largest: Some(40_000_000),
     },
     Product {
         program: "vmafx-controller",
@@ -34,6 +38,7 @@ pub(crate) const PRODUCTS: [Product; 4] = [
         ports: &[8080, 9090],
         tools: &[],
         licenses: "Apache-2.0",
+        largest: None,
     },
     Product {
         program: "vmafx-node",
@@ -43,6 +48,7 @@ pub(crate) const PRODUCTS: [Product; 4] = [
         // Clips are probed by ffmpeg itself: ffprobe is not called.
         tools: &["/usr/bin/ffmpeg", "/usr/bin/rclone"],
         licenses: "Apache-2.0 AND GPL-2.0-or-later AND MIT",
+        largest: None,
     },
     Product {
         program: "vmafx-trainer",
@@ -51,6 +57,7 @@ pub(crate) const PRODUCTS: [Product; 4] = [
         ports: &[9091],
         tools: &[],
         licenses: "Apache-2.0",
+        largest: None,
     },
 ];
 

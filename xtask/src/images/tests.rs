@@ -164,6 +164,16 @@ fn a_program_finds_its_libraries_and_its_user_in_the_image() {
 }
 
 #[test]
+fn an_image_is_held_against_its_bound() {
+    static TINY: Product = Product { largest: Some(1), ..PRODUCTS[0] };
+    let directory = tempfile::tempdir().unwrap();
+    let (_, made) = operator(directory.path(), "images");
+    report::bounded(&made).unwrap();
+    let error = report::bounded(&Made { product: &TINY, ..made }).unwrap_err().to_string();
+    assert!(error.starts_with("the image of vmafx-operator has "), "{error}");
+}
+
+#[test]
 fn a_directory_with_something_else_in_it_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("letter"), "dear").unwrap();
@@ -204,6 +214,11 @@ fn every_daemon_runs_in_its_image_and_the_node_has_its_tools() {
     assert_eq!(node.manifest, again[0].manifest);
     let bases: std::collections::BTreeSet<_> = made.iter().map(|one| &one.layers[0].blob.digest).collect();
     assert_eq!(bases.len(), 1, "the base is stored once");
+    // Optimised programs are held against their bound by `make images`; of these it is what is pulled.
+    for one in &made {
+        let packed: u64 = one.layers.iter().map(|layer| layer.blob.size).sum();
+        assert!(one.product.largest.is_none_or(|most| packed <= most), "{}: {packed} bytes", one.name);
+    }
     if !may_change_root() {
         return;
     }

@@ -9,6 +9,7 @@ use vmafx_queue::TenantId;
 
 use super::authenticator::{Authenticator, Inner, Issuers};
 use super::document::{self, DocumentError};
+use super::issuer::IssuerName;
 use super::jwks::{Endpoint, Fetcher, Keys};
 use super::metrics::AuthMetrics;
 use super::provider::{ClaimNames, Provider, SubjectMap};
@@ -26,7 +27,7 @@ use crate::service;
 const DISABLED: &str = "VMAFX_AUTH_DISABLED";
 const JWKS: &str = "VMAFX_JWKS_ENDPOINT";
 const JWKS_CA: &str = "VMAFX_JWKS_CA_FILE";
-const JWKS_TOKEN: &str = "VMAFX_JWKS_TOKEN_FILE";
+pub(super) const JWKS_TOKEN: &str = "VMAFX_JWKS_TOKEN_FILE";
 const ISSUER: &str = "VMAFX_AUTH_ISSUER";
 const AUDIENCE: &str = "VMAFX_AUTH_AUDIENCE";
 const TOKEN_FILE: &str = "VMAFX_AUTH_TOKEN_FILE";
@@ -55,7 +56,7 @@ pub struct AuthArgs {
     #[arg(long, env = "VMAFX_JWKS_TOKEN_FILE", value_name = "FILE")]
     pub jwks_token_file: Option<PathBuf>,
 
-    /// Whom tokens must be from: their iss.
+    /// Whom tokens must be from: their iss. Unset: that of the token in `VMAFX_JWKS_TOKEN_FILE`.
     #[arg(long, env = "VMAFX_AUTH_ISSUER", value_name = "ISSUER")]
     pub auth_issuer: Option<String>,
 
@@ -169,8 +170,13 @@ impl AuthArgs {
             );
             return Ok(Issuers::Tenants(Arc::new(registry.await?)));
         }
-        let (Some(endpoint), Some(issuer)) = (&self.jwks_endpoint, &self.auth_issuer) else {
+        let Some(endpoint) = &self.jwks_endpoint else {
             return if tokens { Ok(Issuers::None) } else { Err(AuthError::Nothing) };
+        };
+        let issuer = match (&self.auth_issuer, &self.jwks_token_file) {
+            (Some(name), _) => IssuerName::Set(Arc::new(name.clone())),
+            (None, Some(file)) => IssuerName::of_token(file).await?,
+            (None, None) => return Err(AuthError::Nothing),
         };
         let endpoint: Endpoint = endpoint.parse().map_err(|error| value(JWKS, endpoint, &error))?;
         if endpoint.is_open_to_the_network() {
@@ -181,7 +187,7 @@ impl AuthArgs {
         }
         let fetcher = Fetcher::new(endpoint, self.jwks_ca_file.clone(), self.jwks_token_file.clone());
         Ok(Issuers::One(Box::new(Provider {
-            issuer: issuer.clone(),
+            issuer,
             audience: self.auth_audience.clone(),
             names: ClaimNames {
                 tenant: self.auth_tenant_claim.clone(),
@@ -228,7 +234,7 @@ impl AuthArgs {
             if self.jwks_ca_file.is_some() && self.auth_tenants_source.is_none() {
                 return without(JWKS_CA, JWKS);
             }
-        } else if self.auth_issuer.is_none() {
+        } else if self.auth_issuer.is_none() && self.jwks_token_file.is_none() {
             return without(JWKS, ISSUER);
         }
         if self.auth_default_tenant.is_some() && self.auth_subjects.is_none() {

@@ -81,6 +81,12 @@ impl<'a> Presented<'a> {
     }
 }
 
+/// Whom a token says that it is from, whatever it is signed with.
+pub(super) fn issuer(token: &str) -> Option<String> {
+    let claims: Issuer = json(token.split('.').nth(1)?).ok()?;
+    claims.iss.filter(|name| !name.is_empty())
+}
+
 fn json<T: for<'de> Deserialize<'de>>(part: &str) -> Result<T, Outcome> {
     let bytes = URL_SAFE_NO_PAD.decode(part).map_err(|_| Outcome::Malformed)?;
     serde_json::from_slice(&bytes).map_err(|_| Outcome::Malformed)

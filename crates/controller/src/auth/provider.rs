@@ -6,6 +6,7 @@ use vmafx_queue::TenantId;
 
 use super::cause::Outcome;
 use super::claims::{Claims, Told, Window};
+use super::issuer::IssuerName;
 use super::jwks::{Found, Keys};
 use super::jwt::Presented;
 use super::subjects::Subjects;
@@ -42,7 +43,7 @@ pub(super) struct ClaimNames {
 /// An issuer and what is expected of its tokens.
 #[derive(Debug)]
 pub(super) struct Provider {
-    pub(super) issuer: String,
+    pub(super) issuer: IssuerName,
     pub(super) audience: Option<String>,
     pub(super) names: ClaimNames,
     pub(super) keys: Arc<Keys>,
@@ -50,19 +51,30 @@ pub(super) struct Provider {
 }
 
 impl Provider {
-    /// Changes when the subjects do.
+    /// Changes when the subjects or the issuer's name do.
     pub(super) fn generation(&self) -> u64 {
-        self.subjects.get().1
+        // Neither ever falls, so the sum is another one after each change of either.
+        self.subjects.get().1 + self.issuer.get().1
+    }
+
+    /// Looks at every file once.
+    pub(super) async fn look(&self) {
+        self.issuer.look().await;
+        if let SubjectMap::File(subjects) = &self.subjects {
+            subjects.look().await;
+        }
     }
 
     /// Who presents a token.
     pub(super) async fn identify(&self, presented: &Presented<'_>, second: i64) -> Result<Verified, Outcome> {
-        if presented.issuer != self.issuer {
+        let (issuer, names) = self.issuer.get();
+        if presented.issuer != *issuer {
             return Err(Outcome::Issuer);
         }
         let (claims, edition) = signed(presented, &self.keys).await?;
-        let window = checked(&claims, &self.issuer, self.audience.as_deref(), second)?;
+        let window = checked(&claims, &issuer, self.audience.as_deref(), second)?;
         let (subjects, generation) = self.subjects.get();
+        let generation = generation + names;
         let identity = self.identity(&claims, &subjects)?;
         let (keys, kid) = (Arc::clone(&self.keys), presented.kid.clone());
         Ok(Verified { identity, window, keys, kid, edition, generation })

@@ -6,7 +6,6 @@ use tokio::time::MissedTickBehavior;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::authenticator::{Authenticator, Issuers};
-use super::provider::SubjectMap;
 
 /// How often files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -28,10 +27,8 @@ impl Upkeep {
         if let Some(tokens) = &inner.tokens {
             tokens.look().await;
         }
-        if let Issuers::One(provider) = &inner.issuers
-            && let SubjectMap::File(subjects) = &provider.subjects
-        {
-            subjects.look().await;
+        if let Issuers::One(provider) = &inner.issuers {
+            provider.look().await;
         }
     }
 

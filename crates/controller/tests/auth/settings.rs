@@ -18,6 +18,10 @@ use crate::issuer::{Hand, counted, open};
     &[("VMAFX_JWKS_ENDPOINT", "https://i/keys")],
     "VMAFX_JWKS_ENDPOINT is set, but VMAFX_AUTH_ISSUER is not"
 )]
+#[case::token_of_nobody(
+    &[("VMAFX_JWKS_ENDPOINT", "https://i/keys"), ("VMAFX_JWKS_TOKEN_FILE", "/dev/null")],
+    "/dev/null cannot be used (VMAFX_JWKS_TOKEN_FILE): it is no token with an issuer in it: set VMAFX_AUTH_ISSUER"
+)]
 #[case::issuer_without_endpoint(
     &[("VMAFX_AUTH_ISSUER", "https://i")],
     "VMAFX_AUTH_ISSUER is set, but VMAFX_JWKS_ENDPOINT is not"

@@ -44,6 +44,43 @@ async fn a_service_account_has_the_roles_that_the_settings_give_it() {
 }
 
 #[tokio::test]
+async fn without_a_name_the_issuer_is_that_of_our_own_token_also_when_it_changes() {
+    let issuer = Issuer::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("token");
+    std::fs::write(&own, issuer.token()).unwrap();
+    let mut settings = issuer.settings();
+    settings.retain(|(name, _)| *name != "VMAFX_AUTH_ISSUER");
+    settings.push(("VMAFX_JWKS_TOKEN_FILE", own.to_str().unwrap().to_owned()));
+    let access = open(&settings, &Hand::new()).await.unwrap();
+    let (token, renamed) = (issuer.token(), issuer.token_with(|claims| claims["iss"] = json!("https://new")));
+    assert!(who(&access, &token).await.is_ok());
+    assert_eq!(who(&access, &renamed).await, Err(Refusal::Unauthenticated));
+
+    // The kubelet replaces the file, and the cluster has another name since.
+    std::fs::write(&own, &renamed).unwrap();
+    access.upkeep.look().await;
+    assert!(who(&access, &renamed).await.is_ok());
+    assert_eq!(who(&access, &token).await, Err(Refusal::Unauthenticated), "it must not be remembered");
+    // One that cannot be read changes nothing.
+    std::fs::write(&own, "").unwrap();
+    access.upkeep.look().await;
+    assert!(who(&access, &renamed).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_name_that_is_set_wins_over_our_own_token() {
+    let issuer = Issuer::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("token");
+    std::fs::write(&own, issuer.token_with(|claims| claims["iss"] = json!("https://elsewhere"))).unwrap();
+    let mut settings = issuer.settings();
+    settings.push(("VMAFX_JWKS_TOKEN_FILE", own.to_str().unwrap().to_owned()));
+    let access = open(&settings, &Hand::new()).await.unwrap();
+    assert!(who(&access, &issuer.token()).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_file_of_subjects_is_read_again_and_what_was_remembered_is_not_kept() {
     let issuer = Issuer::start().await;
     let directory = tempfile::tempdir().unwrap();

@@ -67,3 +67,25 @@ fn takes<S: Parser + std::fmt::Debug>(container: &Value) {
         Err(Stop::Answer(answer)) => panic!("{answer}"),
     }
 }
+
+#[test]
+fn workers_may_sign_in_by_either_account_and_nobody_is_told_the_clusters_name() {
+    let objects = Chart::render(&Chart::values("quick-start"), "ns");
+    let named = |kind: &str, name: &str| {
+        objects.iter().find(|one| one["kind"] == kind && one["metadata"]["name"] == name).unwrap()
+    };
+    assert_eq!(named("ServiceAccount", "vmafx-worker")["automountServiceAccountToken"], false);
+    let container = &named("Deployment", "vmafx-controller")["spec"]["template"]["spec"]["containers"][0];
+    let variable = |name: &str| {
+        let all = container["env"].as_array().unwrap();
+        all.iter().find(|one| one["name"] == name).map(|one| one["value"].as_str().unwrap())
+    };
+    let subjects: Vec<_> = variable("VMAFX_AUTH_SUBJECTS").unwrap().split(',').collect();
+    for account in ["default", "vmafx-worker"] {
+        let expected = format!("system:serviceaccount:ns:{account}=vmafx:node+vmafx:reader");
+        assert!(subjects.contains(&expected.as_str()), "{subjects:?}");
+    }
+    // Our own token tells it.
+    assert_eq!(variable("VMAFX_AUTH_ISSUER"), None);
+    assert!(variable("VMAFX_JWKS_TOKEN_FILE").is_some());
+}

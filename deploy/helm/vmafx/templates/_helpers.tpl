@@ -91,11 +91,19 @@ podAntiAffinity:
 {{- end }}
 {{- end }}
 
+{{/* Whether tokens are signed by the cluster: "true" or nothing. */}}
+{{- define "vmafx.clusterKeys" -}}
+{{- if hasPrefix "https://kubernetes.default." .Values.auth.jwksEndpoint }}true{{ end }}
+{{- end }}
+
 {{/* ServiceAccounts and what they may do at the controller. */}}
 {{- define "vmafx.subjects" -}}
 {{- $subjects := dict (printf "system:serviceaccount:%s:%s-operator" .Release.Namespace (include "vmafx.fullname" .)) (list "vmafx:writer") }}
 {{- range append .Values.auth.workerNamespaces .Release.Namespace | uniq }}
-{{- $_ := set $subjects (printf "system:serviceaccount:%s:default" .) (list "vmafx:node" "vmafx:reader") }}
+{{- $namespace := . }}
+{{- range list "default" (printf "%s-worker" (include "vmafx.fullname" $)) }}
+{{- $_ := set $subjects (printf "system:serviceaccount:%s:%s" $namespace .) (list "vmafx:node" "vmafx:reader") }}
+{{- end }}
 {{- end }}
 {{- $lines := list }}
 {{- range $subject, $roles := merge (deepCopy .Values.auth.subjects) $subjects }}
@@ -113,6 +121,9 @@ podAntiAffinity:
 {{- end }}
 {{- if and $controller (eq $store.backend "postgres") (not $store.postgresql.secretName) }}
 {{- fail "controller.store.postgresql.secretName: name the Secret with the URL of the database" }}
+{{- end }}
+{{- if and $controller (not .Values.auth.disabled) (not .Values.auth.issuer) (ne (include "vmafx.clusterKeys" .) "true") }}
+{{- fail "auth.issuer: say who signs the tokens whose keys are at auth.jwksEndpoint" }}
 {{- end }}
 {{- if and .Values.operator.enabled (not $controller) (not .Values.operator.controllerAddress.grpc) }}
 {{- fail "operator.controllerAddress: say where the controller is, or set controller.enabled=true" }}
@@ -152,11 +163,13 @@ podAntiAffinity:
 - { name: VMAFX_AUTH_DISABLED, value: "true" }
 {{- else }}
 - { name: VMAFX_JWKS_ENDPOINT, value: {{ .Values.auth.jwksEndpoint | quote }} }
-{{- if hasPrefix "https://kubernetes.default." .Values.auth.jwksEndpoint }}
+{{- if eq (include "vmafx.clusterKeys" .) "true" }}
 - { name: VMAFX_JWKS_CA_FILE, value: {{ $account }}/ca.crt }
 - { name: VMAFX_JWKS_TOKEN_FILE, value: {{ $account }}/token }
 {{- end }}
-- { name: VMAFX_AUTH_ISSUER, value: {{ .Values.auth.issuer | quote }} }
+{{- with .Values.auth.issuer }}
+- { name: VMAFX_AUTH_ISSUER, value: {{ . | quote }} }
+{{- end }}
 - { name: VMAFX_AUTH_AUDIENCE, value: {{ .Values.auth.audience | quote }} }
 - { name: VMAFX_AUTH_DEFAULT_TENANT, value: {{ .Values.auth.tenant | quote }} }
 - { name: VMAFX_AUTH_SUBJECTS, value: {{ include "vmafx.subjects" . | quote }} }

@@ -1,0 +1,30 @@
+//! The documents: every command in them is run, every manifest shown to a real API server, every link leads somewhere.
+//!
+//! A block of shell says behind its language who runs its commands: `sh api` is run here, on an API server without Pods,
+//! in the order of the document; `sh pods` by `make e2e`, on a whole node. `yaml` is a manifest, which the API server has
+//! to accept; `yaml values` are values of the chart, of which Helm has to make objects that it accepts.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+
+mod commands;
+mod links;
+mod reasons;
+
+use std::path::{Path, PathBuf};
+
+use vmafx_testkit::markdown::Document;
+
+/// Documents of people who install and run it.
+pub(crate) const OPERATING: [&str; 7] =
+    ["install", "gpu", "storage", "postgres", "upgrades", "monitoring", "troubleshooting"];
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+pub(crate) fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+pub(crate) fn document(name: &str) -> Document {
+    Document::read(&text(&format!("docs/{name}.md")))
+}
