@@ -51,15 +51,18 @@ pub(super) async fn pause(stage: &Stage<'_>) -> Result<()> {
     all_new(&before, &workers(stage).await?)
 }
 
-/// New Pods for all workers, one after the other, as a new image would make.
+/// Asks for new Pods for all workers, one after the other, as a new image does.
 pub(super) async fn roll(stage: &Stage<'_>) -> Result<()> {
-    let before = workers(stage).await?;
     let marked = json!({ "podTemplate": { "metadata": { "annotations": { "restarted": "1" } } } });
     stage.change(&stage.nodes, POOL, marked).await?;
-    stage.kubectl.wait("condition=RolloutInProgress", "vmnode/pool").await?;
+    stage.kubectl.wait("condition=RolloutInProgress", "vmnode/pool").await
+}
+
+/// Waits until they have all taken the place of these.
+pub(super) async fn rolled(stage: &Stage<'_>, before: &[(String, String)]) -> Result<()> {
     stage.kubectl.wait("condition=RolloutInProgress=False", "vmnode/pool").await?;
     stage.kubectl.wait("condition=Ready", "vmnode/pool").await?;
-    all_new(&before, &workers(stage).await?)
+    all_new(before, &workers(stage).await?)
 }
 
 /// Names and UIDs.

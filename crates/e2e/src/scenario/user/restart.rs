@@ -19,14 +19,17 @@ pub(super) async fn everything(stage: &Stage<'_>) -> Result<()> {
         let [reference, distorted] = Clips::pair(number);
         stage.score(&format!("load-{number}"), [&reference, &distorted], json!({})).await?;
     }
+    // First the workers: while the only operator is away, its webhook lets nobody change them.
+    let before = pool::workers(stage).await?;
+    pool::roll(stage).await?;
     let daemons = ["deployment/vmafx-operator", "deployment/vmafx-controller"];
     for daemon in daemons {
         stage.kubectl.run(&["rollout", "restart", daemon]).await?;
     }
-    pool::roll(stage).await?;
     for daemon in daemons {
         stage.kubectl.run(&["rollout", "status", daemon, "--timeout=180s"]).await?;
     }
+    pool::rolled(stage, &before).await?;
     for number in 0..SHORT {
         let [reference, distorted] = Clips::pair(number);
         stage.until_scored(&format!("load-{number}"), [&reference, &distorted]).await?;
