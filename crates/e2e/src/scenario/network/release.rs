@@ -52,10 +52,9 @@ pub(super) async fn remove(platform: &Platform) -> Result<()> {
     let kubectl = platform.kubectl().namespaced(NAMESPACE);
     kubectl.run(&["delete", "vmtrain,vmjob,vmnode", "--all", "--timeout=180s"]).await?;
     platform.helm().uninstall(RELEASE, NAMESPACE).await?;
-    for namespace in NAMESPACES {
-        platform.remove(namespace).await?;
-    }
-    Ok(())
+    let [own, others @ ..] = NAMESPACES.map(|namespace| Box::pin(platform.remove(namespace)));
+    let [monitoring, clients, elsewhere] = others;
+    tokio::try_join!(own, monitoring, clients, elsewhere).map(drop)
 }
 
 /// Whom each of the values names is one of the bystanders, or a service outside.

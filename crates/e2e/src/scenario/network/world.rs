@@ -153,7 +153,6 @@ impl<'a> World<'a> {
                 set(&without.spec).await?;
                 let (_, missed) = self.tried(open, |wrong| !wrong.is_empty(), allowed).await?;
                 set(&spec).await?;
-                println!("  {name} without {}: {}", without.what, missed.join(", "));
                 if missed.is_empty() {
                     needless.push(format!("{name}: {}", without.what));
                 }
