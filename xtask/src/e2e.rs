@@ -20,11 +20,12 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Scenario {
     User,
+    Docs,
     Network,
     Faults,
 }
 
-const SCENARIOS: [Scenario; 3] = [Scenario::User, Scenario::Network, Scenario::Faults];
+const SCENARIOS: [Scenario; 4] = [Scenario::User, Scenario::Docs, Scenario::Network, Scenario::Faults];
 
 /// Does it, or says why this machine cannot. Every step is said with its duration.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -37,7 +38,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
     let whole = arguments.only.is_empty();
     if whole {
-        steps.blocking("make run", || crate::run::run(false))?;
+        steps.blocking("make run, and what it says to try next", || {
+            let which = ["test", "--locked", "--quiet", "--package", "xtask", "--test", "run"];
+            cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])
+        })?;
     }
     if let Verdict::Impossible(why) = probe() {
         println!("skipped: what needs a whole node: {why}");
@@ -69,6 +73,7 @@ async fn play(
     for one in scenarios {
         let outcome = match one {
             Scenario::User => scenario::user(&platform, steps).await,
+            Scenario::Docs => scenario::docs(&platform, steps).await,
             Scenario::Network => scenario::network(&platform, steps).await,
             Scenario::Faults => scenario::faults(&platform, steps).await,
         };

@@ -115,7 +115,6 @@ impl Platform {
         let here = json!({
             "operator": { "enabled": true, "scoringRoots": roots },
             "controller": { "scoringRoots": roots },
-            "auth": { "issuer": "https://kubernetes.default.svc" },
         });
         merged(merged(self.images.values(), here), more)
     }
