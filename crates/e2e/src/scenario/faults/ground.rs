@@ -97,7 +97,7 @@ impl<'a> Ground<'a> {
     /// Waits until a batch is over and takes account of everything that was ever asked for.
     pub(super) async fn settle(&mut self, batch: &str) -> Result<()> {
         let wanted = self.asked.keys().filter(|name| name.starts_with(batch)).count();
-        let waited = self.diary.until_over(batch, wanted, BATCH).await;
+        let over = self.diary.until_over(batch, wanted, BATCH).await;
         // What was last seen may not be what is; the account says more than that something is late.
         for job in self.jobs.list(&ListParams::default()).await?.items {
             self.diary.see(&job);
@@ -113,7 +113,7 @@ impl<'a> Ground<'a> {
             let lines: Vec<_> = found.iter().take(40).map(|finding| format!("  {finding}")).collect();
             bail!("{} findings:\n{}", found.len(), lines.join("\n"));
         }
-        waited
+        over
     }
 
     /// Pods of a role that nobody has deleted, by name.

@@ -27,12 +27,12 @@ const FETCHED: usize = 10;
 
 /// Some jobs need more than there is, some need the store, some need neither.
 pub(super) async fn play(ground: &mut Ground<'_>) -> Result<()> {
-    let store = ground.platform.outside().await?.s3();
+    let bucket = ground.platform.outside().await?.s3();
     let golden = Clips::GOLDEN.map(|name| (name, ground.platform.clips().here(name)));
     for (name, path) in &golden {
-        store.put(BUCKET, name, &std::fs::read(path).with_context(|| format!("the clip {name}"))?)?;
+        bucket.put(BUCKET, name, &std::fs::read(path).with_context(|| format!("the clip {name}"))?)?;
     }
-    store.put(BUCKET, "large.yuv", &vec![0; LARGE])?;
+    bucket.put(BUCKET, "large.yuv", &vec![0; LARGE])?;
     let score = ground.platform.clips().score(Clips::GOLDEN).await?;
     let before = workers(ground).await?;
 
