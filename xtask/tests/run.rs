@@ -5,7 +5,8 @@ use std::env;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use vmafx_testkit::kube::assets::{Binary, ensure};
@@ -27,9 +28,27 @@ fn without_go(command: &mut Command) {
     command.env("PATH", env::join_paths(others).unwrap());
 }
 
+/// It, at work. Ended as by Ctrl-C when this is dropped, also by a test that fails.
+struct Running(Child);
+
+impl Running {
+    fn interrupt(&mut self) -> ExitStatus {
+        if let Ok(None) = self.0.try_wait() {
+            kill_process(Pid::from_child(&self.0), Signal::INT).unwrap();
+        }
+        self.0.wait().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.interrupt();
+    }
+}
+
 /// What it prints until it is up.
-fn until_up(child: &mut Child) -> (Vec<String>, BufReader<std::process::ChildStdout>) {
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+fn until_up(running: &mut Running) -> (Vec<String>, BufReader<std::process::ChildStdout>) {
+    let mut output = BufReader::new(running.0.stdout.take().unwrap());
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -54,8 +73,9 @@ fn directory_of(line: &str) -> &Path {
 }
 
 /// Tries everything that is printed, ends it with Ctrl-C, and sees that it ended well; what it had printed.
-fn tried(mut child: Child, words: [&str; 3]) -> Vec<String> {
-    let (lines, mut rest) = until_up(&mut child);
+fn tried(mut command: Command, words: [&str; 3]) -> Vec<String> {
+    let mut running = Running(command.spawn().unwrap());
+    let (lines, mut rest) = until_up(&mut running);
     let (environment, commands) = to_try(&lines);
     assert_eq!(commands.len(), 3, "{commands:?}");
     for (command, word) in commands.iter().zip(words) {
@@ -69,10 +89,10 @@ fn tried(mut child: Child, words: [&str; 3]) -> Vec<String> {
         assert!(output.status.success() && said.contains(word), "{command}\n{said}{error}");
     }
     assert!(directory_of(environment).exists());
-    let pid = Pid::from_child(&child);
-    kill_process(pid, Signal::INT).unwrap();
-    rest.read_to_string(&mut String::new()).unwrap();
-    assert!(child.wait().unwrap().success());
+    // Whoever is not heard to the end may not come to it.
+    let reading = thread::spawn(move || rest.read_to_string(&mut String::new()));
+    assert!(running.interrupt().success());
+    reading.join().unwrap().unwrap();
     assert!(!directory_of(environment).exists(), "something is left behind");
     lines
 }
@@ -80,7 +100,7 @@ fn tried(mut child: Child, words: [&str; 3]) -> Vec<String> {
 #[test]
 #[ignore = "builds programs: `make e2e` runs it"]
 fn the_commands_that_it_prints_work_as_printed() {
-    tried(run("1").spawn().unwrap(), ["Succeeded", "Succeeded", "completed"]);
+    tried(run("1"), ["Succeeded", "Succeeded", "completed"]);
 }
 
 #[test]
@@ -112,7 +132,7 @@ fn without_go_and_without_programs_it_says_so_and_shows_the_score_all_the_same()
     let mut command = run("1");
     without_go(&mut command);
     command.env("VMAFX_CACHE_DIR", empty.path());
-    let lines = tried(command.spawn().unwrap(), ["completed", "completed", "completed"]);
+    let lines = tried(command, ["completed", "completed", "completed"]);
     assert!(lines[0].starts_with("==> no Kubernetes here: there is no Go to build it with"), "{lines:#?}");
     assert!(
         lines.iter().any(|line| line.starts_with("  job              completed   score 92.5")),

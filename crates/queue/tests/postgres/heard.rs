@@ -1,11 +1,12 @@
 //! Notices between controllers.
 
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinSet;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
 use vmafx_queue::Store as _;
 use vmafx_queue::notice::Notice;
@@ -39,67 +40,71 @@ fn changed(name: &str) -> impl Fn(&Notice) -> bool {
     move |notice| *notice == Notice::Changed { tenant: whose.clone() }
 }
 
-/// What is said on the channel from now on.
-async fn said(database: &Database) -> UnboundedReceiver<Value> {
-    let (client, mut connection) = tokio_postgres::connect(database.dsn(), NoTls).await.unwrap();
-    let (sender, receiver) = unbounded_channel();
-    tokio::spawn(async move {
-        while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-            let AsyncMessage::Notification(notice) = message else { continue };
-            let Ok(()) = sender.send(serde_json::from_str(notice.payload()).unwrap()) else { return };
-        }
-    });
-    client.batch_execute("LISTEN vmafx_jobs").await.unwrap();
-    // The connection ends with its client.
-    tokio::spawn(async move {
-        pending::<Client>().await;
-        drop(client)
-    });
-    receiver
+/// What is said on the channel, for as long as this is kept.
+struct Said {
+    notices: UnboundedReceiver<Value>,
+    _client: Client,
+    _connection: JoinSet<()>,
 }
 
-/// Waits for a notice that has this.
-async fn next(said: &mut UnboundedReceiver<Value>, pointer: &str, value: Value) {
-    let search = async {
-        while let Some(notice) = said.recv().await {
-            assert_eq!(notice["tenant"], "acme");
-            if notice.pointer(pointer) == Some(&value) {
-                return;
+impl Said {
+    async fn on(database: &Database) -> Self {
+        let (client, mut connection) = tokio_postgres::connect(database.dsn(), NoTls).await.unwrap();
+        let (sender, notices) = unbounded_channel();
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+                let AsyncMessage::Notification(notice) = message else { continue };
+                let Ok(()) = sender.send(serde_json::from_str(notice.payload()).unwrap()) else { return };
             }
-        }
-        panic!("the connection ended");
-    };
-    assert!(tokio::time::timeout(SOON, search).await.is_ok(), "{pointer} {value} is not said");
+        });
+        client.batch_execute("LISTEN vmafx_jobs").await.unwrap();
+        Self { notices, _client: client, _connection: driver }
+    }
+
+    /// Waits for a notice that has this.
+    async fn until(&mut self, pointer: &str, value: Value) {
+        let search = async {
+            while let Some(notice) = self.notices.recv().await {
+                assert_eq!(notice["tenant"], "acme");
+                if notice.pointer(pointer) == Some(&value) {
+                    return;
+                }
+            }
+            panic!("the connection ended");
+        };
+        assert!(tokio::time::timeout(SOON, search).await.is_ok(), "{pointer} {value} is not said");
+    }
 }
 
 #[tokio::test]
 async fn whatever_is_done_to_a_job_is_said_to_the_others() {
     let database = database().await;
     let store = open(&database).await;
-    let mut said = said(&database).await;
+    let mut said = Said::on(&database).await;
     let whose = tenant("acme");
     let who = store.register(&whose, node("n")).await.unwrap();
     let id = store.submit(&whose, job("cpu")).await.unwrap().id;
-    next(&mut said, "/work/cpu", 1.into()).await;
+    said.until("/work/cpu", 1.into()).await;
     let taken = take(&*store, &whose, &who).await.unwrap().unwrap();
-    next(&mut said, "/changed", true.into()).await;
+    said.until("/changed", true.into()).await;
     store.release(&whose, &who, id, taken.attempt, "").await.unwrap();
-    next(&mut said, "/work/cpu", 1.into()).await;
+    said.until("/work/cpu", 1.into()).await;
     let taken = take(&*store, &whose, &who).await.unwrap().unwrap();
-    next(&mut said, "/changed", true.into()).await;
+    said.until("/changed", true.into()).await;
     store.report(&whose, &who, done(&taken)).await.unwrap();
-    next(&mut said, "/changed", true.into()).await;
+    said.until("/changed", true.into()).await;
     let label = vmafx_queue::job::Label::percent(5.0).unwrap();
     store.label(&whose, &LabelTarget::Id(id), label).await.unwrap();
-    next(&mut said, "/sampled", true.into()).await;
+    said.until("/sampled", true.into()).await;
     let id = store.submit(&whose, job("cpu")).await.unwrap().id;
-    next(&mut said, "/work/cpu", 1.into()).await;
+    said.until("/work/cpu", 1.into()).await;
     store.cancel(&whose, id, "").await.unwrap();
-    next(&mut said, "/changed", true.into()).await;
+    said.until("/changed", true.into()).await;
     // The last change is said even if the store is closed at once.
     store.submit(&whose, job("last")).await.unwrap();
     store.close().await;
-    next(&mut said, "/work/last", 1.into()).await;
+    said.until("/work/last", 1.into()).await;
 }
 
 /// What another controller says of changes, and of work that would make it too long.
