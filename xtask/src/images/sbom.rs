@@ -82,8 +82,6 @@ fn linked(one: &Crate) -> Value {
     let mut described = bare(&reference("Crate", &one.name, &one.version), &one.name, &one.version, &license);
     if let Some(checksum_of) = &one.checksum {
         described["checksums"] = json!([checksum(checksum_of)]);
-        described["downloadLocation"] =
-            json!(format!("https://crates.io/api/v1/crates/{}/{}/download", one.name, one.version));
         described["externalRefs"] = purl(&format!("pkg:cargo/{}@{}", one.name, percent(&one.version)));
     }
     described
