@@ -22,7 +22,7 @@ pub(crate) fn run(place: &Place) -> Result<()> {
         bail!("a cluster runs already: `make cluster-down` ends it");
     }
     let mut steps = Steps::new();
-    let images = steps.blocking("build and make images", || images::quick(&["vmafx"]))?;
+    let images = steps.blocking("build and make images", images::quick)?;
     Runtime::new()?.block_on(async {
         let base = place.base()?;
         let platform =

@@ -47,7 +47,7 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
         println!("skipped: what needs a whole node: {why}");
         return Ok(());
     }
-    let images = steps.blocking("build and make images", || images::quick(&["vmafx", "testkit-helper"]))?;
+    let images = steps.blocking("build and make images", images::quick)?;
     if whole {
         steps.blocking("every daemon runs in its image", || {
             let which = ["test", "--locked", "--quiet", "--package", "xtask", "images::tests::every_daemon"];

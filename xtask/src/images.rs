@@ -87,11 +87,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Images of quick builds, for a cluster on this machine; `more` programs are built beside them.
-pub(crate) fn quick(more: &[&str]) -> Result<vmafx_e2e::Images> {
+/// Images of quick builds, for a cluster on this machine, and beside them the programs that such a cluster needs itself.
+pub(crate) fn quick() -> Result<vmafx_e2e::Images> {
     const PROFILE: &str = "dev";
+    const BESIDE: [&str; 2] = ["vmafx", "testkit-helper"];
     let products: Vec<_> = PRODUCTS.iter().collect();
-    let names: Vec<_> = products.iter().map(|product| product.program).chain(more.iter().copied()).collect();
+    let names: Vec<_> = products.iter().map(|product| product.program).chain(BESIDE).collect();
     build(&names, PROFILE)?;
     let programs = workspace::target().join(directory(PROFILE));
     let output = workspace::target().join("images-dev");

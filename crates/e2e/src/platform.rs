@@ -39,15 +39,13 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Starts one whose files are below `base`. The running program must understand `kube role ROLE STATE`, as xtask does.
+    /// Starts one whose files are below `base`.
     pub async fn start(base: &Path, images: &Images) -> Result<Self> {
         let archives = images.archives()?;
         let tools =
             tokio::task::spawn_blocking(|| assets::ensure(&[Binary::Kubectl, Binary::Helm])).await??;
-        let launcher = match Launcher::from_env() {
-            Some(launcher) => launcher,
-            None => Launcher::new(std::env::current_exe()?, &["kube", "role"]),
-        };
+        // Not the running program: a build that comes meanwhile may have put another one in its place.
+        let launcher = Launcher::new(images.program("testkit-helper"), &["role"]);
         let cluster = WholeNode::start(base, &launcher).await.context("a whole node")?;
         for archive in archives {
             cluster.load_image(&archive).with_context(|| format!("load {}", archive.display()))?;
