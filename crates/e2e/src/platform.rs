@@ -2,6 +2,7 @@
 
 mod explain;
 mod namespace;
+mod webhook;
 
 use std::path::Path;
 use std::time::Duration;

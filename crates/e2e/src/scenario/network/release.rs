@@ -44,7 +44,8 @@ pub(super) async fn install(platform: &Platform) -> Result<()> {
     });
     kubectl.namespaced(NAMESPACE).apply(&secret.to_string()).await?;
     let values = values(platform, outside, &address_of(&database)?, true)?;
-    platform.helm().install(RELEASE, NAMESPACE, &values).await.map(drop)
+    platform.helm().install(RELEASE, NAMESPACE, &values).await?;
+    platform.answered(NAMESPACE).await
 }
 
 /// The release and everything around it.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use anyhow::{Context as _, Result, ensure};
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
 use vmafx_testkit::wait;
 
@@ -29,19 +29,7 @@ pub(super) async fn older(stage: &Stage<'_>) -> Result<()> {
     fs::write(&definition, without_field(&fs::read_to_string(&definition)?)?)?;
     let notes = helm.with_chart(&chart).install(RELEASE, NAMESPACE, &stage.values()).await?;
     ensure!(notes.contains("kind: VmafxNode"), "the notes do not say what to do next: {notes}");
-    answered(stage).await
-}
-
-/// Waits until the API server reaches the webhook: a moment after its Pod is ready, when the Service has heard of it.
-async fn answered(stage: &Stage<'_>) -> Result<()> {
-    let node = json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "nobody" },
-        "spec": { "gpuVendor": "cpu" },
-    });
-    let (node, params) =
-        (serde_json::from_value(node)?, PostParams { dry_run: true, ..PostParams::default() });
-    let asked = async || stage.nodes.create(&params, &node).await.map(drop);
-    Ok(wait::until(PATIENCE, "the webhook to be reached", asked).await?)
+    stage.platform.answered(NAMESPACE).await
 }
 
 /// Definitions are JSON here, which is YAML too.
@@ -97,7 +85,7 @@ pub(super) async fn upgrade(stage: &Stage<'_>) -> Result<()> {
         .as_array()
         .is_some_and(|items| items.iter().any(|one| one["metadata"]["name"] == hook.as_str()));
     ensure!(!left, "{hook} is still there");
-    answered(stage).await
+    stage.platform.answered(NAMESPACE).await
 }
 
 pub(super) async fn known(stage: &Stage<'_>) -> Result<()> {
@@ -160,7 +148,7 @@ fn uid(object: &Value) -> String {
 pub(super) async fn again(stage: &Stage<'_>) -> Result<()> {
     let before = Kept::read(stage).await?;
     stage.platform.helm().install(RELEASE, NAMESPACE, &stage.values()).await?;
-    answered(stage).await?;
+    stage.platform.answered(NAMESPACE).await?;
     stage.kubectl.wait("condition=Ready", "vmnode/pool").await?;
     same("what was there before", Kept::read(stage).await?, before)?;
     // The controller still has the job: it takes an opinion of it.
