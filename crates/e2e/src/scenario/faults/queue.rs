@@ -1,9 +1,11 @@
 //! The queue, as its database has it.
 
 use anyhow::{Context as _, Result};
+use tokio::time::timeout;
 use tokio_postgres::NoTls;
 
 use super::account::Queued;
+use crate::platform::PATIENCE;
 
 /// All jobs with their attempts. Numbers become texts that lead back to the same bits.
 const JOBS: &str = "
@@ -30,6 +32,10 @@ impl Queue {
 
     /// Everything in it, of all tenants.
     pub(super) async fn jobs(&self) -> Result<Vec<Queued>> {
+        timeout(PATIENCE, self.read()).await.context("the database does not answer")?
+    }
+
+    async fn read(&self) -> Result<Vec<Queued>> {
         let (client, connection) = tokio_postgres::connect(&self.dsn, NoTls).await.context("the database")?;
         let ask = async {
             client.batch_execute("SET vmafx.maintenance = 'on'").await?;
