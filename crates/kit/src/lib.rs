@@ -9,9 +9,11 @@
 //! | [`serve`]   | listeners that name the variable when a port is taken; clients bounded in every way  |
 //! | [`tls`]     | certificates of servers, replaced without a restart                                  |
 //! | [`tasks`]   | named tasks: none can die unseen, and all stop within a budget                       |
+//! | [`causes`]  | an error with all its causes in one line                                             |
 //! | [`channel`] | a gRPC channel with TLS, a token file, and a deadline on every call                  |
 //! | [`daemon`]  | the few lines that turn the above into a `main`                                      |
 
+pub mod causes;
 pub mod channel;
 pub mod config;
 pub mod daemon;

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client};
+use vmafx_kit::causes::chain;
 
-use crate::error::{call, chain};
+use crate::error::call;
 
 /// The namespace whose UID is taken for that of the cluster: it is as old as the cluster, and nobody deletes it.
 pub const NAMESPACE: &str = "kube-system";

@@ -1,6 +1,5 @@
 //! What can go wrong between us and the API server, and what is to be done about it.
 
-use std::error::Error;
 use std::time::Duration;
 
 use vmafx_api::conditions::Reason;
@@ -133,19 +132,4 @@ impl ApiError {
 fn names(status: &kube::core::Status, field: &str) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     causes.into_iter().any(|cause| cause.field == field)
-}
-
-/// An error and what caused it, in one line.
-pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        // Some errors repeat their cause.
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        cause = error.source();
-    }
-    text
 }

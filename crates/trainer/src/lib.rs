@@ -21,4 +21,3 @@ pub mod settings;
 pub mod socket;
 pub mod source;
 pub mod status;
-mod words;

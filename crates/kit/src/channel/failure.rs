@@ -9,6 +9,7 @@ use rustls::CertificateError::{BadSignature, UnknownIssuer};
 use tonic::{Code, Status};
 
 use super::args::CA_FILE;
+use crate::causes::chain;
 use crate::config::{GoDuration, HostPort};
 
 /// No answer in time.
@@ -43,20 +44,6 @@ pub(super) fn token(error: super::TokenError) -> Status {
     let mut status = Status::unauthenticated(chain(&error));
     status.set_source(Arc::new(error));
     status
-}
-
-/// The texts of an error and its causes, without the ones that say nothing or repeat what was said.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let text = error.to_string();
-        if text != "transport error" && !texts.iter().any(|said| said.contains(&text)) {
-            texts.push(text);
-        }
-        next = error.source();
-    }
-    texts.join(": ")
 }
 
 /// Whether somebody else signed the certificate. An authority made anew under its old name does not match by

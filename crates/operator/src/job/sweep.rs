@@ -10,6 +10,7 @@ use futures::{StreamExt as _, stream};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Api, Client};
 use vmafx_api::VmafxJob;
+use vmafx_kit::causes::chain;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1::{Job, ResourceRef};
 
@@ -17,7 +18,7 @@ use super::Seen;
 use super::link::Link;
 use super::metrics::JobMetrics;
 use super::plan::is_final;
-use crate::error::{call, chain};
+use crate::error::call;
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached as _};
 

@@ -14,6 +14,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, watch};
+use vmafx_kit::causes::chain;
 use vmafx_kit::health::Gate;
 use vmafx_kit::metrics::{By, Label as _};
 use vmafx_kit::tasks::Shutdown;
@@ -22,7 +23,6 @@ use super::cache::{Cache, Cached};
 use super::guarded::Guarded;
 use super::metrics::{Kind, RuntimeMetrics};
 use super::teller::Teller;
-use crate::error::chain;
 use crate::key::ObjectKey;
 
 /// What may be fetched and not yet taken: two pages of a list, so that one is on its way while another is read.

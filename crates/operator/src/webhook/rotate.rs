@@ -11,6 +11,7 @@ use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
+use vmafx_kit::causes::chain;
 use vmafx_kit::health::Gate;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::{ServerTls, TlsError};
@@ -20,7 +21,7 @@ use super::clock::Clock;
 use super::publish::{Published, publish};
 use super::trust::{Change, Trust};
 use crate::FIELD_MANAGER;
-use crate::error::{ApiError, call, chain};
+use crate::error::{ApiError, call};
 
 /// How often all is looked at.
 const EVERY: Duration = Duration::from_mins(1);

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use vmafx_api::ConditionStatus;
 use vmafx_api::workload::StatefulSetRef;
+use vmafx_kit::causes::chain;
 
 use super::children::Ensured;
 use super::facts::Facts;
 use super::resource::Tracks;
 use super::sync::Synced;
 use crate::conditions::Statement;
-use crate::error::{Retry, chain};
+use crate::error::Retry;
 use crate::events::Happening;
 use crate::runtime::Failure;
 

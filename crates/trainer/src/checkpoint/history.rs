@@ -11,13 +11,13 @@
 //! A run of which there are versions, and none that can be read, does not begin again from nothing: what it had learned
 //! would be lost without anybody having said so.
 
+use vmafx_kit::causes::chain;
 use vmafx_oci::checkpoint::{Facts, STATE};
 use vmafx_oci::{Digest, Manifest, OciError};
 
 use super::registry::Registry;
 use super::saved::{Saved, SavedError};
 use crate::learner::LearnerError;
-use crate::words::chain;
 
 /// Versions of others that are looked through for one of ours. They are below ours, unless two runs take turns.
 const MOST_OF_OTHERS: usize = 256;

@@ -8,11 +8,11 @@
 //! A registry has no way to create a tag only if it does not exist, so two trainers that push in the same moment can
 //! still meet; the next look then tells.
 
+use vmafx_kit::causes::chain;
 use vmafx_oci::{Digest, OciError};
 
 use super::registry::Registry;
 use super::snapshot::Snapshot;
-use crate::words::chain;
 
 /// Numbers that are tried before it is for another time.
 const TRIES: usize = 3;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use jiff::Timestamp;
 use tokio::time::Instant;
+use vmafx_kit::causes::chain;
 use vmafx_kit::health::Gate;
 use vmafx_oci::Digest;
 
@@ -14,7 +15,6 @@ use crate::checkpoint::{About, Checkpoint, History, HistoryError, Last, Registry
 use crate::learner::{BaseModel, Learner, LearnerError, ModelError, Options};
 use crate::source::Place;
 use crate::status::{self, Board, Phase, Written};
-use crate::words::chain;
 
 /// Between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
