@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow, bail};
 use kube::Api;
 use kube::runtime::wait::await_condition;
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use vmafx_api::VmafxJob;
+use vmafx_api::job::Phase;
 use vmafx_testkit::kube::assets::{Binary, ensure};
 use vmafx_testkit::kube::process::{Launch, Process};
 use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
@@ -110,21 +110,15 @@ struct Seen {
 
 impl Seen {
     fn of(job: Option<&VmafxJob>) -> Self {
-        let status = job.and_then(|job| serde_json::to_value(&job.status).ok()).unwrap_or_default();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let phase = Some(text(&status["phase"])).filter(|phase| !phase.is_empty());
-        let phase = phase.unwrap_or_else(|| "new".to_owned());
-        let over = ["Succeeded", "Failed", "Cancelled"].contains(&phase.as_str());
-        let reason = || {
-            let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-            conditions.iter().find(|condition| condition["type"] == "Running").map(|one| text(&one["reason"]))
+        let status = job.and_then(|job| job.status.clone()).unwrap_or_default();
+        let phase = status.phase.map_or_else(|| "new".to_owned(), |phase| format!("{phase:?}"));
+        let reason = || status.conditions.iter().find(|condition| condition.type_ == "Running").map(|one| &one.reason);
+        let note = match (status.score, &status.message) {
+            (Some(score), _) => format!("score {score}"),
+            (None, Some(message)) if !message.is_empty() => message.clone(),
+            _ => reason().cloned().unwrap_or_default(),
         };
-        let note = match (&status["score"], &status["message"]) {
-            (Value::Number(score), _) => format!("score {score}"),
-            (_, Value::String(message)) if !message.is_empty() => message.clone(),
-            _ => reason().unwrap_or_default(),
-        };
-        Self { phase, note, over }
+        Self { phase, note, over: status.phase.is_some_and(Phase::is_last) }
     }
 }
 
@@ -194,7 +188,7 @@ impl Kubectl<'_> {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

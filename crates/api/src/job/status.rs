@@ -95,6 +95,16 @@ pub enum Phase {
     Cancelled,
 }
 
+impl Phase {
+    /// Whether a job in this phase stays in it.
+    pub const fn is_last(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed | Self::Cancelled => true,
+            Self::Pending | Self::Running => false,
+        }
+    }
+}
+
 /// The model behind a score.
 #[derive(Clone, Debug, PartialEq, Eq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -254,7 +254,7 @@ fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
 
 /// Whether a status is a last word.
 pub fn is_over(status: &VmafxJobStatus) -> bool {
-    matches!(status.phase, Some(Phase::Succeeded | Phase::Failed | Phase::Cancelled))
+    status.phase.is_some_and(Phase::is_last)
 }
 
 /// What happened between two statuses that people should hear of. What goes well is said by the status alone: an event

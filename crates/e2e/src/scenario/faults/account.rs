@@ -121,11 +121,11 @@ pub(super) fn findings(
 fn of_resource(end: &End, resource: &Resource, jobs: &[&Queued], found: &mut Vec<Finding>) {
     let name = || resource.name.clone();
     let last = resource.phases.last().copied();
-    let first_end = resource.phases.iter().position(|phase| is_end(*phase));
+    let first_end = resource.phases.iter().position(|phase| phase.is_last());
     if first_end.is_some_and(|at| at + 1 < resource.phases.len()) {
         found.push(Finding::Revived { name: name(), phases: resource.phases.clone() });
     }
-    let over = last.filter(|phase| is_end(*phase));
+    let over = last.filter(|phase| phase.is_last());
     let Some(phase) = over else {
         found.push(Finding::NeverOver { name: name(), stands: last, said: resource.said.clone() });
         return of_jobs(resource, None, jobs, found);
@@ -191,10 +191,6 @@ fn is_completed(attempt: &Attempt) -> bool {
 
 fn same(score: Option<f64>, expected: f64) -> bool {
     score.is_some_and(|score| score.to_bits() == expected.to_bits())
-}
-
-pub(super) const fn is_end(phase: Phase) -> bool {
-    matches!(phase, Phase::Succeeded | Phase::Failed | Phase::Cancelled)
 }
 
 /// The queue's word for it.

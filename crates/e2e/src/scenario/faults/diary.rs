@@ -12,7 +12,7 @@ use kube::{Api, ResourceExt as _};
 use tokio::time::{Instant, timeout_at};
 use vmafx_api::VmafxJob;
 
-use super::account::{Resource, is_end};
+use super::account::Resource;
 
 type Changes = Pin<Box<dyn Stream<Item = watcher::Result<Event<VmafxJob>>> + Send>>;
 
@@ -36,7 +36,7 @@ impl Diary {
 
     /// How many jobs of a batch have ended.
     pub(super) fn over(&self, batch: &str) -> usize {
-        let ended = |job: &&Resource| job.phases.last().is_some_and(|phase| is_end(*phase));
+        let ended = |job: &&Resource| job.phases.last().is_some_and(|phase| phase.is_last());
         self.jobs.values().filter(|job| job.name.starts_with(batch)).filter(ended).count()
     }
 

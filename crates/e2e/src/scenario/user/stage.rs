@@ -96,7 +96,7 @@ impl<'a> Stage<'a> {
         let seen = async || {
             let job: VmafxJob = self.jobs.get(name).await.map_err(|error| error.to_string())?;
             let status = job.status.unwrap_or_default();
-            let ended = matches!(status.phase, Some(Phase::Succeeded | Phase::Failed | Phase::Cancelled));
+            let ended = status.phase.is_some_and(Phase::is_last);
             if status.phase == Some(phase) || ended { Ok(status) } else { Err(format!("{status:?}")) }
         };
         let status = wait::until(PATIENCE, &format!("{name} to be {phase:?}"), seen).await?;
