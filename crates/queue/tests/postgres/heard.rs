@@ -172,19 +172,23 @@ async fn everything_is_heard_once_here_and_there() {
     }
 }
 
+/// Puts jobs into the table behind every controller's back. The backend is an expression of `n`, which counts them.
+async fn without_a_word(raw: &Raw, backend: &str, jobs: u32) {
+    raw.run(&format!(
+        "SET vmafx.tenant_id = 'acme';
+         INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
+         SELECT gen_random_uuid(), 'acme', 'pending', {backend}, 0, 1, 1, '{{}}' FROM generate_series(1, {jobs}) n"
+    ))
+    .await;
+}
+
 #[tokio::test]
 async fn a_notice_that_is_too_long_is_looked_for_instead() {
     let database = database().await;
     let store = open(&database).await;
     let mut heard = store.notices();
     let raw = Raw::connect(database.dsn()).await;
-    raw.run(
-        "SET vmafx.tenant_id = 'acme';
-         INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
-         SELECT gen_random_uuid(), 'acme', 'pending', 'backend-with-a-long-name-' || n, 0, 1, 1, '{}'
-         FROM generate_series(1, 400) n",
-    )
-    .await;
+    without_a_word(&raw, "'backend-with-a-long-name-' || n", 400).await;
     raw.run(&format!("NOTIFY vmafx_jobs, '{}'", notice(true))).await;
     let last = |notice: &Notice| matches!(notice, Notice::Work { backend, .. } if &**backend == "backend-with-a-long-name-99");
     until(&mut heard, last).await;
@@ -196,13 +200,7 @@ async fn work_that_nobody_told_of_is_found() {
     let database = database().await;
     let store = open(&database).await;
     let mut heard = store.notices();
-    let raw = Raw::connect(database.dsn()).await;
-    raw.run(
-        "SET vmafx.tenant_id = 'acme';
-         INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
-         VALUES (gen_random_uuid(), 'acme', 'pending', 'cuda', 0, 1, 1, '{}')",
-    )
-    .await;
+    without_a_word(&Raw::connect(database.dsn()).await, "'cuda'", 1).await;
     let work = Notice::Work { tenant: tenant("acme"), backend: "cuda".into(), jobs: 1 };
     let all = until(&mut heard, |notice| *notice == work).await;
     assert!(all.contains(&Notice::Changed { tenant: tenant("acme") }));
