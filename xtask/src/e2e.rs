@@ -6,7 +6,7 @@ use vmafx_e2e::{Platform, Steps, scenario};
 use vmafx_testkit::kube::probe::{Verdict, probe};
 
 use crate::images;
-use crate::test::cargo;
+use crate::test::{ONE_BY_ONE, ignored};
 
 /// What to do.
 #[derive(Debug, clap::Args)]
@@ -39,8 +39,7 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
     let whole = arguments.only.is_empty();
     if whole {
         steps.blocking("make run, and what it says to try next", || {
-            let which = ["test", "--locked", "--quiet", "--package", "xtask", "--test", "run"];
-            cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), &[])
+            ignored(&["--test", "run"], &ONE_BY_ONE, &[])
         })?;
     }
     if let Verdict::Impossible(why) = probe() {
@@ -50,12 +49,10 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
     let images = steps.blocking("build and make images", images::quick)?;
     if whole {
         steps.blocking("every daemon runs in its image", || {
-            let which = ["test", "--locked", "--quiet", "--package", "xtask", "images::tests::every_daemon"];
-            cargo(&[&which[..], &["--", "--ignored"]].concat(), &[])
+            ignored(&["--bin", "xtask", "images::tests::every_daemon"], &[], &[])
         })?;
         steps.blocking("a whole node starts, ends and leaves nothing", || {
-            let which = ["test", "--locked", "--quiet", "--package", "vmafx-testkit", "--test", "whole_node"];
-            cargo(&[&which[..], &["--", "--ignored"]].concat(), &[])
+            ignored(&["--test", "whole_node"], &[], &[])
         })?;
     }
     let wanted = SCENARIOS.into_iter().filter(|one| whole || arguments.only.contains(one));

@@ -22,13 +22,13 @@ mod tests;
 mod write;
 
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use vmafx_image::Packing;
 
 use self::facts::Facts;
 use self::product::{PRODUCTS, Product};
+use crate::test::cargo;
 use crate::workspace;
 
 /// What to make.
@@ -68,7 +68,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let products = chosen(&arguments.only)?;
     if !arguments.no_build {
         let names: Vec<_> = products.iter().map(|product| product.program).collect();
-        build(&names, &arguments.profile)?;
+        // Of these packages alone: what tests ask of the crates below them is not in what is released.
+        let packages: Vec<_> = names.iter().flat_map(|name| ["--package", *name]).collect();
+        build(&packages, &arguments.profile)?;
     }
     let facts = Facts::gather(arguments.tag.clone(), arguments.source.clone())?;
     // What is pushed is called as it will be there.
@@ -92,8 +94,10 @@ pub(crate) fn quick() -> Result<vmafx_e2e::Images> {
     const PROFILE: &str = "dev";
     const BESIDE: [&str; 2] = ["vmafx", "testkit-helper"];
     let products: Vec<_> = PRODUCTS.iter().collect();
-    let names: Vec<_> = products.iter().map(|product| product.program).chain(BESIDE).collect();
-    build(&names, PROFILE)?;
+    let names = products.iter().map(|product| product.program).chain(BESIDE);
+    // Of the whole workspace: `make test` has built the crates below them with the same features.
+    let bins = names.flat_map(|name| ["--bin", name]);
+    build(&["--workspace"].into_iter().chain(bins).collect::<Vec<_>>(), PROFILE)?;
     let programs = workspace::target().join(directory(PROFILE));
     let output = workspace::target().join("images-dev");
     let facts = Facts::gather(None, None)?;
@@ -116,15 +120,8 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Product>> {
     Ok(PRODUCTS.iter().filter(wanted).collect())
 }
 
-fn build(names: &[&str], profile: &str) -> Result<()> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(workspace::root()).args(["build", "--locked", "--profile", profile]);
-    for name in names {
-        cargo.args(["--bin", name]);
-    }
-    let status = cargo.status().context("cargo could not be run")?;
-    ensure!(status.success(), "cargo build: {status}");
-    Ok(())
+fn build(which: &[&str], profile: &str) -> Result<()> {
+    cargo(&[&["build", "--locked", "--profile", profile][..], which].concat(), &[])
 }
 
 /// Where cargo puts what it builds with a profile.

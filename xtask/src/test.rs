@@ -28,16 +28,22 @@ pub(crate) fn run(extra: &[String]) -> Result<()> {
     outcome
 }
 
-/// Tests that take a minute or more each, which are left out when a package is tested by itself. One at a time: each
-/// fills the machine.
-const LONG: [(&str, &str); 2] = [("vmafx-controller", "kill"), ("vmafx-operator", "faults")];
+/// Where the tests are that take a minute or more each, which are left out when a package is tested by itself.
+const LONG: [&str; 2] = ["kill", "faults"];
 
+/// One at a time: each fills the machine.
 fn long(environment: &[(&str, &str)]) -> Result<()> {
-    for (package, test) in LONG {
-        let which = ["test", "--locked", "--package", package, "--test", test];
-        cargo(&[&which[..], &["--", "--ignored", "--test-threads", "1"]].concat(), environment)?;
-    }
-    Ok(())
+    LONG.iter().try_for_each(|test| ignored(&["--test", test], &ONE_BY_ONE, environment))
+}
+
+/// Says to the tests of one program that each wants the machine for itself.
+pub(crate) const ONE_BY_ONE: [&str; 2] = ["--test-threads", "1"];
+
+/// Runs tests that are ignored otherwise. Of the whole workspace, since a package by itself asks for fewer features of
+/// the crates below it, and they would be built again.
+pub(crate) fn ignored(which: &[&str], how: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let test = ["test", "--workspace", "--locked", "--quiet"];
+    cargo(&[&test, which, &["--", "--ignored"], how].concat(), environment)
 }
 
 /// Runs cargo in the workspace; an error when it fails.
