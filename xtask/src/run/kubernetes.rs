@@ -112,7 +112,8 @@ impl Seen {
     fn of(job: Option<&VmafxJob>) -> Self {
         let status = job.and_then(|job| job.status.clone()).unwrap_or_default();
         let phase = status.phase.map_or_else(|| "new".to_owned(), |phase| format!("{phase:?}"));
-        let reason = || status.conditions.iter().find(|condition| condition.type_ == "Running").map(|one| &one.reason);
+        let reason =
+            || status.conditions.iter().find(|condition| condition.type_ == "Running").map(|one| &one.reason);
         let note = match (status.score, &status.message) {
             (Some(score), _) => format!("score {score}"),
             (None, Some(message)) if !message.is_empty() => message.clone(),
