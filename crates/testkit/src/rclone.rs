@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::kube::PkiError;
 use crate::kube::assets::{self, AssetError, Binary};
 use crate::kube::process::{Launch, Process, ProcessError};
 
@@ -22,6 +23,9 @@ pub enum ServerError {
     /// Its directory could not be made.
     #[error("the directory of the server cannot be used")]
     Directory(#[from] io::Error),
+    /// Its certificate could not be made.
+    #[error("no certificate for the server")]
+    Certificate(#[from] PkiError),
 }
 
 /// The program; built once per machine.

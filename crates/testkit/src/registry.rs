@@ -1,4 +1,4 @@
-//! A real OCI registry: CNCF Distribution, in memory or on disk, open or with a password, healthy or not.
+//! A real OCI registry: CNCF Distribution, in memory or on disk, open, with a password or with TLS, healthy or not.
 
 mod storage;
 mod wire;
@@ -10,10 +10,14 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::kube::assets::{self, Binary};
+use crate::kube::pki::Authority;
 use crate::kube::process::Process;
 use crate::rclone::ServerError;
 
 pub use storage::Storage;
+
+/// In its certificate.
+const NAME: &str = "registry";
 
 const READY: Duration = Duration::from_secs(30);
 
@@ -31,6 +35,8 @@ pub enum Access {
     Open,
     /// [`USER`] with [`PASSWORD`].
     Password,
+    /// Everybody, over TLS, as 127.0.0.1 by a certificate of [`Registry::authority`].
+    Tls,
 }
 
 /// A registry on this machine, until it is dropped.
@@ -62,6 +68,9 @@ impl Registry {
     pub async fn start_on(storage: Storage, access: Access) -> Result<Self, ServerError> {
         let directory = tempfile::Builder::new().prefix("vmafx-registry-").tempdir()?;
         fs::write(directory.path().join("htpasswd"), HTPASSWD)?;
+        if access == Access::Tls {
+            Authority::create(directory.path())?.server(NAME, None, &["127.0.0.1"])?;
+        }
         let (process, address) = launch(directory.path(), 0, "127.0.0.1:0", storage, access).await?;
         Ok(Self { process, address, access, starts: 1, directory })
     }
@@ -78,6 +87,11 @@ impl Registry {
     /// `127.0.0.1:port`.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// The file of the authority that vouches for it, if it speaks TLS.
+    pub fn authority(&self) -> PathBuf {
+        self.directory.path().join("ca.crt")
     }
 
     /// Ends it, as a registry that is down.
@@ -179,6 +193,10 @@ async fn launch(
     });
     if access == Access::Password {
         settings["auth"] = json!({"htpasswd": {"realm": "testkit", "path": directory.join("htpasswd")}});
+    }
+    if access == Access::Tls {
+        let file = |end| directory.join(format!("{NAME}.{end}"));
+        settings["http"]["tls"] = json!({"certificate": file("crt"), "key": file("key")});
     }
     fs::write(&config, settings.to_string())?;
     let launch = storage.launch(program, &log).arg("serve").arg(&config);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rstest::rstest;
+use serde_json::Value;
 use vmafx_oci::Credentials;
 use vmafx_testkit::registry::{Access, Layer, PASSWORD, Registry, Storage, USER};
 
@@ -110,6 +111,25 @@ async fn credentials_that_come_later_are_used() {
         .await;
     let shelf = Shelf::at(registry.address(), Credentials::in_directory(docker.path()));
     assert!(!shelf.numbers("m").await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registry_is_known_by_the_authority_that_the_trainer_is_given() {
+    let controller = Controller::start().await;
+    let registry = Registry::start(Access::Tls).await.unwrap();
+    let mut studio = Studio::new(20);
+    controller.judge("node-0", &[studio.clip()]).await;
+    // This machine by a name that does not say so, hence asked with TLS.
+    let name = registry.address().replace("127.0.0.1", "127.1");
+    let plan = Plan::new("m", &name).controller(&controller.address);
+    let stranger = plan.start();
+    let status = stranger.until("a reason", |status| status["error"] != "").await;
+    assert!(status["error"].as_str().unwrap().contains("certificate"), "{status}");
+    stranger.kill();
+
+    let trainer = plan.set("SSL_CERT_FILE", registry.authority().to_str().unwrap()).start();
+    let version = |status: &Value| status["model_version"].as_str() == Some("m-v000001");
+    trainer.until("a checkpoint", version).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
