@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::status::{TrainingMetrics, TrainingPhase, VmafxModelTrainingStatus};
+use crate::pod_template::PartialPodTemplate;
 use crate::rules;
 
 const NEW_TRAINING: &str = "a run goes on from its own checkpoints; create a new VmafxModelTraining instead";
@@ -84,6 +85,12 @@ pub struct VmafxModelTrainingSpec {
     /// What a checkpoint must reach on held-out samples before the stable tag moves to it.
     #[serde(default)]
     pub gate: PromotionGate,
+
+    /// Parts of a Pod template, merged by name over the rendered one, whose container is called trainer: resources, a
+    /// ServiceAccount, the authority of a registry. What the API server refuses in it is reported in the condition
+    /// WorkloadSynced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_template: Option<PartialPodTemplate>,
 }
 
 /// Which finished jobs to learn from.

@@ -16,6 +16,7 @@ use serde_json::Value;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
+use crate::render::stateful_set::NoTemplate;
 use crate::render::{ControllerAccess, NODE, labels, service};
 
 /// What the operator's settings say about workers.
@@ -74,8 +75,8 @@ pub enum RenderError {
     #[error("no image: set spec.image, or VMAFX_OPERATOR_NODE_IMAGE on the operator")]
     NoImage,
     /// The template makes no Pod.
-    #[error("spec.podTemplate: {0}")]
-    Template(String),
+    #[error(transparent)]
+    Template(#[from] NoTemplate),
 }
 
 /// Makes everything.

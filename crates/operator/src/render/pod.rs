@@ -20,6 +20,11 @@ pub const PLAIN_REGISTRIES: &str = "VMAFX_OCI_PLAIN_HTTP";
 /// Between the end of a process's own patience and the kubelet's.
 pub const MARGIN_SECONDS: i64 = 15;
 
+/// What a process is told of the kubelet's patience: less, so that it can end by itself.
+pub fn patience(grace_seconds: i64) -> String {
+    format!("{}s", (grace_seconds - MARGIN_SECONDS).max(1))
+}
+
 /// A Pod with one container, a token for the controller and room for files.
 pub fn template(
     labels: BTreeMap<String, String>,

@@ -5,7 +5,17 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
 };
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use serde_json::{Value, json};
+use vmafx_api::pod_template::PartialPodTemplate;
+
+use crate::pod::template;
+
+/// The template makes no Pod.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("spec.podTemplate: {0}")]
+pub struct NoTemplate(pub String);
 
 /// Makes it, but for its template.
 ///
@@ -37,4 +47,19 @@ pub fn parallel(
         metadata,
         status: None,
     }
+}
+
+/// Gives it the template that we make with the user's parts merged over it; what selects the Pods and keeps them running
+/// is ours whatever those say. The answer is JSON: parts of it may be newer than the types here.
+pub fn with_template(
+    set: &StatefulSet,
+    rendered: &PodTemplateSpec,
+    parts: Option<&PartialPodTemplate>,
+) -> Result<Value, NoTemplate> {
+    let selector = set.spec.as_ref().map(|spec| &spec.selector.match_labels);
+    let ours = json!({ "metadata": { "labels": selector }, "spec": { "restartPolicy": "Always" } });
+    let template = template::merged(rendered, parts, &ours).map_err(NoTemplate)?;
+    let mut set = serde_json::to_value(set).map_err(|error| NoTemplate(error.to_string()))?;
+    set["spec"]["template"] = template;
+    Ok(set)
 }

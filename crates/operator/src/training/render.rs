@@ -7,12 +7,13 @@
 pub mod environment;
 pub mod pod;
 
-use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
+use serde_json::Value;
 use vmafx_api::VmafxModelTraining;
 
-use crate::render::{ControllerAccess, TRAINER, labels, service, stateful_set};
+use crate::render::stateful_set::{NoTemplate, parallel, with_template};
+use crate::render::{ControllerAccess, TRAINER, labels, service};
 
 /// What the operator's settings say about trainers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +33,8 @@ pub struct Defaults {
 pub struct Rendered {
     /// What names the trainer.
     pub service: Service,
-    /// The trainer.
-    pub stateful_set: StatefulSet,
+    /// The trainer, as it is sent: parts of the template may be newer than the types here.
+    pub stateful_set: Value,
 }
 
 /// Why nothing can be made.
@@ -42,6 +43,9 @@ pub enum RenderError {
     /// No image.
     #[error("no image: set spec.image, or VMAFX_OPERATOR_TRAINER_IMAGE on the operator")]
     NoImage,
+    /// The template makes no Pod.
+    #[error(transparent)]
+    Template(#[from] NoTemplate),
 }
 
 /// Makes everything.
@@ -51,12 +55,11 @@ pub fn render(training: &VmafxModelTraining, defaults: &Defaults) -> Result<Rend
     let selector = labels::selector(&workload);
     let replicas = i32::from(!training.spec.paused);
     let metadata = TRAINER.metadata(training, workload);
-    let mut set = stateful_set::parallel(metadata, selector.clone(), service_name.clone(), replicas);
-    if let Some(spec) = &mut set.spec {
-        spec.template = pod::render(training, defaults)?;
-    }
+    let set = parallel(metadata, selector.clone(), service_name.clone(), replicas);
+    let template = pod::render(training, defaults)?;
+    let stateful_set = with_template(&set, &template, training.spec.pod_template.as_ref())?;
     let service = service::headless(TRAINER.metadata(training, service_name), selector, pod::PORT);
-    Ok(Rendered { service, stateful_set: set })
+    Ok(Rendered { service, stateful_set })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use vmafx_api::VmafxModelTraining;
 use vmafx_api::conditions::TrainingCondition;
 use vmafx_api::training::TrainingPhase;
@@ -56,6 +56,23 @@ async fn it_runs_when_its_trainer_says_so_and_its_numbers_are_the_trainers() {
     let run = world.until_phase(TrainingPhase::Failed).await;
     assert_eq!(message(&run, "Ready"), "the base model cannot be read");
     assert_eq!(world.until_event("TrainingFailed").await, ["the base model cannot be read"]);
+}
+
+#[tokio::test]
+async fn a_template_is_merged_and_one_that_the_api_server_refuses_becomes_a_condition() {
+    let world = World::set().await;
+    world.running().await;
+    let trainer = |more: Value| json!({ "podTemplate": { "spec": { "serviceAccountName": "learner", "containers": [more] } } });
+    world.change(trainer(json!({ "name": "trainer", "imagePullPolicy": "Sometimes" }))).await;
+    let run = world.until_reason("WorkloadSynced", "Invalid").await;
+    assert!(message(&run, "WorkloadSynced").contains("imagePullPolicy"), "{run:?}");
+    world.change(trainer(json!({ "name": "trainer", "resources": { "requests": { "cpu": "250m" } } }))).await;
+    world.until_reason("WorkloadSynced", "AsExpected").await;
+    let pod = world.all::<StatefulSet>().get(MADE).await.unwrap().spec.unwrap().template.spec.unwrap();
+    assert_eq!(pod.service_account_name.as_deref(), Some("learner"));
+    let trainer = &pod.containers[0];
+    assert_eq!(trainer.resources.as_ref().unwrap().requests.as_ref().unwrap()["cpu"].0, "250m");
+    assert!(trainer.image.is_some(), "what the template does not say stays");
 }
 
 #[tokio::test]

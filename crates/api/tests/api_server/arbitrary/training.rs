@@ -7,7 +7,7 @@ use vmafx_api::training::{
 };
 use vmafx_api::{VmafxModelTrainingSpec, VmafxModelTrainingStatus};
 
-use super::{conditions, count, labels, number, stateful_set, text, time};
+use super::{conditions, count, labels, number, pod_template, stateful_set, text, time};
 
 pub(crate) fn training() -> impl Strategy<Value = (VmafxModelTrainingSpec, VmafxModelTrainingStatus)> {
     (spec(), status())
@@ -22,8 +22,13 @@ fn spec() -> impl Strategy<Value = VmafxModelTrainingSpec> {
     let registry = "[a-z0-9]{1,10}(:[0-9]{2,5})?(/[a-z0-9]{1,10}){1,3}";
     let image = option::of("[a-z][a-z0-9./:@-]{0,40}");
     let secret = option::of("[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?");
-    ("\\PC{1,40}", data, checkpoint, registry, any::<bool>(), image, secret, gate).prop_map(
-        |(base_model, data_source, checkpoint, output_registry, paused, image, registry_secret, gate)| {
+    let learning = ("\\PC{1,40}", data, checkpoint, registry, any::<bool>(), gate);
+    let pod = (image, secret, option::of(pod_template()));
+    (learning, pod).prop_map(
+        |(
+            (base_model, data_source, checkpoint, output_registry, paused, gate),
+            (image, registry_secret, pod_template),
+        )| {
             VmafxModelTrainingSpec {
                 base_model,
                 data_source,
@@ -34,6 +39,7 @@ fn spec() -> impl Strategy<Value = VmafxModelTrainingSpec> {
                 image,
                 registry_secret,
                 gate,
+                pod_template,
             }
         },
     )

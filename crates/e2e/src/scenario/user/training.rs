@@ -9,7 +9,7 @@ use vmafx_api::training::TrainingPhase;
 use vmafx_api::{ConditionStatus, VmafxJob, VmafxModelTrainingStatus};
 use vmafx_testkit::wait;
 
-use super::stage::{Stage, same};
+use super::stage::{RELEASE, Stage, same};
 use crate::clips::Clips;
 use crate::platform::PATIENCE;
 use crate::steps::Steps;
@@ -37,6 +37,10 @@ async fn start(stage: &Stage<'_>) -> Result<()> {
             "dataSource": { "nodeSelector": { "gpu.vendor": "cpu", "lab": "a" } },
             "checkpoint": { "interval": "1s", "minSamples": FEW },
             "gate": { "maxSroccDrop": 0.1, "maxRmseRatio": 1 },
+            "podTemplate": { "spec": {
+                "serviceAccountName": format!("{RELEASE}-worker"),
+                "containers": [{ "name": "trainer", "resources": { "requests": { "cpu": "50m" } } }],
+            } },
         },
     });
     stage.kubectl.apply(&run.to_string()).await?;

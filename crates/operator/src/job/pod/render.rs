@@ -18,7 +18,7 @@ use super::args::{RESULT, args, literal};
 use super::name::{job_name, label_value};
 use crate::job::request::backend;
 use crate::node::render::GpuResources;
-use crate::pod::{skeleton, template};
+use crate::pod::{room, skeleton, template};
 use crate::render::pod::PLAIN_REGISTRIES;
 use crate::reserved::{CONTAINER, HELD, JOB_LABEL};
 use crate::webhook::rules::job::vendor;
@@ -188,7 +188,8 @@ fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderE
         },
     });
     let merged = template::merged(&rendered, job.spec.pod_template.as_ref(), &ours);
-    let template = merged.map_err(RenderError::Template)?;
+    let mut template = merged.map_err(RenderError::Template)?;
+    room::tell(&mut template);
     let containers = template["spec"]["containers"].as_array().into_iter().flatten();
     let agent = containers.into_iter().find(|container| container["name"] == CONTAINER);
     agent.filter(|agent| agent["image"].is_string()).ok_or(RenderError::NoImage)?;

@@ -9,8 +9,9 @@ use vmafx_api::node::GpuVendor;
 
 use super::{Defaults, RenderError, workload_name};
 use crate::pod::skeleton::{self, variable};
+use crate::pod::template::grace_seconds;
 use crate::render::NODE;
-use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, probe, template};
+use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, patience, probe, template};
 use crate::reserved::CONTAINER;
 
 /// The port of its health pages.
@@ -18,7 +19,7 @@ pub const HTTP_PORT: i32 = 9090;
 
 /// Makes it, as far as it is ours to make.
 pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<PodTemplateSpec, RenderError> {
-    let grace = grace_seconds(node, defaults);
+    let grace = grace_seconds(node.spec.pod_template.as_ref(), defaults.drain_seconds + MARGIN_SECONDS);
     let labels = NODE.labels(&workload_name(node));
     let mut template = template(labels, agent(node, defaults, grace)?, &defaults.controller, grace);
     if let Some(spec) = &mut template.spec {
@@ -26,16 +27,6 @@ pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<PodTemplateSpec, 
         spec.tolerations.clone_from(&node.spec.tolerations);
     }
     Ok(template)
-}
-
-/// How long the kubelet waits: what the template says, if it says anything, because the agent must know it too.
-fn grace_seconds(node: &VmafxNode, defaults: &Defaults) -> i64 {
-    let asked = node
-        .spec
-        .pod_template
-        .as_ref()
-        .and_then(|parts| parts.0.get("spec")?.get("terminationGracePeriodSeconds")?.as_i64());
-    asked.unwrap_or(defaults.drain_seconds + MARGIN_SECONDS)
 }
 
 fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container, RenderError> {
@@ -58,7 +49,7 @@ fn environment(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Vec<EnvVar>
         variable("VMAFX_BACKEND", backend(node.spec.gpu_vendor)),
         variable("VMAFX_NODE_SLOTS", node.spec.capacity.to_string()),
         variable("VMAFX_NODE_LABELS", label_list(node)),
-        variable("VMAFX_NODE_GRACEFUL_SHUTDOWN", format!("{}s", (grace - MARGIN_SECONDS).max(1))),
+        variable("VMAFX_NODE_GRACEFUL_SHUTDOWN", patience(grace)),
         variable("VMAFX_CLUSTER", &defaults.controller.cluster),
         variable("VMAFX_NODE_RESOURCE_NAMESPACE", node.namespace().unwrap_or_default()),
         variable("VMAFX_NODE_RESOURCE_NAME", node.name_any()),

@@ -10,11 +10,10 @@ use vmafx_api::VmafxModelTraining;
 
 use super::environment::{self, CA_DIRECTORY, CA_FILE, REGISTRY_DIRECTORY};
 use super::{Defaults, RenderError};
+use crate::pod::template::grace_seconds;
 use crate::render::TRAINER;
 use crate::render::pod::{MARGIN_SECONDS, container, probe, read_only, template};
-
-/// The container that learns.
-pub const CONTAINER: &str = "trainer";
+use crate::reserved::{self, CA_VOLUME, REGISTRY_VOLUME};
 
 /// The port of its status and health pages.
 pub const PORT: i32 = 9091;
@@ -22,18 +21,16 @@ pub const PORT: i32 = 9091;
 /// How long a trainer may take to save its work when it must leave.
 pub const DRAIN_SECONDS: i64 = 60;
 
-const REGISTRY_VOLUME: &str = "registry-credentials";
-const CA_VOLUME: &str = "controller-ca";
-
 /// Makes it.
 pub fn render(training: &VmafxModelTraining, defaults: &Defaults) -> Result<PodTemplateSpec, RenderError> {
     let image = training.spec.image.clone().or_else(|| defaults.image.clone()).ok_or(RenderError::NoImage)?;
+    let grace = grace_seconds(training.spec.pod_template.as_ref(), DRAIN_SECONDS + MARGIN_SECONDS);
     let mut trainer = Container {
-        env: Some(environment::of(training, defaults)),
+        env: Some(environment::of(training, defaults, grace)),
         startup_probe: Some(probe("/healthz", 2, 30)),
         liveness_probe: Some(probe("/healthz", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        ..container(CONTAINER, image, PORT)
+        ..container(reserved::TRAINER, image, PORT)
     };
     let more = [
         training.spec.registry_secret.as_deref().map(|secret| (registry(secret), REGISTRY_DIRECTORY)),
@@ -45,7 +42,6 @@ pub fn render(training: &VmafxModelTraining, defaults: &Defaults) -> Result<PodT
         volumes.push(volume);
     }
     let labels = TRAINER.labels(&TRAINER.workload(&training.name_any()));
-    let grace = DRAIN_SECONDS + MARGIN_SECONDS;
     let mut template = template(labels, trainer, &defaults.controller, grace);
     template.spec.get_or_insert_default().volumes.get_or_insert_default().extend(volumes);
     Ok(template)

@@ -1,11 +1,13 @@
 #![allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
 
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::render::ControllerTls;
+use crate::reserved::LEARNER;
 
 fn defaults() -> Defaults {
     Defaults {
@@ -40,8 +42,12 @@ fn named(name: &str, more: Value) -> VmafxModelTraining {
     .unwrap()
 }
 
+fn set(rendered: Rendered) -> StatefulSet {
+    serde_json::from_value(rendered.stateful_set).unwrap()
+}
+
 fn pod(training: &VmafxModelTraining, defaults: &Defaults) -> PodSpec {
-    render(training, defaults).unwrap().stateful_set.spec.unwrap().template.spec.unwrap()
+    set(render(training, defaults).unwrap()).spec.unwrap().template.spec.unwrap()
 }
 
 fn variable<'a>(pod: &'a PodSpec, name: &str) -> Option<&'a str> {
@@ -72,7 +78,7 @@ fn the_service() {
 #[case(true, 0)]
 fn a_paused_run_has_no_trainer(#[case] paused: bool, #[case] wanted: i32) {
     let rendered = render(&training(json!({ "paused": paused })), &defaults()).unwrap();
-    assert_eq!(rendered.stateful_set.spec.unwrap().replicas, Some(wanted));
+    assert_eq!(set(rendered).spec.unwrap().replicas, Some(wanted));
 }
 
 #[test]
@@ -122,6 +128,68 @@ fn the_controller_is_known_by_its_authority(
 }
 
 #[test]
+fn parts_of_a_template_are_merged_and_what_finds_the_pods_is_ours() {
+    let all = training(json!({ "podTemplate": {
+        "metadata": { "labels": { "team": "video", "vmafx.dev/workload": "else" } },
+        "spec": {
+            "serviceAccountName": "learner",
+            "restartPolicy": "OnFailure",
+            "tolerations": [{ "key": "slow", "operator": "Exists" }],
+            "containers": [
+                { "name": "trainer", "resources": { "requests": { "cpu": "1" } } },
+                { "name": "agent", "image": "proxy:1" },
+            ],
+            "volumes": [{ "name": "scratch", "emptyDir": { "sizeLimit": "1Gi" } }],
+        },
+    } }));
+    let template = set(render(&all, &defaults()).unwrap()).spec.unwrap().template;
+    let labels = template.metadata.unwrap().labels.unwrap();
+    assert_eq!(
+        (labels["team"].as_str(), labels["vmafx.dev/workload"].as_str()),
+        ("video", "vmafx-trainer-house-model")
+    );
+    let pod = template.spec.unwrap();
+    assert_eq!(
+        (pod.service_account_name.as_deref(), pod.restart_policy.as_deref()),
+        (Some("learner"), Some("Always"))
+    );
+    assert_eq!(pod.tolerations.unwrap()[0].key.as_deref(), Some("slow"));
+    let [trainer, sidecar] = &pod.containers[..] else { panic!("{:?}", pod.containers) };
+    assert_eq!(trainer.image.as_deref(), Some("vmafx-trainer:1"));
+    assert_eq!(trainer.resources.as_ref().unwrap().requests.as_ref().unwrap()["cpu"].0, "1");
+    assert_eq!(sidecar.env, None, "a sidecar of a trainer is no worker, whatever it is called");
+}
+
+#[rstest]
+#[case(json!({}), 75, "60s")]
+#[case(json!({ "podTemplate": { "spec": { "terminationGracePeriodSeconds": 600 } } }), 600, "585s")]
+#[case(json!({ "podTemplate": { "spec": { "terminationGracePeriodSeconds": 1 } } }), 1, "1s")]
+fn the_trainer_knows_how_long_it_may_take_to_leave(
+    #[case] more: Value,
+    #[case] grace: i64,
+    #[case] told: &str,
+) {
+    let pod = pod(&training(more), &defaults());
+    assert_eq!(pod.termination_grace_period_seconds, Some(grace));
+    assert_eq!(variable(&pod, "VMAFX_TRAINER_GRACEFUL_SHUTDOWN"), Some(told));
+}
+
+#[test]
+fn a_template_that_is_none_is_named() {
+    let error =
+        render(&training(json!({ "podTemplate": { "spec": { "volumes": {} } } })), &defaults()).unwrap_err();
+    assert!(error.to_string().starts_with("spec.podTemplate: spec.volumes: "), "{error}");
+}
+
+#[test]
+fn every_variable_of_a_trainer_is_kept_from_templates() {
+    let all = training(json!({ "registrySecret": "s", "dataSource": { "nodeSelector": { "a": "b" } } }));
+    for variable in pod(&all, &defaults()).containers[0].env.iter().flatten() {
+        assert!(LEARNER.variable(&variable.name).is_some(), "{}", variable.name);
+    }
+}
+
+#[test]
 fn every_node_is_no_selector() {
     let pod = pod(&training(json!({ "dataSource": { "nodeSelector": {} } })), &defaults());
     assert_eq!(variable(&pod, "VMAFX_TRAINER_NODE_SELECTOR"), None);
@@ -153,9 +221,10 @@ fn the_table_of_variables_is_what_is_set() {
 fn the_stateful_set_names_the_service_that_is_made() {
     for name in ["a", "with.dots", &"m".repeat(45), &"m".repeat(200)] {
         let made = render(&named(name, json!({})), &defaults()).unwrap();
-        let set = made.stateful_set;
-        assert_eq!(set.spec.as_ref().unwrap().service_name, made.service.metadata.name);
-        let selector = made.service.spec.unwrap().selector;
+        let service = made.service.clone();
+        let set = set(made);
+        assert_eq!(set.spec.as_ref().unwrap().service_name, service.metadata.name);
+        let selector = service.spec.unwrap().selector;
         assert_eq!(set.spec.unwrap().selector.match_labels, selector);
         assert!(set.metadata.name.unwrap().len() <= 52);
     }

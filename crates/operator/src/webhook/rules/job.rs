@@ -7,6 +7,7 @@ use vmafx_api::node::GpuVendor;
 use super::location;
 use super::pod_template::{self, Target};
 use super::violation::{Findings, Path};
+use crate::reserved::AGENT;
 
 /// Checks a job.
 pub fn check(spec: &VmafxJobSpec) -> Findings {
@@ -32,7 +33,8 @@ pub fn check(spec: &VmafxJobSpec) -> Findings {
         findings.warn(&path.field("groundTruth"), text);
     }
     if let Some(template) = &spec.pod_template {
-        let target = Target { restart_policy: "Never", stateful: false, vendor: vendor(spec.backend) };
+        let vendor = vendor(spec.backend);
+        let target = Target { own: &AGENT, restart_policy: "Never", stateful: false, vendor };
         pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     findings

@@ -5,6 +5,7 @@ use vmafx_api::VmafxNodeSpec;
 use super::pod_template::{self, Target};
 use super::violation::{Findings, Path};
 use super::{labels, location, resources, tolerations};
+use crate::reserved::AGENT;
 
 /// Checks a pool of workers.
 pub fn check(spec: &VmafxNodeSpec) -> Findings {
@@ -25,7 +26,8 @@ pub fn check(spec: &VmafxNodeSpec) -> Findings {
         &mut findings,
     );
     if let Some(template) = &spec.pod_template {
-        let target = Target { restart_policy: "Always", stateful: true, vendor: Some(spec.gpu_vendor) };
+        let vendor = Some(spec.gpu_vendor);
+        let target = Target { own: &AGENT, restart_policy: "Always", stateful: true, vendor };
         pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     if spec.paused && spec.replicas == 0 {

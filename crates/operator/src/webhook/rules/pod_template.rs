@@ -13,16 +13,18 @@ use vmafx_api::pod_template::PartialPodTemplate;
 use super::labels::{self, NAME};
 use super::tolerations;
 use super::violation::{Findings, Path};
-use crate::reserved;
+use crate::reserved::{self, Own};
 
 /// What a template is merged into.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
+    /// Its container that is ours.
+    pub(super) own: &'static Own,
     /// The only restart policy that works there.
     pub(super) restart_policy: &'static str,
     /// Whether Pods are named and numbered by a StatefulSet.
     pub(super) stateful: bool,
-    /// Whose GPUs the scoring container can use, if that is known.
+    /// Whose GPUs that container can use, if that is known.
     pub(super) vendor: Option<GpuVendor>,
 }
 
@@ -40,7 +42,8 @@ pub(super) fn check(path: &Path, template: &PartialPodTemplate, target: Target, 
     if let Some(spec) = &decoded.spec {
         let path = path.field("spec");
         owned(&path, spec, target, findings);
-        let volumes = volumes(&path.field("volumes"), spec.volumes.as_deref().unwrap_or_default(), findings);
+        let mounted = spec.volumes.as_deref().unwrap_or_default();
+        let volumes = volumes(&path.field("volumes"), mounted, target.own, findings);
         containers::check(&path, spec, &volumes, target, findings);
         if let Some(selector) = &spec.node_selector {
             labels::check(&path.field("nodeSelector"), selector, findings);
@@ -90,11 +93,11 @@ fn owned(path: &Path, spec: &PodSpec, target: Target, findings: &mut Findings) {
     }
     if target.stateful {
         if spec.active_deadline_seconds.is_some() {
-            findings.forbidden(&path.field("activeDeadlineSeconds"), "workers run without end: remove it");
+            findings.forbidden(&path.field("activeDeadlineSeconds"), "Pods here run without end: remove it");
         }
         for (field, value) in [("hostname", &spec.hostname), ("subdomain", &spec.subdomain)] {
             if value.is_some() {
-                findings.forbidden(&path.field(field), "workers are named by their StatefulSet: remove it");
+                findings.forbidden(&path.field(field), "Pods here are named by their StatefulSet: remove it");
             }
         }
     }
@@ -107,20 +110,22 @@ fn owned(path: &Path, spec: &PodSpec, target: Target, findings: &mut Findings) {
 }
 
 /// Checks the volumes and says which there are, the operator's own included.
-fn volumes<'a>(path: &Path, volumes: &'a [Volume], findings: &mut Findings) -> BTreeSet<&'a str> {
+fn volumes<'a>(path: &Path, volumes: &'a [Volume], own: &Own, findings: &mut Findings) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for (index, volume) in volumes.iter().enumerate() {
         let (path, name) = (path.item(index).field("name"), volume.name.as_str());
         if name.is_empty() {
             findings.required(&path, "volumes are merged by name");
-        } else if name == reserved::TOKEN_VOLUME {
-            findings.forbidden(&path, format!("{name} holds the operator's token: use another name"));
+        } else if let Some(advice) = own.volume(name) {
+            findings.forbidden(&path, format!("{name} is the operator's own: {advice}"));
         } else if !labels::is_dns_label(name) {
             findings.invalid(&path, name, NAME);
         } else if !names.insert(name) {
             findings.duplicate(&path, name, "two volumes have this name: rename one");
         }
     }
-    names.extend(reserved::VOLUMES);
+    for name in own.volumes() {
+        names.insert(name);
+    }
     names
 }

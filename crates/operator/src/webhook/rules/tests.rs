@@ -141,6 +141,35 @@ fn a_broken_node_is_refused_by_field(#[case] over: Value, #[case] field: &str, #
     "spec.dataSource.nodeSelector[pool]",
     "a value has"
 )]
+#[case::own_image(
+    json!({ "podTemplate": { "spec": { "containers": [{ "name": "trainer", "image": "i:1" }] } } }),
+    "spec.podTemplate.spec.containers[0].image",
+    "set spec.image instead"
+)]
+#[case::own_variable(
+    json!({ "podTemplate": { "spec": { "containers": [
+        { "name": "trainer", "env": [{ "name": "VMAFX_TRAINER_CHECKPOINT_INTERVAL", "value": "1s" }] }
+    ] } } }),
+    "spec.podTemplate.spec.containers[0].env[0].name",
+    "set spec.checkpoint.interval instead"
+)]
+#[case::own_volume(
+    json!({ "podTemplate": { "spec": { "volumes": [{ "name": "registry-credentials", "emptyDir": {} }] } } }),
+    "spec.podTemplate.spec.volumes[0].name",
+    "set spec.registrySecret instead"
+)]
+#[case::name_of_the_learning_one(
+    json!({ "podTemplate": { "spec": { "initContainers": [{ "name": "trainer", "image": "i:1" }] } } }),
+    "spec.podTemplate.spec.initContainers[0].name",
+    "the learning container has this name"
+)]
+#[case::gpu(
+    json!({ "podTemplate": { "spec": { "containers": [
+        { "name": "trainer", "resources": { "limits": { "nvidia.com/gpu": 1 } } }
+    ] } } }),
+    "spec.podTemplate.spec.containers[0].resources.limits[nvidia.com/gpu]",
+    "no GPU is used here"
+)]
 fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
     refused(&judge(Kind::Training, None, &training(&over)), field, words);
 }
@@ -160,7 +189,7 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
 #[case::deadline(
     template(&json!({ "activeDeadlineSeconds": 5 })),
     "spec.podTemplate.spec.activeDeadlineSeconds",
-    "workers run without end"
+    "run without end"
 )]
 #[case::hostname(template(&json!({ "hostname": "h" })), "spec.podTemplate.spec.hostname", "named by their StatefulSet")]
 #[case::debug_containers(
@@ -296,6 +325,16 @@ fn a_template_as_people_write_it_passes_without_a_word() {
         },
     }));
     assert_eq!(judge(Kind::Node, None, &object), Findings::default());
+}
+
+#[test]
+fn a_container_of_a_trainer_may_be_called_as_those_of_others_are() {
+    let template = json!({ "spec": { "serviceAccountName": "learner", "containers": [
+        { "name": "trainer", "resources": { "requests": { "cpu": "500m" } } },
+        { "name": "agent", "image": "proxy:1", "env": [{ "name": "VMAFX_BACKEND", "value": "mine" }] },
+    ] } });
+    let object = training(&json!({ "podTemplate": template }));
+    assert_eq!(judge(Kind::Training, None, &object), Findings::default());
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Rules for `VmafxModelTraining`.
 
 use vmafx_api::VmafxModelTrainingSpec;
+use vmafx_api::node::GpuVendor;
 
+use super::pod_template::{self, Target};
 use super::violation::{Findings, Path};
 use super::{labels, location};
+use crate::reserved::LEARNER;
 
 /// Checks a training run.
 pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
@@ -16,6 +19,11 @@ pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
     }
     if let Some(selector) = spec.data_source.as_ref().and_then(|source| source.node_selector.as_ref()) {
         labels::check(&path.field("dataSource").field("nodeSelector"), selector, &mut findings);
+    }
+    if let Some(template) = &spec.pod_template {
+        let vendor = Some(GpuVendor::Cpu);
+        let target = Target { own: &LEARNER, restart_policy: "Always", stateful: true, vendor };
+        pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     if spec.gate.max_rmse_ratio == 0.0 {
         let text = "is 0: no checkpoint without any error exists, so the stable tag will never move";

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::Target;
-use crate::reserved;
+use crate::reserved::Own;
 use crate::webhook::rules::labels::{self, NAME};
 use crate::webhook::rules::violation::{Findings, Path};
 use crate::webhook::rules::{location, resources};
@@ -17,6 +17,7 @@ pub(super) fn check(
     target: Target,
     findings: &mut Findings,
 ) {
+    let own = target.own;
     let mut names = BTreeSet::new();
     let lists = [
         ("initContainers", spec.init_containers.as_deref().unwrap_or_default()),
@@ -25,28 +26,29 @@ pub(super) fn check(
     for (list, containers) in lists {
         for (index, container) in containers.iter().enumerate() {
             let path = path.field(list).item(index);
-            let scores = list == "containers" && container.name == reserved::CONTAINER;
-            if list == "initContainers" && container.name == reserved::CONTAINER {
-                let advice = "the scoring container has this name: choose another";
-                findings.duplicate(&path.field("name"), reserved::CONTAINER, advice);
+            let ours = list == "containers" && container.name == own.container;
+            if list == "initContainers" && container.name == own.container {
+                let advice = format!("the {} container has this name: choose another", own.work);
+                findings.duplicate(&path.field("name"), own.container, &advice);
             } else {
-                name(&path.field("name"), &container.name, &mut names, findings);
+                name(&path.field("name"), &container.name, own, &mut names, findings);
             }
-            image(&path.field("image"), container, scores, target, findings);
-            environment(&path.field("env"), container, scores, findings);
+            image(&path.field("image"), container, ours, target, findings);
+            environment(&path.field("env"), container, ours.then_some(own), findings);
             mounts(&path.field("volumeMounts"), container, volumes, findings);
             if let Some(wanted) = &container.resources {
-                let vendor = target.vendor.filter(|_| scores);
+                let vendor = target.vendor.filter(|_| ours);
                 resources::check(&path.field("resources"), wanted, vendor, findings);
             }
         }
     }
 }
 
-fn name<'a>(path: &Path, name: &'a str, names: &mut BTreeSet<&'a str>, findings: &mut Findings) {
+fn name<'a>(path: &Path, name: &'a str, own: &Own, names: &mut BTreeSet<&'a str>, findings: &mut Findings) {
     if name.is_empty() {
-        let own = reserved::CONTAINER;
-        findings.required(path, format!("containers are merged by name; the scoring one is called {own}"));
+        let Own { work, container, .. } = own;
+        findings
+            .required(path, format!("containers are merged by name; the {work} one is called {container}"));
     } else if !labels::is_dns_label(name) {
         findings.invalid(path, name, NAME);
     } else if !names.insert(name) {
@@ -54,30 +56,30 @@ fn name<'a>(path: &Path, name: &'a str, names: &mut BTreeSet<&'a str>, findings:
     }
 }
 
-fn image(path: &Path, container: &Container, scores: bool, target: Target, findings: &mut Findings) {
+fn image(path: &Path, container: &Container, ours: bool, target: Target, findings: &mut Findings) {
     match &container.image {
-        Some(_) if scores && target.stateful => {
+        Some(_) if ours && target.stateful => {
             findings.forbidden(path, "set spec.image instead, or configure the operator's default");
         }
         Some(image) => location::image(path, image, findings),
-        None if scores => {}
+        None if ours => {}
         None => {
-            let own = reserved::CONTAINER;
+            let Own { work, container, .. } = target.own;
             findings.required(
                 path,
-                format!("a further container needs an image; the scoring one is called {own}"),
+                format!("a further container needs an image; the {work} one is called {container}"),
             );
         }
     }
 }
 
-fn environment(path: &Path, container: &Container, scores: bool, findings: &mut Findings) {
+fn environment(path: &Path, container: &Container, own: Option<&Own>, findings: &mut Findings) {
     let mut names = BTreeSet::new();
     for (index, variable) in container.env.iter().flatten().enumerate() {
         let (path, name) = (path.item(index).field("name"), variable.name.as_str());
         if name.is_empty() {
             findings.required(&path, "variables are merged by name");
-        } else if let Some(advice) = reserved::variable(name).filter(|_| scores) {
+        } else if let Some(advice) = own.and_then(|own| own.variable(name)) {
             findings.forbidden(&path, format!("{name} is set by the operator: {advice}"));
         } else if !names.insert(name) {
             findings.duplicate(&path, name, "two variables have this name: remove one");
