@@ -1,34 +1,36 @@
 //! An object that may not fit its type, and is not read before somebody asks.
 //!
-//! A list in which one object does not fit must not fail as a whole; so only what an object is called is looked at when
-//! it comes. The rest stays text until it is wanted. Whoever lists page by page has the next one on its way by then, and
-//! reads while the server writes.
+//! A list in which one object does not fit must not fail as a whole; so when a page comes, it is only cut into objects,
+//! and each stays text until it is wanted. Whoever lists page by page has the next one on its way by then, and reads
+//! while the server writes. Who manages which field is most of that text, nobody here asks for it, and it is never read.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// The object as the API server wrote it.
 #[derive(Clone, Debug)]
 pub struct Guarded<K> {
-    /// Its names and version, and nothing else.
-    metadata: ObjectMeta,
+    /// Its names and version, and nothing else, once somebody has asked.
+    metadata: OnceLock<ObjectMeta>,
     text: Box<RawValue>,
     of: std::marker::PhantomData<fn() -> K>,
 }
 
 /// What every object has.
 #[derive(Deserialize)]
-struct Any {
-    metadata: Names,
+#[serde(bound(deserialize = "M: Deserialize<'de>"))]
+struct Any<M> {
+    metadata: M,
 }
 
-/// The part of the metadata that tells objects apart. What others manage is most of the text, and is passed over.
-#[derive(Deserialize)]
+/// The part of the metadata that tells objects apart.
+#[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Names {
     name: Option<String>,
@@ -37,20 +39,46 @@ struct Names {
     resource_version: Option<String>,
 }
 
+/// The part of the metadata that nobody asks for.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Managed<'a> {
+    #[serde(borrow)]
+    managed_fields: Option<&'a RawValue>,
+}
+
 impl<K: DeserializeOwned> Guarded<K> {
-    /// The object, or why it does not fit.
+    /// The object but for its managed fields, or why it does not fit.
     pub fn read(&self) -> serde_json::Result<K> {
-        serde_json::from_str(self.text.get())
+        serde_json::from_str(&without_managers(self.text.get()))
     }
+}
+
+impl<K> Guarded<K> {
+    /// Empty for what has no metadata, as an object without a version is none to whoever watches.
+    fn names(&self) -> ObjectMeta {
+        let any = serde_json::from_str(self.text.get());
+        let Names { name, namespace, uid, resource_version } =
+            any.map(|any: Any<Names>| any.metadata).unwrap_or_default();
+        ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() }
+    }
+}
+
+/// The same text with nothing in the place of the managed fields: as a tree they take longer to read than all the rest.
+fn without_managers(text: &str) -> Cow<'_, str> {
+    let found: serde_json::Result<Any<Managed<'_>>> = serde_json::from_str(text);
+    let Some(managed) = found.ok().and_then(|any| any.metadata.managed_fields) else {
+        return Cow::Borrowed(text);
+    };
+    let begin = managed.get().as_ptr().addr() - text.as_ptr().addr();
+    let (before, after) = (&text[..begin], &text[begin + managed.get().len()..]);
+    Cow::Owned([before, "null", after].concat())
 }
 
 impl<'de, K> Deserialize<'de> for Guarded<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let Any { metadata } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
-        let Names { name, namespace, uid, resource_version } = metadata;
-        let metadata = ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() };
-        Ok(Self { metadata, text, of: std::marker::PhantomData })
+        Ok(Self { metadata: OnceLock::new(), text, of: std::marker::PhantomData })
     }
 }
 
@@ -75,16 +103,23 @@ impl<K: Resource> Resource for Guarded<K> {
     }
 
     fn meta(&self) -> &ObjectMeta {
-        &self.metadata
+        self.metadata.get_or_init(|| self.names())
     }
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
+        if self.metadata.get().is_none() {
+            self.metadata = self.names().into();
+        }
+        match self.metadata.get_mut() {
+            Some(metadata) => metadata,
+            None => unreachable!("it was just put in"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use kube::ResourceExt as _;
     use kube::api::{ObjectList, WatchEvent};
     use serde_json::json;
     use vmafx_api::VmafxNode;
@@ -125,6 +160,28 @@ mod tests {
             let WatchEvent::Added(object) = event else { panic!("{event:?}") };
             assert_eq!(object.read().is_ok(), fits, "{vendor}");
         }
-        assert!(added(&json!({ "spec": {} })).is_err());
+        let event = added(&json!({ "spec": {} })).unwrap();
+        let WatchEvent::Added(object) = event else { panic!("{event:?}") };
+        assert_eq!(object.resource_version(), None, "which the watch refuses");
+    }
+
+    #[test]
+    fn all_is_read_but_who_manages_it() {
+        let mut node = node("a", "cpu");
+        let text = "] } \"managedFields\": [ { \u{1f3ac}";
+        node["metadata"]["annotations"] = json!({ "a": text, "managedFields": "mine" });
+        node["metadata"]["managedFields"] =
+            json!([{ "manager": "m", "fieldsV1": { "f:spec": { text: {} } } }]);
+        for last in [false, true] {
+            node["metadata"]["zone"] = if last { json!(null) } else { json!([1]) };
+            let guarded: Guarded<VmafxNode> = serde_json::from_str(&node.to_string()).unwrap();
+            let read = guarded.read().unwrap();
+            assert_eq!(read.annotations()["a"], text);
+            assert_eq!(
+                (read.annotations()["managedFields"].as_str(), read.managed_fields()),
+                ("mine", &[][..])
+            );
+            assert_eq!((read.name_any().as_str(), read.spec.capacity), ("a", 1));
+        }
     }
 }
