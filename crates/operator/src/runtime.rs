@@ -7,8 +7,8 @@
 //!                                              └─ timer, back-off
 //! ```
 //!
-//! * Every kind has a stream of its own, with its own pauses after errors: a kind that cannot be watched stops nothing
-//!   else ([`watch`]).
+//! * Every kind has a stream of its own (`source`), with its own pauses after errors: a kind that cannot be watched stops
+//!   nothing else ([`watch`]).
 //! * What is kept of an object is what its readers need, not the object ([`cache`]).
 //! * A key is in work at most once at a time; what happens to it meanwhile makes it come again ([`queue`]).
 //! * A reconcile has a deadline, its failure a pause of its own, and its panic stops nobody else ([`controller`]).
@@ -19,6 +19,7 @@ pub mod controller;
 pub mod guarded;
 pub mod metrics;
 pub mod queue;
+mod source;
 pub mod teller;
 pub mod watch;
 pub mod whole;

@@ -1,8 +1,7 @@
 //! An object that may not fit its type, and is not read before somebody asks.
 //!
-//! A list in which one object does not fit must not fail as a whole; so when a page comes, it is only cut into objects,
-//! and each stays text until it is wanted. Whoever lists page by page has the next one on its way by then, and reads
-//! while the server writes. Who manages which field is most of that text, nobody here asks for it, and it is never read.
+//! A list in which one object does not fit must not fail as a whole; so it is only cut into objects, and each stays text
+//! until it is wanted. Who manages which field is most of that text, nobody here asks for it, and it is never read.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -18,7 +17,7 @@ use serde_json::value::RawValue;
 pub struct Guarded<K> {
     /// Its names and version, and nothing else, once somebody has asked.
     metadata: OnceLock<ObjectMeta>,
-    text: Box<RawValue>,
+    text: String,
     of: std::marker::PhantomData<fn() -> K>,
 }
 
@@ -50,14 +49,19 @@ struct Managed<'a> {
 impl<K: DeserializeOwned> Guarded<K> {
     /// The object but for its managed fields, or why it does not fit.
     pub fn read(&self) -> serde_json::Result<K> {
-        serde_json::from_str(&without_managers(self.text.get()))
+        serde_json::from_str(&without_managers(&self.text))
     }
 }
 
 impl<K> Guarded<K> {
+    /// Of an object's text.
+    pub(super) fn new(text: String) -> Self {
+        Self { metadata: OnceLock::new(), text, of: std::marker::PhantomData }
+    }
+
     /// Empty for what has no metadata, as an object without a version is none to whoever watches.
     fn names(&self) -> ObjectMeta {
-        let any = serde_json::from_str(self.text.get());
+        let any = serde_json::from_str(&self.text);
         let Names { name, namespace, uid, resource_version } =
             any.map(|any: Any<Names>| any.metadata).unwrap_or_default();
         ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() }
@@ -77,8 +81,8 @@ fn without_managers(text: &str) -> Cow<'_, str> {
 
 impl<'de, K> Deserialize<'de> for Guarded<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Box::<RawValue>::deserialize(deserializer)?;
-        Ok(Self { metadata: OnceLock::new(), text, of: std::marker::PhantomData })
+        let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
+        Ok(Self::new(text.into()))
     }
 }
 

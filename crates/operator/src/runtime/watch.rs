@@ -8,12 +8,11 @@ use std::convert::Infallible;
 use std::fmt::Debug;
 
 use futures::StreamExt;
-use futures::future::join;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Resource, ResourceExt};
+use kube::runtime::watcher::{self, Event};
+use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use vmafx_kit::causes::chain;
 use vmafx_kit::health::Gate;
 use vmafx_kit::metrics::{By, Label as _};
@@ -22,11 +21,9 @@ use vmafx_kit::tasks::Shutdown;
 use super::cache::{Cache, Cached};
 use super::guarded::Guarded;
 use super::metrics::{Kind, RuntimeMetrics};
+use super::source::Source;
 use super::teller::Teller;
 use crate::key::ObjectKey;
-
-/// What may be fetched and not yet taken: two pages of a list, so that one is on its way while another is read.
-const AHEAD: usize = 1000;
 
 /// Names the resources that an object concerns.
 type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
@@ -34,8 +31,8 @@ type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
 /// One kind to be watched.
 pub struct Watch<K, V> {
     kind: Kind,
-    api: Api<Guarded<K>>,
-    config: watcher::Config,
+    client: kube::Client,
+    labels: Option<String>,
     project: fn(K) -> V,
     cache: Cache<V>,
     concerned: Vec<(Teller, Concerns<V>)>,
@@ -44,19 +41,15 @@ pub struct Watch<K, V> {
 
 impl<K, V> Watch<K, V>
 where
-    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
-    K::DynamicType: Default,
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
     V: Cached,
 {
     /// `project` takes from an object what its readers need.
-    pub fn new(kind: Kind, client: kube::Client, project: fn(K) -> V) -> Self
-    where
-        K: Resource<DynamicType = ()>,
-    {
+    pub fn new(kind: Kind, client: kube::Client, project: fn(K) -> V) -> Self {
         Self {
             kind,
-            api: Api::all(client),
-            config: watcher::Config::default(),
+            client,
+            labels: None,
             project,
             cache: Cache::default(),
             concerned: Vec::new(),
@@ -67,7 +60,7 @@ where
     /// Only objects that have this label.
     #[must_use]
     pub fn labelled(mut self, label: &str) -> Self {
-        self.config = self.config.labels(label);
+        self.labels = Some(label.to_owned());
         self
     }
 
@@ -99,33 +92,11 @@ where
         metrics: RuntimeMetrics,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
-        let (ahead, events) = mpsc::channel(AHEAD);
-        let watcher =
-            watcher(self.api.clone(), self.config.clone()).backoff(watcher::DefaultBackoff::default());
-        let fetch = async {
-            let mut watcher = std::pin::pin!(watcher);
-            while let Some(Some(event)) = shutdown.cuts(watcher.next()).await {
-                if ahead.send(event).await.is_err() {
-                    break;
-                }
-            }
-            drop(ahead);
-        };
-        join(fetch, self.take(events, gate, metrics, &shutdown)).await;
-        Ok(())
-    }
-
-    /// Takes what was fetched into the cache.
-    async fn take(
-        &self,
-        mut events: mpsc::Receiver<watcher::Result<Event<Guarded<K>>>>,
-        gate: Gate,
-        metrics: RuntimeMetrics,
-        shutdown: &Shutdown,
-    ) {
+        let source = Source::<K>::new(self.client.clone(), self.labels.clone());
+        let mut events = std::pin::pin!(source.events().backoff(watcher::DefaultBackoff::default()));
         let mut told = Told::default();
         let mut lists = 0_u64;
-        while let Some(Some(event)) = shutdown.cuts(events.recv()).await {
+        while let Some(Some(event)) = shutdown.cuts(events.next()).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
@@ -153,12 +124,13 @@ where
                     for key in concerns(object) {
                         // The controller may be behind, and so may be we.
                         if shutdown.cuts(controller.tell(key)).await.is_none() {
-                            return;
+                            return Ok(());
                         }
                     }
                 }
             }
         }
+        Ok(())
     }
 
     /// The event about what is to be kept; nothing for an object that does not fit its type.

@@ -1,0 +1,175 @@
+//! Cuts the text of a list into its objects, in whatever pieces it comes.
+
+/// As much of the text as is still wanted.
+#[derive(Debug, Default)]
+pub(super) struct Cutter {
+    /// Brackets that are open.
+    depth: usize,
+    quoted: bool,
+    escaped: bool,
+    /// Whether the objects of the list are passing by.
+    within: bool,
+    /// The beginning of the next object.
+    object: Vec<u8>,
+    /// The list without its objects.
+    rest: Vec<u8>,
+}
+
+impl Cutter {
+    /// Takes the next piece up to the end of the next object: how much that is, and the object.
+    pub(super) fn feed(&mut self, piece: &[u8]) -> (usize, Option<String>) {
+        // From here on nothing is kept yet.
+        let mut from = 0;
+        for (at, &byte) in piece.iter().enumerate() {
+            let after = at + 1;
+            if self.quoted {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.quoted = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.quoted = true,
+                b'[' | b'{' => {
+                    if self.depth == 1 && byte == b'[' {
+                        self.keep(&piece[from..after]);
+                        from = after;
+                        self.within = ends_in_items(&self.rest);
+                    } else if self.depth == 2 && self.within {
+                        // What stands between two objects is left out.
+                        from = at;
+                    }
+                    self.depth += 1;
+                }
+                b']' | b'}' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.within && self.depth == 2 {
+                        self.object.extend_from_slice(&piece[from..after]);
+                        return (after, Some(self.cut()));
+                    }
+                    if self.within && self.depth == 1 {
+                        self.within = false;
+                        from = at;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.keep(&piece[from..]);
+        (piece.len(), None)
+    }
+
+    /// The list without its objects, once it is over.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+
+    fn keep(&mut self, text: &[u8]) {
+        if !self.within {
+            self.rest.extend_from_slice(text);
+        } else if self.depth > 2 {
+            self.object.extend_from_slice(text);
+        }
+    }
+
+    /// The next one will be about as long.
+    fn cut(&mut self) -> String {
+        let next = Vec::with_capacity(self.object.len());
+        let object = std::mem::replace(&mut self.object, next);
+        String::from_utf8(object)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+}
+
+/// Whether the array that has just begun is that of the objects.
+fn ends_in_items(rest: &[u8]) -> bool {
+    let before = rest.strip_suffix(b"[").unwrap_or(rest).trim_ascii_end();
+    before.strip_suffix(b":").is_some_and(|key| key.trim_ascii_end().ends_with(b"\"items\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What comes out when the text comes in pieces of this length.
+    fn cut(text: &str, length: usize) -> (Vec<String>, String) {
+        let (mut cutter, mut objects) = (Cutter::default(), Vec::new());
+        for mut piece in text.as_bytes().chunks(length) {
+            while !piece.is_empty() {
+                let (used, object) = cutter.feed(piece);
+                piece = &piece[used..];
+                objects.extend(object);
+            }
+        }
+        (objects, String::from_utf8(cutter.rest().to_vec()).unwrap())
+    }
+
+    #[rstest]
+    #[case::as_custom_resources_are_written(
+        r#"{"apiVersion":"v1","items":[{"a":[1,{"items":[{}]}]},{"b":"]}\"{["}],"kind":"L","metadata":{"resourceVersion":"7"}}"#,
+        r#"{"apiVersion":"v1","items":[],"kind":"L","metadata":{"resourceVersion":"7"}}"#
+    )]
+    #[case::as_others_are(
+        r#"{"kind":"L","metadata":{"resourceVersion":"7"},"items":[{"a":[1,{"items":[{}]}]},{"b":"]}\"{["}]}"#,
+        r#"{"kind":"L","metadata":{"resourceVersion":"7"},"items":[]}"#
+    )]
+    #[case::with_space(
+        "{ \"others\": [{}], \"items\" : [\n {\"a\":[1,{\"items\":[{}]}]} ,\n {\"b\":\"]}\\\"{[\"}\n] }\n",
+        "{ \"others\": [{}], \"items\" : [] }\n"
+    )]
+    fn objects_are_cut_out(#[case] text: &str, #[case] rest: &str) {
+        for length in [1, 2, 3, 7, 1000] {
+            let (objects, left) = cut(text, length);
+            assert_eq!(objects, [r#"{"a":[1,{"items":[{}]}]}"#, r#"{"b":"]}\"{["}"#], "{length}");
+            assert_eq!(left, rest, "{length}");
+        }
+    }
+
+    #[rstest]
+    #[case(r#"{"items":[],"metadata":{}}"#)]
+    #[case(r#"{"items":null,"metadata":{}}"#)]
+    #[case(r#"{"kind":"Status","message":"items: [{"}"#)]
+    #[case("no list at all ]]}}")]
+    fn where_there_is_none_all_is_left(#[case] text: &str) {
+        assert_eq!(cut(text, 5), (vec![], text.to_owned()));
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<i32>().prop_map(Value::from),
+            "\\PC{0,12}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("(items|metadata|\\PC{0,4})", inner, 0..4)
+                    .prop_map(|map| json!(map)),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_list_comes_out_whole(
+            objects in prop::collection::vec(any_value().prop_map(|value| json!({ "spec": value })), 0..5),
+            metadata in any_value(),
+            length in 1..64_usize,
+        ) {
+            let list = json!({ "apiVersion": "v1", "items": objects, "metadata": { "x": metadata } });
+            let (cut, rest) = cut(&list.to_string(), length);
+            let read: Vec<Value> = cut.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+            prop_assert_eq!(read, objects);
+            let mut empty = list.clone();
+            empty["items"] = json!([]);
+            prop_assert_eq!(serde_json::from_str::<Value>(&rest).unwrap(), empty);
+        }
+    }
+}
