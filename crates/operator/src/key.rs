@@ -5,7 +5,7 @@ use std::fmt;
 use kube::{Resource, ResourceExt};
 
 /// Namespace and name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey {
     /// The namespace.
     pub namespace: String,

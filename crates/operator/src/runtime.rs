@@ -17,6 +17,7 @@ pub mod backoff;
 pub mod cache;
 pub mod controller;
 pub mod guarded;
+mod identity;
 pub mod metrics;
 pub mod queue;
 mod source;
@@ -26,7 +27,8 @@ pub mod whole;
 
 pub use self::cache::{Cache, Cached};
 pub use self::controller::{Controller, Failure, Next, Reconcile};
+pub use self::identity::Identity;
 pub use self::metrics::{Kind, RuntimeMetrics};
 pub use self::teller::Teller;
-pub use self::watch::{Identity, Watch};
+pub use self::watch::Watch;
 pub use self::whole::Whole;

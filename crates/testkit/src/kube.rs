@@ -39,7 +39,7 @@ mod servers;
 
 pub use cluster::{Cluster, ClusterError, TestNamespace};
 pub use control_plane::{ControlPlane, ControlPlaneError, KUBECONFIG_VARIABLE, Options};
-pub use crds::{CrdError, install_crds};
+pub use crds::{CrdError, install_crds, loose};
 pub use node::WholeNode;
 pub use pki::PkiError;
 pub use servers::Audit;

@@ -18,7 +18,7 @@ use super::Seen;
 use super::link::Link;
 use super::metrics::JobMetrics;
 use super::plan::is_final;
-use crate::error::call;
+use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached as _};
 
@@ -107,7 +107,11 @@ impl Sweeper {
     async fn look(&self, job: Job) -> Result<bool, BoxError> {
         let Some(origin) = job.origin.as_ref() else { return Ok(false) };
         let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &origin.namespace);
-        let live = call("read the VmafxJob", api.get_opt(&origin.name)).await?;
+        let live = match call("read the VmafxJob", api.get_opt(&origin.name)).await {
+            // It is there, and what it wants is not known here.
+            Err(ApiError::Failed { source: kube::Error::SerdeError(_), .. }) => return Ok(false),
+            live => live?,
+        };
         if live.is_some_and(|resource| wants(&resource, &job, Timestamp::now())) {
             return Ok(false);
         }

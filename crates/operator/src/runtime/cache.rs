@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use kube::runtime::watcher::Event;
 
+use super::identity::Identity;
 use crate::key::ObjectKey;
 
 /// Something that can be kept.
@@ -104,11 +105,7 @@ impl<V: Cached> Cache<V> {
                 vec![object]
             }
             Event::Delete(object) => {
-                // Only that one: a later one of the same name may be known already, by our own write.
-                let key = object.key();
-                if state.objects.get(&key).is_some_and(|known| known.uid() == object.uid()) {
-                    state.remove(&key);
-                }
+                state.forget(&object.key(), object.uid());
                 vec![Arc::new(object)]
             }
             Event::Init => {
@@ -141,6 +138,20 @@ impl<V: Cached> Cache<V> {
         })
     }
 
+    /// An object is gone whose last version nobody can read; what was known of it.
+    pub fn forget(&self, gone: &Identity) -> Option<Arc<V>> {
+        self.write(|state| state.forget(&gone.key, &gone.uid))
+    }
+
+    /// The list that is on its way has an object that nobody can read; what was known of it stays.
+    pub fn stays(&self, unread: &Identity) {
+        self.write(|state| {
+            let Some(listed) = state.listed.as_mut() else { return };
+            let known = state.objects.get(&unread.key).filter(|known| known.uid() == unread.uid);
+            listed.extend(known.map(|known| (unread.key.clone(), Arc::clone(known))));
+        });
+    }
+
     fn read<T>(&self, look: impl FnOnce(&State<V>) -> T) -> T {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -167,14 +178,19 @@ impl<V: Cached> State<V> {
         self.objects.insert(key, object);
     }
 
-    fn remove(&mut self, key: &ObjectKey) {
-        let Some(group) = self.objects.remove(key).and_then(|gone| gone.group()) else { return };
-        if let Some(keys) = self.groups.get_mut(&group) {
+    /// Only that one: a later one of the same name may be known already, by our own write.
+    fn forget(&mut self, key: &ObjectKey, uid: &str) -> Option<Arc<V>> {
+        self.objects.get(key).filter(|known| known.uid() == uid)?;
+        let gone = self.objects.remove(key)?;
+        if let Some(group) = gone.group()
+            && let Some(keys) = self.groups.get_mut(&group)
+        {
             keys.remove(key);
             if keys.is_empty() {
                 self.groups.remove(&group);
             }
         }
+        Some(gone)
     }
 }
 
@@ -291,6 +307,27 @@ mod tests {
         assert_eq!(told, ["gone", "kept"]);
         assert_eq!(shown(&cache, "gone"), None);
         assert_eq!(shown(&cache, "kept"), Some("3"), "versions may begin again");
+    }
+
+    #[test]
+    fn what_nobody_can_read_stays_as_it_was_known_until_it_is_gone() {
+        let identity = |name: &str, uid: &str| Identity {
+            key: ObjectKey::new("video", name),
+            uid: uid.to_owned(),
+            ..Identity::default()
+        };
+        let cache = Cache::default();
+        cache.take(Event::Apply(Thing("a", "u", "5")));
+        cache.take(Event::Apply(Thing("b", "old", "5")));
+        cache.take(Event::Init);
+        cache.stays(&identity("a", "u"));
+        cache.stays(&identity("b", "new"));
+        cache.stays(&identity("c", "unknown"));
+        cache.take(Event::InitDone);
+        assert_eq!((shown(&cache, "a"), shown(&cache, "b"), cache.len()), (Some("5"), None, 1));
+        assert_eq!(cache.forget(&identity("a", "another")), None);
+        assert_eq!(cache.forget(&identity("a", "u")).map(|thing| thing.0), Some("a"));
+        assert!(cache.is_empty());
     }
 
     #[test]

@@ -4,21 +4,20 @@
 //! until it is wanted. Who manages which field is most of that text, nobody here asks for it, and it is never read.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::marker::PhantomData;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::identity::Identity;
+use crate::key::ObjectKey;
+
 /// The object as the API server wrote it.
 #[derive(Clone, Debug)]
 pub struct Guarded<K> {
-    /// Its names and version, and nothing else, once somebody has asked.
-    metadata: OnceLock<ObjectMeta>,
     text: String,
-    of: std::marker::PhantomData<fn() -> K>,
+    of: PhantomData<fn() -> K>,
 }
 
 /// What every object has.
@@ -30,12 +29,12 @@ struct Any<M> {
 
 /// The part of the metadata that tells objects apart.
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 struct Names {
-    name: Option<String>,
-    namespace: Option<String>,
-    uid: Option<String>,
-    resource_version: Option<String>,
+    name: String,
+    namespace: String,
+    uid: String,
+    resource_version: String,
 }
 
 /// The part of the metadata that nobody asks for.
@@ -56,15 +55,15 @@ impl<K: DeserializeOwned> Guarded<K> {
 impl<K> Guarded<K> {
     /// Of an object's text.
     pub(super) fn new(text: String) -> Self {
-        Self { metadata: OnceLock::new(), text, of: std::marker::PhantomData }
+        Self { text, of: PhantomData }
     }
 
-    /// Empty for what has no metadata, as an object without a version is none to whoever watches.
-    fn names(&self) -> ObjectMeta {
-        let any = serde_json::from_str(&self.text);
+    /// What it is called, and its version; empty for what has no metadata.
+    pub fn identity(&self) -> Identity {
+        let any: serde_json::Result<Any<Names>> = serde_json::from_str(&self.text);
         let Names { name, namespace, uid, resource_version } =
-            any.map(|any: Any<Names>| any.metadata).unwrap_or_default();
-        ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() }
+            any.map(|any| any.metadata).unwrap_or_default();
+        Identity { key: ObjectKey::new(namespace, name), uid, version: resource_version }
     }
 }
 
@@ -83,41 +82,6 @@ impl<'de, K> Deserialize<'de> for Guarded<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
         Ok(Self::new(text.into()))
-    }
-}
-
-impl<K: Resource> Resource for Guarded<K> {
-    type DynamicType = K::DynamicType;
-    type Scope = K::Scope;
-
-    fn kind(dt: &Self::DynamicType) -> Cow<'_, str> {
-        K::kind(dt)
-    }
-
-    fn group(dt: &Self::DynamicType) -> Cow<'_, str> {
-        K::group(dt)
-    }
-
-    fn version(dt: &Self::DynamicType) -> Cow<'_, str> {
-        K::version(dt)
-    }
-
-    fn plural(dt: &Self::DynamicType) -> Cow<'_, str> {
-        K::plural(dt)
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        self.metadata.get_or_init(|| self.names())
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        if self.metadata.get().is_none() {
-            self.metadata = self.names().into();
-        }
-        match self.metadata.get_mut() {
-            Some(metadata) => metadata,
-            None => unreachable!("it was just put in"),
-        }
     }
 }
 
@@ -146,8 +110,8 @@ mod tests {
         let list: ObjectList<Guarded<VmafxNode>> = serde_json::from_str(&list.to_string()).unwrap();
         let [first, second] = <[_; 2]>::try_from(list.items).unwrap();
         assert_eq!(first.read().unwrap().metadata.name.as_deref(), Some("a"));
-        assert_eq!(second.meta().uid.as_deref(), Some("u"));
-        assert_eq!(second.meta().name.as_deref(), Some("b"));
+        let identity = second.identity();
+        assert_eq!((identity.uid.as_str(), identity.key), ("u", ObjectKey::new("", "b")));
         let error = second.read().unwrap_err().to_string();
         assert!(error.contains("abacus"), "{error}");
     }
@@ -166,7 +130,7 @@ mod tests {
         }
         let event = added(&json!({ "spec": {} })).unwrap();
         let WatchEvent::Added(object) = event else { panic!("{event:?}") };
-        assert_eq!(object.resource_version(), None, "which the watch refuses");
+        assert_eq!(object.identity(), Identity::default(), "which the watch refuses");
     }
 
     #[test]

@@ -14,6 +14,7 @@
 
 mod cutter;
 
+use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::Request;
 use kube::runtime::watcher::{Error, Event, Result};
-use kube::{Api, Client, Resource, ResourceExt as _};
+use kube::{Client, Resource};
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -40,10 +41,13 @@ const GONE: u16 = 410;
 /// One kind at the API server.
 pub(super) struct Source<K> {
     client: Client,
-    api: Api<Guarded<K>>,
+    url: String,
     labels: Option<String>,
     state: State<K>,
 }
+
+/// What is heard on a watch.
+type Changes<K> = BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>;
 
 /// How far it is.
 enum State<K> {
@@ -51,16 +55,25 @@ enum State<K> {
     Listing(Listing),
     /// Everything, as of a version.
     Known(String),
-    Following(String, BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>),
+    Following(Following<K>),
+}
+
+/// A watch.
+struct Following<K> {
+    /// Up to here everything was heard.
+    version: String,
+    changes: Changes<K>,
+    /// Whether anything was heard on it.
+    spoke: bool,
 }
 
 impl<K> Source<K>
 where
-    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + Send + 'static,
+    K: Resource<DynamicType = ()> + Clone + Send + 'static,
 {
     /// Only objects that have the label, if one is given.
     pub(super) fn new(client: Client, labels: Option<String>) -> Self {
-        Self { api: Api::all(client.clone()), client, labels, state: State::Unknown }
+        Self { client, url: K::url_path(&(), None), labels, state: State::Unknown }
     }
 
     /// What there is, what changes, and what goes wrong, without end. It goes on after whatever goes wrong; pauses are
@@ -82,7 +95,7 @@ where
         match std::mem::replace(&mut self.state, State::Unknown) {
             State::Unknown => {
                 let params = ListParams { label_selector: self.labels.clone(), ..ListParams::default() };
-                let listing = Listing::begin(&self.client, self.api.resource_url(), &params).await;
+                let listing = Listing::begin(&self.client, &self.url, &params).await;
                 self.state = State::Listing(listing.map_err(Error::InitialListFailed)?);
                 Ok(Some(Event::Init))
             }
@@ -98,8 +111,10 @@ where
             },
             State::Known(version) => {
                 let params = WatchParams { label_selector: self.labels.clone(), ..WatchParams::default() };
-                match self.api.watch(&params, &version).await {
-                    Ok(stream) => self.state = State::Following(version, stream.boxed()),
+                match watch(&self.client, &self.url, &params, &version).await {
+                    Ok(changes) => {
+                        self.state = State::Following(Following { version, changes, spoke: false });
+                    }
                     Err(kube::Error::Api(status)) if status.code == GONE => {
                         return Err(Error::WatchError(status));
                     }
@@ -110,9 +125,9 @@ where
                 }
                 Ok(None)
             }
-            State::Following(version, mut stream) => {
-                let heard = timeout(SILENCE, stream.next()).await.unwrap_or(None);
-                self.follow(version, stream, heard)
+            State::Following(mut following) => {
+                let heard = timeout(SILENCE, following.changes.next()).await.unwrap_or(None);
+                self.follow(following, heard)
             }
         }
     }
@@ -120,33 +135,56 @@ where
     /// What was heard on a watch, and where it stands after that.
     fn follow(
         &mut self,
-        version: String,
-        stream: BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
+        mut following: Following<K>,
         heard: Option<kube::Result<WatchEvent<Guarded<K>>>>,
     ) -> Result<Option<Event<Guarded<K>>>> {
-        let (version, told) = match heard {
-            None => {
-                self.state = State::Known(version);
-                return Ok(None);
+        let Some(heard) = heard else {
+            self.state = State::Known(following.version);
+            return if following.spoke { Ok(None) } else { Err(wordless()) };
+        };
+        following.spoke = true;
+        let told = match heard {
+            Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
+                following.version = version_of(&object)?;
+                Ok(Some(Event::Apply(object)))
             }
-            Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object))) => {
-                (version_of(&object)?, Ok(Some(Event::Apply(object))))
+            Ok(WatchEvent::Deleted(object)) => {
+                following.version = version_of(&object)?;
+                Ok(Some(Event::Delete(object)))
             }
-            Some(Ok(WatchEvent::Deleted(object))) => (version_of(&object)?, Ok(Some(Event::Delete(object)))),
-            Some(Ok(WatchEvent::Bookmark(mark))) => (mark.metadata.resource_version, Ok(None)),
-            Some(Ok(WatchEvent::Error(status))) if status.code == GONE => {
+            Ok(WatchEvent::Bookmark(mark)) => {
+                following.version = mark.metadata.resource_version;
+                Ok(None)
+            }
+            Ok(WatchEvent::Error(status)) if status.code == GONE => {
                 return Err(Error::WatchError(status.boxed()));
             }
-            Some(Ok(WatchEvent::Error(status))) => (version, Err(Error::WatchError(status.boxed()))),
-            Some(Err(error)) => (version, Err(Error::WatchFailed(error))),
+            Ok(WatchEvent::Error(status)) => Err(Error::WatchError(status.boxed())),
+            Err(error) => Err(Error::WatchFailed(error)),
         };
-        self.state = State::Following(version, stream);
+        self.state = State::Following(following);
         told
     }
 }
 
-fn version_of(object: &impl Resource) -> Result<String> {
-    object.resource_version().filter(|version| !version.is_empty()).ok_or(Error::NoResourceVersion)
+/// What is said of a watch that ended without a word: to ask for another one at once would be a circle.
+fn wordless() -> Error {
+    let why = "the watch ended, and nothing was heard on it";
+    Error::WatchFailed(kube::Error::ReadEvents(io::Error::new(io::ErrorKind::UnexpectedEof, why)))
+}
+
+fn version_of<K>(object: &Guarded<K>) -> Result<String> {
+    Some(object.identity().version).filter(|version| !version.is_empty()).ok_or(Error::NoResourceVersion)
+}
+
+async fn watch<K: Clone + Send + 'static>(
+    client: &Client,
+    url: &str,
+    params: &WatchParams,
+    version: &str,
+) -> kube::Result<Changes<K>> {
+    let request = Request::new(url).watch(params, version).map_err(kube::Error::BuildRequest)?;
+    Ok(client.request_events(request).await?.boxed())
 }
 
 /// A list that is on its way.

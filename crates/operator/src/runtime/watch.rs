@@ -1,16 +1,18 @@
 //! The stream of one kind into its cache.
 //!
 //! An error concerns this kind alone: it is counted, said once, and followed by a pause that grows. An object that does
-//! not fit its type is counted and left alone; it must not hide all others, as it would if the whole list failed.
+//! not fit its type is counted and left alone: it must not hide all others, as it would if the whole list failed, and what
+//! was known of it before stays known until it is gone.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use futures::StreamExt;
+use kube::Resource;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
-use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use vmafx_kit::causes::chain;
@@ -20,6 +22,7 @@ use vmafx_kit::tasks::Shutdown;
 
 use super::cache::{Cache, Cached};
 use super::guarded::Guarded;
+use super::identity::Identity;
 use super::metrics::{Kind, RuntimeMetrics};
 use super::source::Source;
 use super::teller::Teller;
@@ -106,8 +109,7 @@ where
                 }
             };
             let done = matches!(event, Event::InitDone);
-            let Some(event) = self.decoded(event, &metrics, &mut told) else { continue };
-            let changed = self.cache.take(event);
+            let changed = self.take(event, &metrics, &mut told);
             if done {
                 lists += 1;
                 if lists > 1 {
@@ -133,28 +135,34 @@ where
         Ok(())
     }
 
-    /// The event about what is to be kept; nothing for an object that does not fit its type.
-    fn decoded(
-        &self,
-        event: Event<Guarded<K>>,
-        metrics: &RuntimeMetrics,
-        told: &mut Told,
-    ) -> Option<Event<V>> {
-        let mut take = |guard: Guarded<K>| match guard.read() {
-            Ok(object) => Some((self.project)(object)),
+    /// Keeps what is to be kept of an event; the objects that are new, changed or gone.
+    fn take(&self, event: Event<Guarded<K>>, metrics: &RuntimeMetrics, told: &mut Told) -> Vec<Arc<V>> {
+        let mut read = |object: Guarded<K>| match object.read() {
+            Ok(object) => Ok((self.project)(object)),
             Err(error) => {
+                let identity = object.identity();
                 metrics.undecodable.get_or_create(&By((self.kind,))).inc();
-                told.undecodable(self.kind, guard.meta(), &error.to_string());
-                None
+                told.undecodable(self.kind, &identity, &error.to_string());
+                Err(identity)
             }
         };
-        Some(match event {
-            Event::Apply(object) => Event::Apply(take(object)?),
-            Event::Delete(object) => Event::Delete(take(object)?),
-            Event::InitApply(object) => Event::InitApply(take(object)?),
-            Event::Init => Event::Init,
-            Event::InitDone => Event::InitDone,
-        })
+        let event = match event {
+            Event::Apply(object) => read(object).map(Event::Apply),
+            Event::InitApply(object) => read(object).map(Event::InitApply),
+            Event::Delete(object) => match read(object) {
+                Ok(object) => Ok(Event::Delete(object)),
+                Err(identity) => return self.cache.forget(&identity).into_iter().collect(),
+            },
+            Event::Init => Ok(Event::Init),
+            Event::InitDone => Ok(Event::InitDone),
+        };
+        match event {
+            Ok(event) => self.cache.take(event),
+            Err(identity) => {
+                self.cache.stays(&identity);
+                Vec::new()
+            }
+        }
     }
 }
 
@@ -184,25 +192,19 @@ impl Told {
         self.error = None;
     }
 
-    fn undecodable(
-        &mut self,
-        kind: Kind,
-        metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-        error: &str,
-    ) {
-        let uid = metadata.uid.clone().unwrap_or_default();
-        if self.undecodable.get(&uid).is_none_or(|before| before != error) {
+    fn undecodable(&mut self, kind: Kind, Identity { key, uid, .. }: &Identity, error: &str) {
+        if self.undecodable.get(uid).is_none_or(|before| before != error) {
             tracing::warn!(
                 kind = kind.value(),
-                namespace = metadata.namespace,
-                name = metadata.name,
+                namespace = key.namespace,
+                name = key.name,
                 problem = error,
                 "an object does not fit its type and is left alone"
             );
             if self.undecodable.len() >= Self::MOST {
                 self.undecodable.clear();
             }
-            self.undecodable.insert(uid, error.to_owned());
+            self.undecodable.insert(uid.clone(), error.to_owned());
         }
     }
 }
@@ -213,27 +215,5 @@ fn missing(error: &watcher::Error) -> bool {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,
         _ => false,
-    }
-}
-
-/// What every projection needs of an object's metadata, taken once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Namespace and name.
-    pub key: ObjectKey,
-    /// The UID.
-    pub uid: String,
-    /// The resource version.
-    pub version: String,
-}
-
-impl Identity {
-    /// Of an object as the API server sent it.
-    pub fn of(object: &impl Resource) -> Self {
-        Self {
-            key: ObjectKey::of(object),
-            uid: object.uid().unwrap_or_default(),
-            version: object.resource_version().unwrap_or_default(),
-        }
     }
 }

@@ -13,7 +13,7 @@ use super::owner::Owner;
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
-use crate::runtime::watch::Identity;
+use crate::runtime::Identity;
 
 /// A kind of object that lives in a namespace.
 pub trait Namespaced:

@@ -25,8 +25,7 @@ use super::owner::{ControllerRef, Owner};
 use crate::conditions::Statement;
 use crate::error::ApiError;
 use crate::key::ObjectKey;
-use crate::runtime::watch::Identity;
-use crate::runtime::{Cache, Cached};
+use crate::runtime::{Cache, Cached, Identity};
 
 /// What is kept of a plain object.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,8 +10,7 @@ use super::immutables::Immutables;
 use super::owner::ControllerRef;
 use crate::key::ObjectKey;
 use crate::reserved::CONTAINER;
-use crate::runtime::Cached;
-use crate::runtime::watch::Identity;
+use crate::runtime::{Cached, Identity};
 
 /// As much of a StatefulSet as decisions and status need.
 #[derive(Clone, Debug, PartialEq)]

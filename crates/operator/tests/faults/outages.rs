@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::json;
 use vmafx_api::VmafxNode;
+use vmafx_api::crd::definition;
 use vmafx_testkit::kube::proxy::Verb;
-use vmafx_testkit::kube::{Cluster, ControlPlane, Options, install_crds};
+use vmafx_testkit::kube::{Cluster, ControlPlane, Options, install_crds, loose};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -76,14 +76,12 @@ async fn definitions_that_come_late_and_an_object_that_makes_no_sense_stop_nothi
     said.await.unwrap();
 
     // A definition that takes everything lets in what the real one refuses.
-    let all = vmafx_api::crd::all();
-    let nodes = all.iter().find(|definition| definition.spec.names.kind == "VmafxNode").unwrap();
-    install_crds(&client, &[loose(nodes.clone())]).await.unwrap();
+    install_crds(&client, &[loose(definition::<VmafxNode>())]).await.unwrap();
     let kind = ApiResource::erase::<VmafxNode>(&());
     let objects = Api::<DynamicObject>::namespaced_with(client.clone(), world.namespace.name(), &kind);
     let strange = DynamicObject::new("strange", &kind).data(json!({"spec": {"gpuVendor": ["quantum"]}}));
     objects.create(&PostParams::default(), &strange).await.unwrap();
-    install_crds(&client, &all).await.unwrap();
+    install_crds(&client, &vmafx_api::crd::all()).await.unwrap();
 
     world.operator.ready().await;
     world.create("sound").await;
@@ -94,14 +92,4 @@ async fn definitions_that_come_late_and_an_object_that_makes_no_sense_stop_nothi
     objects.patch("strange", &PatchParams::default(), &sense).await.unwrap();
     world.settled("strange", Wanted::default()).await;
     assert!(!world.operator.has_ended());
-}
-
-/// The same definition without a schema.
-fn loose(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
-    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-    for version in &mut definition.spec.versions {
-        version.schema = serde_json::from_value(schema.clone()).unwrap();
-        version.selectable_fields = None;
-    }
-    definition
 }

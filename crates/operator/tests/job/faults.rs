@@ -1,8 +1,13 @@
 //! The controller is killed, forgets, is set back, and comes again; the stream is cut; the operator is killed.
 
 use futures::future::join_all;
+use kube::Api;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::json;
+use vmafx_api::VmafxJob;
+use vmafx_api::crd::definition;
 use vmafx_testkit::kube::proxy::{Act, Which};
+use vmafx_testkit::kube::{install_crds, loose};
 
 use crate::agent::Agent;
 use crate::world::{World, condition, controller_id, message, phase};
@@ -95,6 +100,39 @@ async fn many_that_were_deleted_while_nobody_looked_are_all_ended() {
     world.until_open(1).await;
     let kept = world.until_reason("kept", "Accepted", "Submitted").await;
     assert_eq!(controller_id(&kept).unwrap(), world.controller.open_jobs().await[0].id);
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_can_read_any_more_is_left_alone_until_it_is_gone() {
+    let mut world = World::start().await;
+    let mut ids = Vec::new();
+    for name in ["kept", "deleted", "gone"] {
+        world.create(name, json!({})).await;
+        ids.push(controller_id(&world.until_reason(name, "Accepted", "Submitted").await));
+    }
+    // What another release may have written.
+    let client = world.plane.client().unwrap();
+    install_crds(&client, &[loose(definition::<VmafxJob>())]).await.unwrap();
+    let kind = ApiResource::erase::<VmafxJob>(&());
+    let objects = Api::<DynamicObject>::namespaced_with(client, world.namespace.name(), &kind);
+    for name in ["kept", "deleted"] {
+        let strange = Patch::Merge(json!({ "spec": { "execution": ["Elsewhere"] } }));
+        objects.patch(name, &PatchParams::default(), &strange).await.unwrap();
+    }
+    world.until_metric("operator_undecodable_objects_total", "VmafxJob", 2.0).await;
+
+    let old = world.proxy.inject(Which::watches().of("vmafxjobs").nth(1), Act::Answer(410));
+    world.proxy.cut_watches();
+    world.until_metric("operator_watch_restarts_total", "VmafxJob", 1.0).await;
+    drop(old);
+    objects.delete("deleted", &DeleteParams::default()).await.unwrap();
+    world.until_open(2).await;
+
+    world.operator.kill();
+    world.delete("gone").await;
+    world.restart_operator().await;
+    world.until_open(1).await;
+    assert_eq!(Some(world.controller.open_jobs().await[0].id.clone()), ids[0]);
 }
 
 /// When something dies.

@@ -138,9 +138,14 @@ impl World {
 
     /// Waits until the operator hears of changes as they happen, and need not ask for them.
     pub(crate) async fn until_followed(&self) {
-        wait::until(SOON, "the controller's jobs to be followed", || async {
-            let live = self.operator.metric("operator_controller_stream_live", "").await?;
-            if live > 0.0 { Ok(()) } else { Err("they are not".to_owned()) }
+        self.until_metric("operator_controller_stream_live", "", 1.0).await;
+    }
+
+    /// Waits until a metric of the operator is that high.
+    pub(crate) async fn until_metric(&self, name: &str, labels: &str, least: f64) {
+        wait::until(SOON, &format!("{name} to be {least}"), || async {
+            let now = self.operator.metric(name, labels).await?;
+            if now >= least { Ok(()) } else { Err(now.to_string()) }
         })
         .await
         .unwrap();

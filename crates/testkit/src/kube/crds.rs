@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceValidation, JSONSchemaProps,
+};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::runtime::conditions;
 use kube::runtime::wait::Condition as _;
@@ -49,6 +51,21 @@ pub async fn install_crds(client: &Client, crds: &[CustomResourceDefinition]) ->
         served(client, crd).await.map_err(|source| CrdError::NotServed { name, source })?;
     }
     Ok(())
+}
+
+/// The same definition without its schema: it lets in what the real one refuses, as one of another release might.
+#[must_use]
+pub fn loose(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        let anything = JSONSchemaProps {
+            type_: Some("object".to_owned()),
+            x_kubernetes_preserve_unknown_fields: Some(true),
+            ..JSONSchemaProps::default()
+        };
+        version.schema = Some(CustomResourceValidation { open_api_v3_schema: Some(anything) });
+        version.selectable_fields = None;
+    }
+    crd
 }
 
 /// Server-side apply is the same for the first and for the hundredth; only two *first* ones can collide, and then

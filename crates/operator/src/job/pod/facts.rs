@@ -8,8 +8,7 @@ use kube::ResourceExt as _;
 use super::render::{PRIORITY, QUEUE};
 use crate::key::ObjectKey;
 use crate::reserved::{CONTAINER, HELD, JOB_LABEL};
-use crate::runtime::Cached;
-use crate::runtime::watch::Identity;
+use crate::runtime::{Cached, Identity};
 use crate::workload::ControllerRef;
 
 /// As much of a Kubernetes Job as decisions and status need.

@@ -77,7 +77,7 @@ fn refused(code: u16) -> (u16, String) {
 async fn told(source: &mut Source<VmafxNode>, steps: usize) -> Vec<String> {
     let mut all = Vec::new();
     for _ in 0..steps {
-        let name = |object: &Guarded<VmafxNode>| object.name_any();
+        let name = |object: &Guarded<VmafxNode>| object.identity().key.name;
         all.push(match source.next().await {
             Ok(Event::Init) => "begin".to_owned(),
             Ok(Event::InitApply(object)) => format!("has {}", name(&object)),
@@ -160,4 +160,11 @@ async fn any_other_refusal_leaves_what_is_known() {
     let expected = ["begin", "all", "no watch", "told 500", "new a", "no version", "begin", "has b", "all"];
     assert_eq!(told, expected);
     assert_eq!(script.asked()[1..3], ["watch resourceVersion=5", "watch resourceVersion=5"]);
+}
+
+#[tokio::test]
+async fn a_watch_that_ends_without_a_word_is_said_and_asked_for_again() {
+    let script = Script::of(&[list(&[], "5"), watch(&[]), watch(&[event("ADDED", &node("a", "6"))])]);
+    assert_eq!(told(&mut script.source(), 4).await, ["begin", "all", "broken", "new a"]);
+    assert_eq!(script.asked()[1..], ["watch resourceVersion=5", "watch resourceVersion=5"]);
 }

@@ -2,7 +2,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::key::ObjectKey;
-use crate::runtime::watch::Identity;
+use crate::runtime::Identity;
 use crate::workload::ControllerRef;
 
 fn job(spec: &Value, queue: Option<&str>) -> VmafxJob {
