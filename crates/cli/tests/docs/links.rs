@@ -1,21 +1,10 @@
 //! Links within the repository.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use vmafx_testkit::markdown::Document;
 
-use crate::root;
-
-/// Every document of the repository.
-fn documents() -> Vec<PathBuf> {
-    let mut found: Vec<_> = Vec::new();
-    for directory in ["", "docs", "docs/adr", "deploy/helm/vmafx"] {
-        let files = root().join(directory).read_dir().unwrap().map(|file| file.unwrap().path());
-        found.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
-    }
-    assert!(found.len() > 30, "{found:?}");
-    found
-}
+use crate::{documents, root};
 
 /// What is wrong with a link, if anything.
 fn trouble(from: &Path, target: &str) -> Option<String> {

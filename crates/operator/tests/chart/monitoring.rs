@@ -1,4 +1,4 @@
-//! Alerts and the dashboard speak of metrics that there are, and every alert has a runbook.
+//! Alerts, the dashboard and the documents speak of metrics that there are, and every alert has a runbook.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,6 +31,12 @@ fn sources(directory: &Path, text: &mut String) {
     }
 }
 
+/// The documents, but for those that decisions are kept in.
+fn documents() -> Vec<PathBuf> {
+    let files = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
 #[test]
 fn every_metric_that_is_named_is_made_somewhere() {
     let mut source = String::new();
@@ -38,10 +44,11 @@ fn every_metric_that_is_named_is_made_somewhere() {
         sources(&root().join("crates").join(part).join("src"), &mut source);
     }
     let files = root().join("deploy/helm/vmafx/files");
-    let named =
-        ["alerts.yaml", "dashboard.json"].map(|file| metrics(&fs::read_to_string(files.join(file)).unwrap()));
-    let named: BTreeSet<_> = named.into_iter().flatten().collect();
-    assert!(named.len() > 10, "{named:?}");
+    let mut told: Vec<_> = ["alerts.yaml", "dashboard.json"].map(|file| files.join(file)).into();
+    told.extend(documents());
+    let named: BTreeSet<_> =
+        told.iter().flat_map(|file| metrics(&fs::read_to_string(file).unwrap())).collect();
+    assert!(named.len() > 30, "{named:?}");
     let missing: Vec<_> = named
         .iter()
         .filter(|name| {
