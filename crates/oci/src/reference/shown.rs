@@ -13,9 +13,9 @@ pub(super) fn shown(text: &str) -> String {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), public),
     };
-    // A digest stands behind a slash; what stands before one is a user.
+    // A digest stands behind a slash; what stands before anything else is a user.
     let rest = match rest.split_once('@') {
-        Some((before, after)) if !after.starts_with("sha") || !before.contains('/') => format!("…@{after}"),
+        Some((before, after)) if !is_digest(after) || !before.contains('/') => format!("…@{after}"),
         _ => rest.to_owned(),
     };
     let whole = format!("{scheme}{rest}{cut}");
@@ -24,6 +24,10 @@ pub(super) fn shown(text: &str) -> String {
         text.push('…');
     }
     text
+}
+
+fn is_digest(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(algorithm, _)| ["sha256", "sha512"].contains(&algorithm))
 }
 
 #[cfg(test)]
@@ -36,6 +40,7 @@ mod tests {
     #[case("oci://host/model:a", "oci://host/model:a")]
     #[case("oci://u:p@host/model:a", "oci://…@host/model:a")]
     #[case("oci://u:p/q@host/model:a", "oci://…@host/model:a")]
+    #[case("oci://u:p/q@shared.example/model:a", "oci://…@shared.example/model:a")]
     #[case("oci://host/model@sha256:abc", "oci://host/model@sha256:abc")]
     #[case("oci://host/model?token=abc", "oci://host/model?…")]
     #[case("ho\u{1b}[31mst", "ho\\u{1b}[31mst")]

@@ -35,8 +35,8 @@ pub enum Late {
     },
 }
 
-/// A list may be all that there is of a kind: its end may take so many times longer than its beginning. That is about
-/// the server's own limit for a request.
+/// A list may be all that there is of a kind, and servers before 1.33 write it down before they begin to answer: it may
+/// take so many times longer than anything else. That is about the server's own limit for a request.
 const LIST: u32 = 6;
 
 /// Puts a deadline on the whole answer, or, for a watch, on its beginning.
@@ -71,7 +71,8 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let (call, within) = (Call::of(&request), self.within);
+        let call = Call::of(&request);
+        let within = if call.verb == Verb::List { self.within * LIST } else { self.within };
         let answer = self.inner.call(request);
         let mut deadline = Box::pin(tokio::time::sleep(within));
         async move {
@@ -80,12 +81,7 @@ where
                 answer = answer => answer?,
                 () = &mut deadline => return Err(Late::Headers { call, within }.into()),
             };
-            let end = match call.verb {
-                Verb::Watch => None,
-                Verb::List => Some((Box::pin(tokio::time::sleep(within * LIST)), within * LIST)),
-                _ => Some((deadline, within)),
-            };
-            let rest = end.map(|(deadline, within)| (deadline, Late::Body { call, within }));
+            let rest = (call.verb != Verb::Watch).then(|| (deadline, Late::Body { call, within }));
             Ok(answer.map(|body| Timed { body: Box::pin(body), rest, over: false }))
         }
         .boxed()
@@ -168,11 +164,15 @@ mod tests {
         }))
     }
 
+    #[rstest]
+    #[case("/api/v1/pods?&watch=true", "watch /api/v1/pods: no answer within 10s")]
+    #[case("/api/v1/pods", "list /api/v1/pods: no answer within 60s")]
+    #[case("/api/v1/namespaces/a/pods/b", "get /api/v1/namespaces/a/pods/b: no answer within 10s")]
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_does_not_answer_is_given_up() {
+    async fn a_server_that_does_not_answer_is_given_up(#[case] address: &str, #[case] said: &str) {
         let silent = service_fn(|_| future::pending::<Result<Response<Empty<Bytes>>, BoxError>>());
-        let error = DeadlineLayer(TEN).layer(silent).oneshot(request("/api/v1/pods?&watch=true")).await.err();
-        assert_eq!(error.unwrap().to_string(), "watch /api/v1/pods: no answer within 10s");
+        let error = DeadlineLayer(TEN).layer(silent).oneshot(request(address)).await.err();
+        assert_eq!(error.unwrap().to_string(), said);
     }
 
     #[rstest]
