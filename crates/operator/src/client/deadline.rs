@@ -81,7 +81,7 @@ where
                 answer = answer => answer?,
                 () = &mut deadline => return Err(Late::Headers { call, within }.into()),
             };
-            let rest = (call.verb != Verb::Watch).then(|| (deadline, Late::Body { call, within }));
+            let rest = (call.verb != Verb::Watch).then_some((deadline, Late::Body { call, within }));
             Ok(answer.map(|body| Timed { body: Box::pin(body), rest, over: false }))
         }
         .boxed()
