@@ -143,7 +143,8 @@ fn run_somewhere() -> String {
     run.map(|block| joined(&block.text)).collect()
 }
 
-fn joined(text: &str) -> String {
+/// The same lines, with those that go on made one, and with single spaces.
+pub(crate) fn joined(text: &str) -> String {
     text.replace("\\\n", " ")
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n")

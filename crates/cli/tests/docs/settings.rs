@@ -21,7 +21,7 @@ fn variables(text: &str) -> BTreeSet<&str> {
 fn read(directory: &Path, text: &mut String) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        if path.ends_with("tests") {
+        if path.file_stem().is_some_and(|stem| stem == "tests") {
             continue;
         }
         if path.is_dir() {

@@ -6,6 +6,7 @@ use std::path::Path;
 use vmafx_testkit::markdown::Document;
 use vmafx_testkit::shell::Shell;
 
+use crate::commands::joined;
 use crate::{documents, root};
 
 /// Longer than it takes to print help, on a machine that is busy.
@@ -15,11 +16,11 @@ const SECONDS: u32 = 60;
 const NAMES: &str = "vmafx() { command vmafx \"$@\" --help > /dev/null; }\n\
                      kubectl() { shift; kubectl-vmafx \"$@\" --help > /dev/null; }\n";
 
-/// The lines of a document's blocks that run our program, with those that go on made one.
+/// The lines of a document's blocks that run our program.
 fn commands(document: &Document) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for block in &document.blocks {
-        let text = block.text.replace("\\\n", " ");
+        let text = joined(&block.text);
         let lines = text.lines().map(|line| line.strip_prefix("$ ").unwrap_or(line));
         let ours =
             lines.filter(|line| ["vmafx ", "kubectl vmafx "].iter().any(|start| line.starts_with(start)));
@@ -53,5 +54,5 @@ fn every_word_of_a_command_is_known() {
 fn commands_are_found_in_blocks() {
     let text = "```sh\n$ vmafx score a \\\n  b\nkubectl get pods\nkubectl vmafx get\nvmafx-node\n```\n";
     let found: Vec<_> = commands(&Document::read(text)).into_iter().map(|(_, command)| command).collect();
-    assert_eq!(found, ["vmafx score a    b", "kubectl vmafx get"]);
+    assert_eq!(found, ["vmafx score a b", "kubectl vmafx get"]);
 }
