@@ -101,7 +101,6 @@ pub struct Attempt {
 
 /// A Kubernetes resource, in any cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names are Kubernetes' own")]
 pub struct Origin {
     pub cluster: String,
     pub namespace: String,

@@ -40,7 +40,6 @@ pub struct Details {
 /// Ways to make one number of the frames' scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[expect(missing_docs, reason = "the names are the statistics")]
 pub struct PooledScores {
     pub mean: f64,
     pub harmonic_mean: f64,

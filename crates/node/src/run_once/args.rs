@@ -72,16 +72,12 @@ pub struct RunOnceArgs {
     #[arg(long, env = "VMAFX_FFMPEG_BIN", value_name = "FILE")]
     pub ffmpeg_bin: Option<PathBuf>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "flattened: a doc comment would become the command's")]
     pub scratch: ScratchSettings,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "flattened: a doc comment would become the command's")]
     pub fetch: FetchSettings,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "flattened: a doc comment would become the command's")]
     pub models: ModelSettings,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "flattened: a doc comment would become the command's")]
     pub logs: LogArgs,
 }
 

@@ -29,7 +29,6 @@ pub struct Score {
 /// Ways to make one number of the frames' scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names are the statistics")]
 pub struct Pooled {
     pub mean: f64,
     pub harmonic_mean: f64,

@@ -98,7 +98,6 @@ pub struct Job {
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the words are the states of the queue")]
 pub enum Status {
     Pending,
     Running,
@@ -187,7 +186,6 @@ pub struct Result {
 /// Ways to make one number of the frames' scores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names are the statistics")]
 pub struct Scores {
     pub mean: f64,
     pub harmonic_mean: f64,
