@@ -1,0 +1,186 @@
+//! Why a job has no score.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A job that has no score. The message is for people: it names the input or field and what to do, and holds no secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    pub reason: FailureReason,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(reason: FailureReason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+}
+
+/// Whose turn it is after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RetryClass {
+    /// The job's own options are at fault: a repetition fails again.
+    Job,
+    /// A clip or the model is at fault: a repetition fails again until somebody changes it.
+    Input,
+    /// The node is at fault: another one may succeed.
+    Node,
+    /// The moment is at fault: a later attempt may succeed.
+    Moment,
+}
+
+impl RetryClass {
+    /// Whether another attempt may succeed.
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::Node | Self::Moment)
+    }
+}
+
+/// Declares every reason once: its name, its number on the wire and its retry class.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $class:ident;)+) => {
+        /// Why a job failed: one word for the condition, the event, the metric and the log.
+        ///
+        /// The number is that of the wire. It tells the class also of a reason that is newer than this program: 1 to 19
+        /// the job or its input is at fault, 20 to 39 the machine or the network, 40 to 59 the controller ended the job.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum FailureReason {
+            $($(#[$doc])* $name,)+
+            /// A reason of a later release, by its number.
+            Newer(i32),
+        }
+
+        impl FailureReason {
+            /// Every reason that has a name, without [`FailureReason::Newer`].
+            pub const ALL: [Self; [$($number),+].len()] = [$(Self::$name),+];
+
+            pub const fn number(self) -> i32 {
+                match self {
+                    $(Self::$name => $number,)+
+                    Self::Newer(number) => number,
+                }
+            }
+
+            /// Its one spelling.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)+
+                    Self::Newer(_) => "Other",
+                }
+            }
+
+            pub const fn retry_class(self) -> RetryClass {
+                match self {
+                    $(Self::$name => RetryClass::$class,)+
+                    Self::Newer(20..=39) => RetryClass::Moment,
+                    Self::Newer(_) => RetryClass::Job,
+                }
+            }
+
+            pub const fn from_number(number: i32) -> Self {
+                match number {
+                    $($number => Self::$name,)+
+                    newer => Self::Newer(newer),
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Not told, as by a node that knows only texts.
+    #[default]
+    Unspecified = 0, Job;
+    /// Nothing is at the input's address.
+    InputNotFound = 1, Input;
+    /// The input is outside the scoring roots, or its store denies access.
+    InputDenied = 2, Input;
+    /// The input cannot be decoded, is cut short, or differs from its description.
+    InputInvalid = 3, Input;
+    /// The input is beyond a limit on bytes or picture size.
+    InputTooLarge = 4, Input;
+    /// The clips have different frame counts, or different sizes that must not be scaled.
+    ClipsDiffer = 5, Job;
+    /// There is no such model.
+    ModelNotFound = 6, Input;
+    /// The model does not load, or is not the one that was asked for.
+    ModelInvalid = 7, Input;
+    /// An option is unknown or contradicts another.
+    OptionsInvalid = 8, Job;
+    /// The input's or the model's store does not answer.
+    SourceUnreachable = 20, Moment;
+    /// The worker was killed for its memory.
+    OutOfMemory = 21, Node;
+    /// The worker died.
+    WorkerCrashed = 22, Node;
+    /// The worker made no progress for too long.
+    WorkerStalled = 23, Node;
+    /// There was no room for the inputs.
+    ScratchFull = 24, Node;
+    /// The report could not be written.
+    ReportNotWritten = 25, Moment;
+    /// A fault of the node itself.
+    Internal = 26, Node;
+    /// Too many attempts ended because their node disappeared.
+    NodeLost = 40, Node;
+    /// The job took longer than it may.
+    DeadlineExceeded = 41, Job;
+}
+
+impl FailureReason {
+    /// Whether another attempt may succeed.
+    pub const fn is_retryable(self) -> bool {
+        self.retry_class().is_retryable()
+    }
+
+    /// The reason with this name; `None` for a name of a later release.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+}
+
+impl fmt::Display for FailureReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for FailureReason {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.name().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for FailureReason {
+    /// A name of a later release is read as an unknown retryable reason; where the number stands beside it, that counts.
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Ok(Self::from_name(&name).unwrap_or(Self::Newer(39)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_lead_back() {
+        for reason in FailureReason::ALL {
+            assert_eq!(FailureReason::from_number(reason.number()), reason);
+            assert_eq!(FailureReason::from_name(reason.name()), Some(reason));
+        }
+        assert_eq!(FailureReason::from_number(33), FailureReason::Newer(33));
+    }
+
+    /// The ranges that readers of an older release go by.
+    #[test]
+    fn the_number_tells_whether_another_attempt_may_succeed() {
+        for reason in FailureReason::ALL.into_iter().filter(|reason| reason.number() < 40) {
+            assert_eq!(reason.is_retryable(), reason.number() >= 20, "{reason}");
+        }
+        assert!(FailureReason::Newer(27).is_retryable());
+        assert!(!FailureReason::Newer(9).is_retryable());
+    }
+}

@@ -1,0 +1,50 @@
+//! The domain of a scoring job: what to score, what came of it, why it did not, and every limit.
+//!
+//! Each concept is declared here once, with its parsing, its text and its tests. The custom resources, the wire, the
+//! queue's stored documents, the HTTP API, the command line and libvmaf's adapter convert from these types at their
+//! edges. This crate knows no Kubernetes, gRPC, HTTP or database.
+//!
+//! A new scoring option is one field of [`ScoringOptions`], which brings it to the custom resource, the stored job, the
+//! HTTP API, `run-once` and every command line. What remains is its line in `vmafx_proto::convert` and its use in
+//! `vmafx_scoring`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `request` | [`ScoringRequest`]: the clips, the model, the backend, the options, the report |
+//! | `options` | [`ScoringOptions`]: how frames are chosen, paired and compared |
+//! | `raw_video` | [`RawVideo`]: what a headerless clip cannot say itself |
+//! | `result` | [`ScoreResult`]: the score, its poolings and what it was computed with |
+//! | `failure` | [`Failure`], [`FailureReason`] and its [`RetryClass`] |
+//! | `cancel` | [`CancelCause`]: why a job was ended from outside |
+//! | `run_result` | [`RunResult`]: how `vmafx-node run-once` ended, small enough for a termination message |
+//! | `report_format` | [`ReportFormat`]: told by the ending of the report's URI |
+//! | `limits` | the bounds of every field |
+
+mod backend;
+mod cancel;
+mod failure;
+mod feature;
+mod length_mismatch;
+pub mod limits;
+mod named;
+mod options;
+mod raw_video;
+mod report_format;
+mod request;
+mod result;
+mod run_result;
+mod scale_to;
+
+pub use self::backend::Backend;
+pub use self::cancel::CancelCause;
+pub use self::failure::{Failure, FailureReason, RetryClass};
+pub use self::feature::Feature;
+pub use self::length_mismatch::LengthMismatch;
+pub use self::named::UnknownName;
+pub use self::options::{FrameStep, FrameStepError, ScoringOptions};
+pub use self::raw_video::{BitDepth, BitDepthError, PixelFormat, RawVideo, SampleFormat};
+pub use self::report_format::{ReportFormat, UnknownReportFormat};
+pub use self::request::{InvalidRequest, ScoringRequest};
+pub use self::result::{ModelUsed, PooledScores, ScoreDetails, ScoreResult};
+pub use self::run_result::{MAX_RUN_RESULT_BYTES, RunResult};
+pub use self::scale_to::{FrameSize, FrameSizeError, ScaleTo, ScaleToError};
