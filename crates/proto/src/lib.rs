@@ -1,8 +1,7 @@
 //! The gRPC contract: messages, clients and servers of both services, generated from `proto/`.
 //!
 //! What the messages mean is written in the `.proto` files and appears here as the types' documentation. This
-//! crate adds nothing to the wire and knows no rules; parsing into domain types is the business of whoever
-//! receives a message.
+//! crate adds nothing to the wire. [`convert`] is the only place that knows how the domain of `vmafx-job` is spelled on it.
 //!
 //! | invariant | guarded by |
 //! |---|---|
@@ -14,6 +13,7 @@
 //!
 //! One message is not gRPC's: [`run_once`], the result of a job that had a Pod of its own.
 
+pub mod convert;
 mod redact;
 pub mod run_once;
 
