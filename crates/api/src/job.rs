@@ -1,16 +1,17 @@
 //! `VmafxJob`: one pair of clips to score.
 
-mod input;
-mod scoring;
 mod status;
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use vmafx_job::limits::DEFAULT_BACKOFF_LIMIT;
+pub use vmafx_job::{
+    Backend, BitDepth, Feature, LengthMismatch, ModelUsed, PixelFormat, PooledScores, RawVideo, ScaleTo, ScoringOptions,
+    ScoringRequest,
+};
 
-pub use self::input::{BitDepth, PixelFormat, RawVideo};
-pub use self::scoring::{Feature, LengthMismatch, ScaleTo, ScoringOptions};
-pub use self::status::{ModelUsed, Phase, Scores, VmafxJobStatus};
+pub use self::status::{Phase, VmafxJobStatus};
 use crate::pod_template::PartialPodTemplate;
 use crate::rules;
 
@@ -139,7 +140,8 @@ pub struct VmafxJobSpec {
     #[schemars(range(min = 0.0, max = 100.0))]
     pub ground_truth: Option<f64>,
 
-    /// URI to which the per-frame report is written (JSON; CSV or XML by the ending .csv or .xml).
+    /// URI to which the per-frame report is written, in the format of its ending: .json, .csv, .html or .xml; JSON
+    /// without one.
     #[serde(rename = "reportURI", default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     #[x_kube(validation = rules::uri())]
@@ -152,26 +154,26 @@ pub struct VmafxJobSpec {
 }
 
 mod defaults {
+    use super::DEFAULT_BACKOFF_LIMIT;
+
     pub(super) fn backoff_limit() -> i32 {
-        3
+        DEFAULT_BACKOFF_LIMIT.cast_signed()
     }
 }
 
-/// What a scoring node computes with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// The CPU, with its vector instructions.
-    #[default]
-    Cpu,
-    /// NVIDIA GPUs.
-    Cuda,
-    /// Intel GPUs.
-    Sycl,
-    /// AMD GPUs.
-    Hip,
-    /// Apple GPUs.
-    Metal,
+impl VmafxJobSpec {
+    /// What is to be scored, wherever it runs.
+    pub fn scoring_request(&self) -> ScoringRequest {
+        ScoringRequest {
+            reference: self.reference.clone(),
+            distorted: self.distorted.clone(),
+            model: self.model.clone().filter(|model| !model.is_empty()),
+            backend: Some(self.backend),
+            input: self.input,
+            options: self.scoring.clone().unwrap_or_default(),
+            report_uri: self.report_uri.clone(),
+        }
+    }
 }
 
 /// Where a job runs.

@@ -139,7 +139,7 @@ impl ControllerMetrics {
         }
         if let Some(success) = &job.success {
             let told = success.details.as_ref().map_or("", |details| details.model.as_str());
-            let model = if told.is_empty() { &job.scoring.model } else { told };
+            let model = if told.is_empty() { job.scoring.model.as_deref().unwrap_or_default() } else { told };
             let labels = (tenant, self.models.get(model), Profile::of(model));
             self.quality.get_or_create(&By(labels)).observe(success.score);
         }

@@ -13,6 +13,9 @@ pub enum Refusal {
     /// Known, and not allowed.
     #[error("{0}")]
     Denied(String),
+    /// A clip or a report is outside the scoring roots of the tenant.
+    #[error("{field}: {problem}")]
+    OutsideRoots { field: String, problem: String },
     /// Something in the request is wrong.
     #[error("{field}: {problem}")]
     Invalid {
@@ -45,6 +48,14 @@ impl Refusal {
     /// A field that is wrong.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Invalid { field: field.into(), problem: problem.into() }
+    }
+}
+
+impl Refusal {
+    /// A scoring request that cannot be accepted; `within` is the message that its fields stand in, if any.
+    pub fn invalid_request(within: &str, error: vmafx_job::InvalidRequest) -> Self {
+        let field = if within.is_empty() { error.field } else { format!("{within}.{}", error.field) };
+        Self::invalid(field, error.problem)
     }
 }
 

@@ -15,7 +15,7 @@ use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Origin;
 use vmafx_queue::node::{Beat, Capability, Credentials, NewNode};
 use vmafx_queue::policy::Policy;
-use vmafx_queue::scoring::Scoring;
+use vmafx_job::ScoringRequest;
 use vmafx_queue::sqlite::{Options, SqliteStore};
 use vmafx_queue::{NewJob, Store, TenantId};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
@@ -99,7 +99,7 @@ impl Scene {
     }
 
     async fn give_work(&self, agent: &Credentials) {
-        let scoring = Scoring { reference: "/a".into(), distorted: "/b".into(), ..Scoring::default() };
+        let scoring = ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
         self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
         self.store.claim(&self.tenant, agent, &[]).await.unwrap();
     }

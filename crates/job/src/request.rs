@@ -5,17 +5,24 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{MAX_MODEL_LENGTH, MAX_RAW_SIDE, MAX_REQUESTED_FEATURES, MAX_URI_LENGTH};
 use crate::{Backend, RawVideo, ReportFormat, ScoringOptions};
 
+/// Texts that machines read have no control characters.
+#[cfg(feature = "schema")]
+const PRINTABLE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
+
 /// What to score, and how. As JSON it is what the queue stores and what `vmafx-node run-once` is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ScoringRequest {
     /// URI or absolute path of the reference clip.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE)))]
     pub reference: String,
-    /// URI or absolute path of the clip that is judged.
+    /// URI or absolute path of the distorted clip, which is scored against the reference.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE)))]
     pub distorted: String,
     /// Name, file name or `oci://` reference of the model; left out: the node's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(length(max = 1024), regex(pattern = PRINTABLE)))]
     pub model: Option<String>,
     /// Backend that the node must serve; left out: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,6 +34,7 @@ pub struct ScoringRequest {
     pub options: ScoringOptions,
     /// Where the per-frame report is written; left out: nowhere.
     #[serde(rename = "reportURI", alias = "reportUri", default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(length(max = 4096), regex(pattern = PRINTABLE)))]
     pub report_uri: Option<String>,
 }
 
@@ -46,6 +54,11 @@ impl InvalidRequest {
 }
 
 impl ScoringRequest {
+    /// The name of the backend, empty when any will do: as the wire and the stores spell it.
+    pub fn backend_name(&self) -> &'static str {
+        self.backend.map_or("", Backend::name)
+    }
+
     /// Checks what the types do not: lengths of texts, the bounds of numbers, the format of the report.
     pub fn check(&self) -> Result<(), InvalidRequest> {
         for (field, uri) in [("reference", &self.reference), ("distorted", &self.distorted)] {

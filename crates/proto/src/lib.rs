@@ -15,6 +15,7 @@
 
 pub mod convert;
 mod redact;
+pub mod refusal;
 pub mod run_once;
 
 /// The job queue and the node registry, service `VmafxController`.

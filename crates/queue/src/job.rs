@@ -6,15 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
-use crate::outcome::{AttemptOutcome, FailureReason, Success};
-use crate::scoring::Scoring;
+use crate::outcome::AttemptOutcome;
 use crate::transition::State;
+use vmafx_job::ScoringRequest;
+use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
 /// What a submitter says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewJob {
     /// What to score.
-    pub scoring: Scoring,
+    pub scoring: ScoringRequest,
     /// Higher goes first.
     pub priority: i32,
     /// The submitter's own name for it.
@@ -39,7 +40,7 @@ pub struct Job {
     /// Where it stands.
     pub state: State,
     /// What to score.
-    pub scoring: Scoring,
+    pub scoring: ScoringRequest,
     /// Higher goes first.
     pub priority: i32,
     /// The submitter's own name.
@@ -57,7 +58,7 @@ pub struct Job {
     /// How far the running attempt is. Not durable.
     pub progress: Option<Progress>,
     /// Present exactly when completed.
-    pub success: Option<Success>,
+    pub success: Option<ScoreResult>,
     /// Why it failed or was cancelled; empty otherwise.
     pub error: String,
     /// One word for it, when failed.
@@ -80,6 +81,8 @@ pub struct Job {
     pub deadline_at: Option<Timestamp>,
     /// Rises with every stored change.
     pub revision: u64,
+    /// Present exactly when cancelled.
+    pub cancel_cause: Option<CancelCause>,
 }
 
 /// One handing-out of a job.

@@ -3,8 +3,7 @@
 //! | module          | holds                                                                              |
 //! |-----------------|------------------------------------------------------------------------------------|
 //! | [`job`]         | a job, and what is told about it at submission                                     |
-//! | [`scoring`]     | what to score, and how                                                             |
-//! | [`outcome`]     | what a finished attempt leaves behind                                              |
+//! | [`outcome`]     | how attempts end                                                                   |
 //! | [`node`]        | nodes, their sessions and what they say                                            |
 //! | [`transition`]  | the state machine: one total function                                              |
 //! | [`fence`]       | whose report counts                                                                |
@@ -31,7 +30,6 @@ pub mod notice;
 pub mod outcome;
 pub mod policy;
 pub mod postgres;
-pub mod scoring;
 pub mod sqlite;
 pub mod store;
 pub mod transition;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId};
 use crate::job::{Origin, Progress};
-use crate::outcome::{FailureReason, Success};
+use vmafx_job::{FailureReason, ScoreResult};
 
 /// What a node says when it registers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,5 +109,5 @@ pub struct Report {
     /// The attempt; `None`: the one this session holds, or held last.
     pub attempt: Option<AttemptNumber>,
     /// A score, or why there is none.
-    pub result: Result<Success, (FailureReason, String)>,
+    pub result: Result<ScoreResult, (FailureReason, String)>,
 }

@@ -55,6 +55,7 @@ use tokio::sync::{broadcast, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::{ContextV7, Uuid};
+use vmafx_job::CancelCause;
 
 use self::announce::Announcer;
 use self::claim::Claims;
@@ -223,9 +224,10 @@ impl Store for PostgresStore {
         &self,
         tenant: &TenantId,
         id: JobId,
+        cause: CancelCause,
         reason: &str,
     ) -> Result<Option<Cancelled>, StoreError> {
-        self.open()?.cancel(tenant, id, reason).await
+        self.open()?.cancel(tenant, id, (cause, reason)).await
     }
 
     async fn label(

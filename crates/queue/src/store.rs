@@ -10,6 +10,7 @@ mod query;
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
+use vmafx_job::CancelCause;
 
 pub use answer::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Sample, Samples, Submitted,
@@ -47,6 +48,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         tenant: &TenantId,
         id: JobId,
+        cause: CancelCause,
         reason: &str,
     ) -> Result<Option<Cancelled>, StoreError>;
 

@@ -184,6 +184,7 @@ suite! {
     ],
     end: [
         a_waiting_job_can_be_cancelled,
+        a_cancelled_job_keeps_the_cause_of_the_first_cancel,
         a_running_job_can_be_cancelled,
         a_cancel_needs_no_reason,
         an_ended_job_is_left_alone_by_a_cancel,

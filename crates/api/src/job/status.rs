@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use vmafx_job::{ModelUsed, PooledScores};
 
 use crate::conditions::Condition;
 
@@ -63,7 +64,7 @@ pub struct VmafxJobStatus {
 
     /// The score pooled over the frames in other ways than the mean alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scores: Option<Scores>,
+    pub scores: Option<PooledScores>,
 
     /// Whether the score reached spec.minScore; absent when the spec names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,49 +104,4 @@ impl Phase {
             Self::Pending | Self::Running => false,
         }
     }
-}
-
-/// The model behind a score.
-#[derive(Clone, Debug, PartialEq, Eq, KubeSchema, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelUsed {
-    /// Name of the model, also where the spec said `auto` or nothing. That of a registry has the digest of its manifest
-    /// behind it (oci://…:tag@sha256:…): put into a spec as it is, it means this very model.
-    pub name: String,
-    /// Digest of the model's content, its JSON (sha256:…), which tells two models of one name apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<String>,
-}
-
-/// A score pooled over the frames in several ways.
-#[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Scores {
-    /// Arithmetic mean; the same as status.score.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean: Option<f64>,
-    /// Harmonic mean, which weighs bad frames more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub harmonic_mean: Option<f64>,
-    /// The worst frame.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min: Option<f64>,
-    /// The best frame.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max: Option<f64>,
-    /// Standard deviation over the frames.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stddev: Option<f64>,
-    /// The score that 1 % of the frames stay below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p1: Option<f64>,
-    /// The score that 5 % of the frames stay below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p5: Option<f64>,
-    /// The score that 10 % of the frames stay below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p10: Option<f64>,
-    /// The median frame.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p50: Option<f64>,
 }

@@ -42,7 +42,7 @@ fn told(service: &Service, swept: &Swept) {
         let (attempt, lost) = (job.attempt, job.lost_attempts);
         tracing::info!(job = %job.id, tenant = %job.tenant, attempt, lost, "the node was lost: the job waits again");
         if let Some(at) = job.available_at {
-            service.dispatch().expect(&job.tenant, &job.scoring.backend, at);
+            service.dispatch().expect(&job.tenant, job.scoring.backend_name(), at);
         }
     }
     for job in &swept.failed {

@@ -6,6 +6,7 @@ use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use tonic::{Request, Response, Status};
 use vmafx_proto::controller::v1 as wire;
+use vmafx_proto::convert::cancel_cause;
 
 use super::{caller, convert};
 use crate::service::Service;
@@ -37,8 +38,8 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
 
     async fn cancel_job(&self, request: Request<wire::CancelJobRequest>) -> Answer<wire::CancelJobResponse> {
         let who = caller(&request)?;
-        let wire::CancelJobRequest { job_id, reason } = request.into_inner();
-        self.0.cancel(&who, &job_id, &reason).await?;
+        let wire::CancelJobRequest { job_id, reason, cause } = request.into_inner();
+        self.0.cancel(&who, &job_id, cancel_cause(cause), &reason).await?;
         let message = "cancellation requested".to_owned();
         Ok(Response::new(wire::CancelJobResponse { ok: true, message }))
     }

@@ -21,7 +21,7 @@ impl wire::vmafx_scoring_server::VmafxScoring for Scoring {
         let who = caller(&request)?;
         let asked = convert::score(request.into_inner())?;
         let job = self.0.score_and_wait(&who, asked).await.map_err(convert::rename)?;
-        let (state, reason, error) = (job.state, job.failure_reason.0, job.error.clone());
+        let (state, reason, error) = (job.state, job.failure_reason, job.error.clone());
         match convert::scored(job) {
             Some(scored) => Ok(Response::new(scored)),
             None => Err(convert::not_scored(state, reason, &error)),

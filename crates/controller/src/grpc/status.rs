@@ -1,19 +1,24 @@
 //! How a refusal is said in gRPC.
 
 use tonic::{Code, Status};
+use vmafx_proto::refusal::RefusalReason;
 
 use crate::refusal::Refusal;
 
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
-        Self::new(code(&refusal), refusal.to_string())
+        let (code, message) = (code(&refusal), refusal.to_string());
+        match refusal {
+            Refusal::OutsideRoots { .. } => RefusalReason::OutsideScoringRoots.status(code, message),
+            _ => Self::new(code, message),
+        }
     }
 }
 
 fn code(refusal: &Refusal) -> Code {
     match refusal {
         Refusal::Unauthenticated | Refusal::Incomplete(_) => Code::Unauthenticated,
-        Refusal::Denied(_) => Code::PermissionDenied,
+        Refusal::Denied(_) | Refusal::OutsideRoots { .. } => Code::PermissionDenied,
         Refusal::Invalid { .. } => Code::InvalidArgument,
         Refusal::NotFound(_) => Code::NotFound,
         Refusal::Conflict(_) => Code::FailedPrecondition,

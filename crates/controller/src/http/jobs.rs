@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use vmafx_job::CancelCause;
 
 use super::extract::{Body, Caller, Id, MaybeBody, Query};
 use super::shape::{
@@ -62,7 +63,7 @@ pub(super) async fn cancel(
     Id(id): Id,
     MaybeBody(body): MaybeBody<CancelJob>,
 ) -> Result<Json<Job>, Refusal> {
-    Ok(Json((&service.cancel(&who, &id, &body.reason).await?).into()))
+    Ok(Json((&service.cancel(&who, &id, CancelCause::Requested, &body.reason).await?).into()))
 }
 
 pub(super) async fn label(

@@ -19,7 +19,7 @@ pub(super) struct Problem {
 pub(super) const fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Unauthenticated | Refusal::Incomplete(_) => StatusCode::UNAUTHORIZED,
-        Refusal::Denied(_) => StatusCode::FORBIDDEN,
+        Refusal::Denied(_) | Refusal::OutsideRoots { .. } => StatusCode::FORBIDDEN,
         Refusal::Invalid { .. } => StatusCode::BAD_REQUEST,
         Refusal::NotFound(_) => StatusCode::NOT_FOUND,
         Refusal::Conflict(_) => StatusCode::CONFLICT,
@@ -34,7 +34,9 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = status(&self);
         let error = match self {
-            Self::Invalid { field, problem } => format!("{}: {problem}", camel(&field)),
+            Self::Invalid { field, problem } | Self::OutsideRoots { field, problem } => {
+                format!("{}: {problem}", camel(&field))
+            }
             other => other.to_string(),
         };
         answer(status, error)

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use vmafx_queue::scoring::Scoring;
+use vmafx_job::ScoringRequest;
 use vmafx_queue::transition::State as JobState;
 
 use super::extract::{Body, Caller};
@@ -19,7 +19,8 @@ pub(super) async fn score(
     Body(body): Body<ScoreRequest>,
 ) -> Result<Response, Refusal> {
     let ScoreRequest { reference, distorted, model } = body;
-    let scoring = Scoring { reference, distorted, model, ..Scoring::default() };
+    let model = (!model.is_empty()).then_some(model);
+    let scoring = ScoringRequest { reference, distorted, model, ..ScoringRequest::default() };
     let job = service.score_and_wait(&who, request::Score { scoring }).await?;
     if let Some(success) = job.success {
         return Ok(Json(Score { score: success.score, features: success.features }).into_response());

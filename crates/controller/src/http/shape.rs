@@ -14,13 +14,12 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::job::{
-    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, Origin, Progress, Result, Scores, Status,
-    reason_word,
+    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, Origin, Progress, Result, Status,
 };
 pub use self::label::{LabelJob, LabelScale};
 pub use self::node::{Node, NodeList};
 pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
-pub use self::scoring::{LengthMismatch, RawVideo, ScaleRule, ScaleTo, Scoring, Size};
+pub use self::scoring::{Scoring, Size};
 pub use self::time::rfc3339;
 
 /// Texts that machines read have no control characters.
@@ -58,7 +57,7 @@ pub struct SubmitJob {
 impl From<SubmitJob> for crate::service::request::Submit {
     fn from(job: SubmitJob) -> Self {
         Self {
-            scoring: job.scoring.into(),
+            scoring: job.scoring.0,
             priority: job.priority,
             idempotency_key: job.idempotency_key,
             origin: job.origin.map(Into::into),

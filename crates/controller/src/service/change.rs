@@ -1,5 +1,6 @@
 //! Ending and labelling jobs.
 
+use vmafx_job::CancelCause;
 use vmafx_queue::Job;
 use vmafx_queue::store::{self, LabelTarget};
 
@@ -12,11 +13,17 @@ use crate::refusal::Refusal;
 
 impl Service {
     /// Ends a job that is not over; one that is over is left alone. The answer is the job afterwards.
-    pub async fn cancel(&self, who: &Identity, id: &str, reason: &str) -> Result<Job, Refusal> {
+    pub async fn cancel(
+        &self,
+        who: &Identity,
+        id: &str,
+        cause: CancelCause,
+        reason: &str,
+    ) -> Result<Job, Refusal> {
         let job = check::job_id(id)?;
         let reason = check::text("reason", reason)?;
-        let cancelled =
-            self.0.store.cancel(&who.tenant, job, &reason).await?.ok_or_else(|| no_such_job(id))?;
+        let cancelled = self.0.store.cancel(&who.tenant, job, cause, &reason).await?;
+        let cancelled = cancelled.ok_or_else(|| no_such_job(id))?;
         if cancelled.moved {
             self.ended(&cancelled.job);
         }

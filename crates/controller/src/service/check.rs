@@ -6,23 +6,13 @@
 mod jobs;
 mod node;
 mod report;
-mod scoring;
 mod text;
 
 pub(super) use self::jobs::{cursor, job_id, label, list, page_token, required_key, samples, submit, which};
 pub(super) use self::node::{heartbeat, pull, register};
 pub(super) use self::report::{release, report};
-pub(super) use self::scoring::scoring;
 pub(super) use self::text::{path, shown, text};
 
-pub use self::scoring::{BACKENDS, FEATURES};
-
-/// Most characters of an address.
-pub const LONGEST_URI: usize = 4096;
-/// Most characters of a model's name.
-pub const LONGEST_MODEL: usize = 1024;
-/// Most characters of a name.
-pub const LONGEST_NAME: usize = 253;
 /// Most bytes of a text for people; a longer one is cut.
 pub const LONGEST_TEXT: usize = 4096;
 /// Most features of a report.
@@ -40,6 +30,6 @@ pub const LARGEST_PAGE: u32 = 1000;
 /// Jobs of a page when its size is not told.
 pub const USUAL_PAGE: u32 = 100;
 /// Most lost attempts: one more than the retries that a resource can ask for.
-pub const MOST_LOST_ATTEMPTS: u32 = 101;
+pub const MOST_LOST_ATTEMPTS: u32 = vmafx_job::limits::MAX_BACKOFF_LIMIT + 1;
 /// The longest deadline, a century.
 pub const LONGEST_DEADLINE_SECONDS: u64 = 100 * 365 * 24 * 3600;

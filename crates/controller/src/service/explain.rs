@@ -11,7 +11,7 @@ use super::answer::{Explanation, WaitReason};
 pub(super) fn explain(seen: Explained, now: Timestamp) -> Explanation {
     let Explained { job, ahead_by_priority, ahead_by_age, supply } = seen;
     let all = supply.get("").copied().unwrap_or_default();
-    let fitting = supply.get(&job.scoring.backend).copied().unwrap_or_default();
+    let fitting = supply.get(job.scoring.backend_name()).copied().unwrap_or_default();
     let pause = job.available_at.filter(|at| job.state == State::Pending && *at > now);
     let ahead = ahead_by_priority + ahead_by_age;
     let free = u64::from(fitting.slots.saturating_sub(fitting.busy));
@@ -37,17 +37,18 @@ fn message(
     pause: Option<Timestamp>,
     now: Timestamp,
 ) -> String {
-    let nodes = if job.scoring.backend.is_empty() {
+    let nodes = if job.scoring.backend.is_none() {
         "nodes".to_owned()
     } else {
-        format!("nodes with backend {}", job.scoring.backend)
+        format!("nodes with backend {}", job.scoring.backend_name())
     };
     match reason {
         WaitReason::None => over(job),
         WaitReason::NoNode => "No node is connected.".to_owned(),
         WaitReason::NoBackend => format!(
             "The job needs backend {}, and none of the {} connected nodes serves it.",
-            job.scoring.backend, all.nodes
+            job.scoring.backend_name(),
+            all.nodes
         ),
         WaitReason::BackingOff => format!(
             "{} of at most {} attempts were lost. The next one starts in {} s at the earliest.",
@@ -86,7 +87,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(100_000);
 
     fn job(backend: &str) -> Job {
-        let scoring = vmafx_queue::scoring::Scoring { backend: backend.into(), ..Default::default() };
+        let scoring = vmafx_job::ScoringRequest { backend: backend.parse().ok(), ..Default::default() };
         Job {
             id: JobId(uuid::Uuid::nil()),
             tenant: TenantId::new("acme").unwrap(),
@@ -102,7 +103,7 @@ mod tests {
             progress: None,
             success: None,
             error: String::new(),
-            failure_reason: vmafx_queue::outcome::FailureReason::default(),
+            failure_reason: vmafx_job::FailureReason::default(),
             label: None,
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
@@ -112,6 +113,7 @@ mod tests {
             lease_expires_at: None,
             deadline_at: None,
             revision: 1,
+            cancel_cause: None,
         }
     }
 

@@ -6,17 +6,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use vmafx_job::{FailureReason, ScoreResult, ScoringRequest};
 use vmafx_queue::AttemptNumber;
 use vmafx_queue::job::{Origin, Progress};
-use vmafx_queue::outcome::Success;
-use vmafx_queue::scoring::Scoring;
 use vmafx_queue::transition::State;
 
 /// A new job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Submit {
     /// What to score.
-    pub scoring: Scoring,
+    pub scoring: ScoringRequest,
     /// Higher goes first.
     pub priority: i32,
     /// The submitter's own name for it; empty: none.
@@ -54,7 +53,7 @@ pub enum LabelScale {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
     /// What to score.
-    pub scoring: Scoring,
+    pub scoring: ScoringRequest,
 }
 
 /// Which jobs. Empty parts match everything.
@@ -204,11 +203,10 @@ pub struct ReportResult {
     /// Whether the attempt is over. If not, nothing is stored.
     pub is_final: bool,
     /// Score, features and details; ignored when there is an error.
-    pub success: Success,
+    pub success: ScoreResult,
     /// Not empty: the attempt failed.
     pub error: String,
-    /// One word for it, as its number on the wire.
-    pub failure_reason: i32,
+    pub failure_reason: FailureReason,
 }
 
 /// An attempt that is given back.

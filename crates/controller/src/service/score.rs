@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use vmafx_job::CancelCause;
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, NewJob, TenantId};
 
 use super::request::Score;
-use super::{Inner, Service, check, shutting_down};
+use super::{Inner, Service, shutting_down};
 use crate::identity::Identity;
 use crate::live::Happening;
 use crate::refusal::Refusal;
@@ -33,7 +34,7 @@ impl Service {
     }
 
     async fn submit_and_wait(&self, who: &Identity, request: Score) -> Result<Job, Refusal> {
-        check::scoring("", &request.scoring)?;
+        request.scoring.check().map_err(|error| Refusal::invalid_request("", error))?;
         self.inside_roots(who, "", &request.scoring)?;
         if self.0.shutdown.has_begun() {
             return Err(shutting_down());
@@ -100,7 +101,7 @@ impl Drop for Waiting {
         let Some(job) = self.job.take() else { return };
         let (inner, tenant) = (self.inner.clone(), self.tenant.clone());
         self.inner.errands.begin(async move {
-            match inner.store.cancel(&tenant, job, "the caller went away").await {
+            match inner.store.cancel(&tenant, job, CancelCause::Requested, "the caller went away").await {
                 Ok(Some(cancelled)) if cancelled.moved => inner.metrics.ended(&cancelled.job),
                 Ok(_) => {}
                 Err(error) => {

@@ -1,5 +1,6 @@
 //! New jobs.
 
+use vmafx_job::ScoringRequest;
 use vmafx_queue::store::Submitted;
 
 use super::request::Submit;
@@ -32,21 +33,15 @@ impl Service {
         &self,
         who: &Identity,
         within: &str,
-        scoring: &vmafx_queue::scoring::Scoring,
+        scoring: &ScoringRequest,
     ) -> Result<(), Refusal> {
-        let addresses = [
-            ("reference", &scoring.reference),
-            ("distorted", &scoring.distorted),
-            ("report_uri", &scoring.report_uri),
-        ];
-        for (field, address) in addresses {
-            if address.is_empty() {
-                continue;
-            }
-            self.0
-                .roots
-                .check(&who.tenant, address)
-                .map_err(|problem| Refusal::Denied(format!("{}: {problem}", check::path(within, field))))?;
+        let clips = [("reference", &scoring.reference), ("distorted", &scoring.distorted)];
+        let report = scoring.report_uri.iter().map(|uri| ("report_uri", uri));
+        for (field, address) in clips.into_iter().chain(report) {
+            self.0.roots.check(&who.tenant, address).map_err(|problem| Refusal::OutsideRoots {
+                field: check::path(within, field),
+                problem: problem.to_string(),
+            })?;
         }
         Ok(())
     }

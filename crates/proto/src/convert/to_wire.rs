@@ -9,12 +9,13 @@ use crate::controller::v1 as wire;
 
 impl From<ScoringRequest> for wire::ScoringParams {
     fn from(request: ScoringRequest) -> Self {
+        let backend = request.backend_name().to_owned();
         let options = request.options;
         Self {
             reference: request.reference,
             distorted: request.distorted,
             model: request.model.unwrap_or_default(),
-            backend: request.backend.map(|backend| backend.name().to_owned()).unwrap_or_default(),
+            backend,
             input: request.input.map(Into::into),
             features: options.features.iter().map(ToString::to_string).collect(),
             frame_step: options.frame_step.map_or(0, Into::into),

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use anyhow::bail;
 use tokio::task::JoinSet;
+use vmafx_job::ScoreResult;
+use vmafx_job::ScoringRequest;
 use vmafx_queue::node::{Beat, Capability, Credentials, NewNode, Report};
-use vmafx_queue::outcome::Success;
-use vmafx_queue::scoring::Scoring;
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{JobId, NewJob, Store, TenantId};
 
@@ -22,12 +22,12 @@ pub(crate) struct Bench {
 /// A job of a usual size.
 pub(crate) fn job(backend: &str) -> NewJob {
     NewJob {
-        scoring: Scoring {
+        scoring: ScoringRequest {
             reference: "s3://media/reference/big-buck-bunny-1080p.y4m".into(),
             distorted: "s3://media/encodes/big-buck-bunny-1080p-crf28.mp4".into(),
-            model: "vmaf_v0.6.1".into(),
-            backend: backend.into(),
-            ..Scoring::default()
+            model: Some("vmaf_v0.6.1".into()),
+            backend: backend.parse().ok(),
+            ..ScoringRequest::default()
         },
         ..NewJob::default()
     }
@@ -39,10 +39,10 @@ pub(crate) fn node(number: usize) -> NewNode {
     NewNode { name: format!("node-{number}"), capability, resource: None }
 }
 
-fn success() -> Success {
+fn success() -> ScoreResult {
     let names = ["adm2", "motion2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3"];
     let features = names.into_iter().map(|name| (name.to_owned(), 0.123_456_789)).collect();
-    Success { score: 93.25, features, details: None }
+    ScoreResult { score: 93.25, features, details: None }
 }
 
 impl Bench {

@@ -4,6 +4,7 @@
 //! beside: a plan is often made while the queue is empty, when all indexes are equally good, and is then kept.
 
 use uuid::Uuid;
+use vmafx_job::CancelCause;
 
 use super::Shared;
 use super::news::News;
@@ -89,7 +90,7 @@ WITH j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'cancelled', ready = false, available_at = NULL, error = $3, lease_session = NULL,
         lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $4, finished_at = $4,
-        revision = job.revision + 1, change_xid = pg_current_xact_id()
+        revision = job.revision + 1, change_xid = pg_current_xact_id(), cancel_cause = $5
     WHERE job.id = $2 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') IN ('pending', 'running')
     RETURNING job.*
 )
@@ -183,11 +184,11 @@ impl Shared {
         &self,
         tenant: &TenantId,
         id: JobId,
-        reason: &str,
+        (cause, reason): (CancelCause, &str),
     ) -> Result<Option<Cancelled>, StoreError> {
         let (error, now) = (text(&Policy::cancel_text(reason)), self.clock.now().0);
-        let values: [Value<'_>; 4] = [&tenant.as_str(), &id.0, &error, &now];
-        let calls: [Call<'_>; 2] = [(CANCEL, &values), (CANCEL_ATTEMPT, &values)];
+        let values: [Value<'_>; 5] = [&tenant.as_str(), &id.0, &error, &now, &cause.name()];
+        let calls: [Call<'_>; 2] = [(CANCEL, &values), (CANCEL_ATTEMPT, &values[..4])];
         let answers = self.connections.run_all(Scope::Of(tenant), Access::Write, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else {
             let job = self.job(tenant, id).await?;

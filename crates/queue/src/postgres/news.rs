@@ -34,7 +34,7 @@ impl News {
     pub(super) fn add(&mut self, job: &Job) {
         self.changed = true;
         if job.state == State::Pending && job.available_at.is_none() {
-            self.work(&job.scoring.backend, 1);
+            self.work(job.scoring.backend_name(), 1);
         }
     }
 

@@ -19,9 +19,10 @@ use super::row::{Reader, job_columns, text};
 use crate::fence::{Held, Verdict, judge};
 use crate::ids::{SessionId, TenantId};
 use crate::node::{Credentials, Report};
-use crate::outcome::{AttemptOutcome, Details};
+use crate::outcome::AttemptOutcome;
 use crate::store::{Reported, StoreError};
 use crate::transition::State;
+use vmafx_job::ScoreDetails;
 
 const REPORT: &str = concat!(
     "
@@ -172,7 +173,7 @@ struct Columns<'a> {
     status: Vec<&'static str>,
     score: Vec<Option<f64>>,
     features: Vec<Option<Json<&'a BTreeMap<String, f64>>>>,
-    details: Vec<Option<Json<&'a Details>>>,
+    details: Vec<Option<Json<&'a ScoreDetails>>>,
     error: Vec<String>,
     reason: Vec<i32>,
 }
@@ -193,7 +194,7 @@ impl<'a> Columns<'a> {
             columns.features.push(success.map(|success| Json(&success.features)));
             columns.details.push(success.and_then(|success| success.details.as_ref()).map(Json));
             columns.error.push(failure.map(|(_, message)| text(message)).unwrap_or_default());
-            columns.reason.push(failure.map(|(reason, _)| reason.0).unwrap_or_default());
+            columns.reason.push(failure.map(|(reason, _)| reason.number()).unwrap_or_default());
         }
         columns
     }

@@ -12,9 +12,10 @@ use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
 use crate::job::{Attempt, Job, Label, Origin, Progress};
 use crate::node::Node;
-use crate::outcome::{AttemptOutcome, FailureReason, Success};
+use crate::outcome::AttemptOutcome;
 use crate::store::StoreError;
 use crate::transition::State;
+use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
 /// The columns of a job, in the order in which [`job`] reads them. The table or query goes by the name `j`.
 macro_rules! job_columns {
@@ -24,7 +25,7 @@ macro_rules! job_columns {
          j.attempt, j.lost_attempts, j.max_lost_attempts, j.node, j.progress_done, j.progress_total, \
          j.score, j.features, j.details, j.error, j.failure_reason, j.label, \
          j.created_at, j.updated_at, j.started_at, j.finished_at, j.available_at, j.lease_expires_at, \
-         j.deadline_at, j.revision"
+         j.deadline_at, j.revision, j.cancel_cause"
     };
 }
 pub(super) use job_columns;
@@ -104,10 +105,10 @@ impl<'a> Reader<'a> {
         };
         let (score, features, details) = (self.next::<Option<f64>>()?, self.json()?, self.json()?);
         let success = match (score, features) {
-            (Some(score), Some(features)) => Some(Success { score, features, details }),
+            (Some(score), Some(features)) => Some(ScoreResult { score, features, details }),
             _ => None,
         };
-        let (error, failure_reason) = (self.next()?, FailureReason(self.next()?));
+        let (error, failure_reason) = (self.next()?, FailureReason::from_number(self.next()?));
         let label = self.next::<Option<f64>>()?.map(Label::percent).transpose();
         let label = label.map_err(|_| corrupt("a label"))?;
         Ok(Job {
@@ -135,7 +136,15 @@ impl<'a> Reader<'a> {
             lease_expires_at: self.time()?,
             deadline_at: self.time()?,
             revision: self.count()?,
+            cancel_cause: self.cancel_cause(state)?,
         })
+    }
+
+    /// A job that an older controller cancelled has no cause.
+    fn cancel_cause(&mut self, state: State) -> Result<Option<CancelCause>, StoreError> {
+        let name = self.next::<Option<&str>>()?;
+        let cause = name.map(str::parse).transpose().map_err(|_| corrupt("the cause of a cancellation"))?;
+        Ok((state == State::Cancelled).then(|| cause.unwrap_or_default()))
     }
 
     /// An attempt: `attempt, session_id, node_id, started_at, ended_at, outcome, error`.

@@ -11,8 +11,12 @@ use super::tls::Tls;
 use crate::store::StoreError;
 
 /// Every step from nothing to the schema of this program.
-const STEPS: [&str; 3] =
-    [include_str!("schema/0001.sql"), include_str!("schema/0002.sql"), include_str!("schema/0003.sql")];
+const STEPS: [&str; 4] = [
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
+    include_str!("schema/0004.sql"),
+];
 
 /// The version of this program's schema.
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]

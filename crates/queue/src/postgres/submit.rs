@@ -14,8 +14,8 @@ use super::row::{Reader, text};
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::{Label, NewJob};
-use crate::scoring::Scoring;
 use crate::store::{StoreError, Submitted};
+use vmafx_job::ScoringRequest;
 
 const INSERT: &str = "
 INSERT INTO vmafx.jobs (
@@ -90,7 +90,7 @@ impl Batch for Submits {
         for (id, job) in ids.into_iter().zip(jobs) {
             if stored.contains(&id) {
                 news.changed = true;
-                news.work(&job.scoring.backend, 1);
+                news.work(job.scoring.backend_name(), 1);
                 submitted.push(Submitted { id, deduplicated: false });
             } else {
                 let known = job.key.as_ref().and_then(|key| by_key.get(key.as_str()));
@@ -108,7 +108,7 @@ impl Batch for Submits {
 #[derive(Default)]
 struct Columns<'a> {
     id: Vec<Uuid>,
-    backend: Vec<String>,
+    backend: Vec<&'static str>,
     priority: Vec<i32>,
     max_lost_attempts: Vec<i64>,
     deadline_at: Vec<Option<i64>>,
@@ -118,7 +118,7 @@ struct Columns<'a> {
     namespace: Vec<Option<String>>,
     name: Vec<Option<String>>,
     uid: Vec<Option<String>>,
-    spec: Vec<Json<&'a Scoring>>,
+    spec: Vec<Json<&'a ScoringRequest>>,
 }
 
 impl<'a> Columns<'a> {
@@ -126,7 +126,7 @@ impl<'a> Columns<'a> {
         let mut columns = Self::default();
         for (id, job) in jobs {
             columns.id.push(id.0);
-            columns.backend.push(text(&job.scoring.backend));
+            columns.backend.push(job.scoring.backend_name());
             columns.priority.push(job.priority);
             columns.max_lost_attempts.push(job.max_lost_attempts.unwrap_or(limit).max(1).into());
             columns.deadline_at.push(job.deadline.map(|length| (now + length).0));

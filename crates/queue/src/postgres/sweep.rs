@@ -16,10 +16,11 @@ use super::pool::Value;
 use super::row::{Reader, job_columns, jobs, millis};
 use crate::clock::Timestamp;
 use crate::job::Job;
-use crate::outcome::{AttemptOutcome, FailureReason};
+use crate::outcome::AttemptOutcome;
 use crate::policy::Policy;
 use crate::store::{StoreError, Swept};
 use crate::transition::{Event, State, Step, step};
+use vmafx_job::FailureReason;
 
 /// Most of each kind.
 const MOST: i64 = 1000;
@@ -191,9 +192,9 @@ impl End {
             (text, AttemptOutcome::Expired)
         };
         let reason = match (state, overdue) {
-            (State::Failed, true) => FailureReason::DEADLINE_EXCEEDED,
-            (State::Failed, false) => FailureReason::NODE_LOST,
-            _ => FailureReason::UNSPECIFIED,
+            (State::Failed, true) => FailureReason::DeadlineExceeded,
+            (State::Failed, false) => FailureReason::NodeLost,
+            _ => FailureReason::Unspecified,
         };
         let available_at = (state == State::Pending).then(|| now + policy.backoff(lost_attempts));
         Some(Self { id: job.id.0, state, lost_attempts, available_at, error, reason, outcome })
@@ -209,7 +210,7 @@ async fn write(transaction: &Transaction<'_>, now: Timestamp, ends: &[End]) -> R
     let lost: Vec<i64> = ends.iter().map(|end| end.lost_attempts.into()).collect();
     let available_at: Vec<Option<i64>> = ends.iter().map(|end| end.available_at.map(|at| at.0)).collect();
     let error: Vec<&str> = ends.iter().map(|end| end.error.as_str()).collect();
-    let reason: Vec<i32> = ends.iter().map(|end| end.reason.0).collect();
+    let reason: Vec<i32> = ends.iter().map(|end| end.reason.number()).collect();
     let outcome: Vec<&str> = ends.iter().map(|end| end.outcome.word()).collect();
     let values: [Value<'_>; 8] = [&now.0, &id, &status, &lost, &available_at, &error, &reason, &outcome];
     jobs(&query(transaction, END, &values).await?)

@@ -22,10 +22,10 @@ impl From<rusqlite::Error> for Unfit {
 }
 
 /// Each brings the schema from its place in the list to the next.
-const STEPS: &[&str] = &[include_str!("migrations/0001.sql")];
+const STEPS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The schema of this program: the number of steps.
-pub(super) const NEEDED: i64 = 1;
+pub(super) const NEEDED: i64 = 2;
 
 /// Marks the file as ours ("VMFX"), so that another program's database is not taken for an empty one.
 const APPLICATION: i64 = 0x564d_4658;

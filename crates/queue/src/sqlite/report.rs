@@ -7,9 +7,10 @@ use super::{attempts, label};
 use crate::StoreError;
 use crate::fence::{Held, Verdict, judge};
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
-use crate::outcome::{AttemptOutcome, FailureReason};
+use crate::outcome::AttemptOutcome;
 use crate::store::Released;
 use crate::transition::Event;
+use vmafx_job::FailureReason;
 
 /// A report whose score is ready to be stored.
 #[derive(Debug)]

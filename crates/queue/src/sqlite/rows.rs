@@ -22,8 +22,8 @@ use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
 use crate::job::{Job, Label, Origin};
-use crate::outcome::{FailureReason, Success};
 use crate::transition::State;
+use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
 /// A job as it is stored.
 #[derive(Clone, Debug)]
@@ -55,6 +55,7 @@ pub(super) struct Row {
     pub(super) key: Option<String>,
     pub(super) origin: Option<Origin>,
     pub(super) spec: String,
+    pub(super) cancel_cause: Option<CancelCause>,
 }
 
 /// Who has it, and until when as it was at the claim.
@@ -73,7 +74,7 @@ pub(super) struct StoredResult {
 }
 
 impl StoredResult {
-    pub(super) fn of(success: &Success) -> Result<Self, serde_json::Error> {
+    pub(super) fn of(success: &ScoreResult) -> Result<Self, serde_json::Error> {
         Ok(Self {
             score: success.score,
             features: serde_json::to_string(&success.features)?,
@@ -81,8 +82,8 @@ impl StoredResult {
         })
     }
 
-    fn success(&self) -> Result<Success, serde_json::Error> {
-        Ok(Success {
+    fn success(&self) -> Result<ScoreResult, serde_json::Error> {
+        Ok(ScoreResult {
             score: self.score,
             features: serde_json::from_str(&self.features)?,
             details: self.details.as_deref().map(serde_json::from_str).transpose()?,
@@ -132,6 +133,8 @@ impl Row {
             available_at: self.available_at,
             deadline_at: self.deadline_at,
             revision: self.revision,
+            // A job that an older program cancelled has no cause.
+            cancel_cause: (self.state == State::Cancelled).then(|| self.cancel_cause.unwrap_or_default()),
         })
     }
 }

@@ -17,11 +17,11 @@ use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
 use crate::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
 use crate::notice::Notice;
-use crate::outcome::Success;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
     Reported, Retention, Samples, Store, StoreError, Submitted, Swept, TenantStats,
 };
+use vmafx_job::{CancelCause, ScoreResult};
 
 #[async_trait]
 impl Store for SqliteStore {
@@ -56,10 +56,12 @@ impl Store for SqliteStore {
         &self,
         tenant: &TenantId,
         id: JobId,
+        cause: CancelCause,
         reason: &str,
     ) -> Result<Option<Cancelled>, StoreError> {
         let (tenant, reason) = (tenant.clone(), reason.to_owned());
-        let ended = self.writer.write(move |unit| cancel::cancel(unit, &tenant, id, &reason)).await?;
+        let ended =
+            self.writer.write(move |unit| cancel::cancel(unit, &tenant, id, (cause, &reason))).await?;
         ended.map(|(row, moved)| Ok(Cancelled { job: row.job(None)?, moved })).transpose()
     }
 
@@ -245,7 +247,7 @@ impl Store for SqliteStore {
 }
 
 /// A score as it is stored. JSON has no place for numbers that are not finite, and would lose them without a word.
-fn stored(success: &Success) -> Result<StoredResult, StoreError> {
+fn stored(success: &ScoreResult) -> Result<StoredResult, StoreError> {
     let pooled = success.details.as_ref().and_then(|details| details.scores);
     let pooled = pooled.map(|scores| {
         let rest = [scores.stddev, scores.p1, scores.p5, scores.p10, scores.p50];

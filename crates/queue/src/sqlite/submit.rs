@@ -8,9 +8,9 @@ use super::unit::Unit;
 use crate::StoreError;
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::NewJob;
-use crate::outcome::FailureReason;
 use crate::store::Submitted;
 use crate::transition::State;
+use vmafx_job::FailureReason;
 
 /// Stores a job, or finds the one with the same key. `spec` is what is to be scored, as JSON.
 pub(super) fn submit(
@@ -30,7 +30,7 @@ pub(super) fn submit(
         tenant: tenant.clone(),
         state: State::Pending,
         ready: true,
-        backend: job.scoring.backend.clone(),
+        backend: job.scoring.backend_name().to_owned(),
         priority: job.priority,
         created_at: unit.now,
         seq: unit.next_change(),
@@ -44,7 +44,7 @@ pub(super) fn submit(
         available_at: None,
         deadline_at: job.deadline.map(|length| unit.now + length),
         lease: None,
-        failure_reason: FailureReason::UNSPECIFIED,
+        failure_reason: FailureReason::Unspecified,
         label: job.label.map(crate::job::Label::value),
         result: None,
         node: None,
@@ -52,6 +52,7 @@ pub(super) fn submit(
         key: job.key.as_ref().map(|key| key.as_str().to_owned()),
         origin: job.origin.clone(),
         spec: spec.to_owned(),
+        cancel_cause: None,
     };
     rows::insert(unit.connection, &row)?;
     unit.book.news.changed(tenant);

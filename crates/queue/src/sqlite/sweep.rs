@@ -6,9 +6,10 @@ use super::{attempts, claim, sessions};
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
-use crate::outcome::{AttemptOutcome, FailureReason};
+use crate::outcome::AttemptOutcome;
 use crate::policy::Policy;
 use crate::transition::{Event, State};
+use vmafx_job::FailureReason;
 
 /// Ends of each kind in one sweep at most.
 const MOST: usize = 1000;
@@ -75,7 +76,7 @@ fn overrun(unit: &mut Unit<'_>, mut row: Row) -> Result<Option<Row>, StoreError>
         attempts::end(unit.connection, &row, AttemptOutcome::Failed, &text, unit.now)?;
         unit.live.end_lease(row.id);
     }
-    row.fail(FailureReason::DEADLINE_EXCEEDED, &text, unit.now);
+    row.fail(FailureReason::DeadlineExceeded, &text, unit.now);
     unit.store(&mut row)?;
     Ok(Some(row))
 }
@@ -89,7 +90,7 @@ fn lose(unit: &mut Unit<'_>, mut row: Row) -> Result<Option<Row>, StoreError> {
     attempts::end(unit.connection, &row, AttemptOutcome::Expired, &text, unit.now)?;
     row.lost_attempts = lost;
     if state == State::Failed {
-        row.fail(FailureReason::NODE_LOST, &text, unit.now);
+        row.fail(FailureReason::NodeLost, &text, unit.now);
     } else {
         row.wait(Some(unit.now + unit.policy.backoff(lost)));
     }

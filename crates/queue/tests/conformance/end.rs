@@ -3,9 +3,10 @@
 use std::slice;
 use std::time::Duration;
 
+use vmafx_job::{CancelCause, FailureReason};
 use vmafx_queue::Job;
 use vmafx_queue::node::Credentials;
-use vmafx_queue::outcome::{AttemptOutcome, FailureReason};
+use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::store::{Claim, Released};
 use vmafx_queue::transition::State;
 
@@ -23,6 +24,7 @@ pub(crate) async fn a_waiting_job_can_be_cancelled(q: Fixture) {
     let expected = Job {
         state: State::Cancelled,
         error: "cancelled: not needed".into(),
+        cancel_cause: Some(CancelCause::Requested),
         finished_at: Some(q.now()),
         updated_at: q.now(),
         revision: answer.job.revision,
@@ -32,6 +34,16 @@ pub(crate) async fn a_waiting_job_can_be_cancelled(q: Fixture) {
     assert_eq!(q.job(id).await, expected);
     assert_eq!(q.attempts(id).await, []);
     assert!(q.node("n").await.has_nothing().await);
+}
+
+pub(crate) async fn a_cancelled_job_keeps_the_cause_of_the_first_cancel(q: Fixture) {
+    for cause in CancelCause::ALL {
+        let id = q.submit(job()).await;
+        q.store.cancel(&q.tenant, id, cause, "").await.unwrap();
+        q.cancelled(id, "again").await;
+        assert_eq!(q.job(id).await.cancel_cause, Some(cause));
+    }
+    assert_eq!(q.job(q.submit(job()).await).await.cancel_cause, None);
 }
 
 pub(crate) async fn a_running_job_can_be_cancelled(q: Fixture) {
@@ -44,6 +56,7 @@ pub(crate) async fn a_running_job_can_be_cancelled(q: Fixture) {
     let expected = Job {
         state: State::Cancelled,
         error: "cancelled: not needed".into(),
+        cancel_cause: Some(CancelCause::Requested),
         finished_at: Some(q.now()),
         updated_at: q.now(),
         lease_expires_at: None,
@@ -158,7 +171,7 @@ pub(crate) async fn a_waiting_job_fails_when_its_time_is_up(q: Fixture) {
     let swept = q.pass(Duration::from_millis(1), &[&keeper]).await;
     let over = q.job(id).await;
     assert_eq!(swept.failed, slice::from_ref(&over));
-    assert_eq!((over.state, over.failure_reason), (State::Failed, FailureReason::DEADLINE_EXCEEDED));
+    assert_eq!((over.state, over.failure_reason), (State::Failed, FailureReason::DeadlineExceeded));
     assert_eq!((over.finished_at, over.lost_attempts), (Some(q.now()), 0));
     assert_eq!(over.error, "not finished 30s after its submission, as its deadline demands");
     assert_eq!(q.attempts(id).await, []);
@@ -172,7 +185,7 @@ pub(crate) async fn a_running_job_fails_when_its_time_is_up(q: Fixture) {
     let swept = q.pass(seconds(10), &[&node]).await;
     assert_eq!(ids(&swept.failed), [taken.id]);
     let over = q.job(taken.id).await;
-    assert_eq!((over.state, over.failure_reason), (State::Failed, FailureReason::DEADLINE_EXCEEDED));
+    assert_eq!((over.state, over.failure_reason), (State::Failed, FailureReason::DeadlineExceeded));
     assert_eq!((over.lease_expires_at, over.progress), (None, None));
     assert_eq!(q.outcomes(taken.id).await, [(1, Some(AttemptOutcome::Failed))]);
     assert_eq!(q.attempts(taken.id).await[0].error, over.error);
@@ -186,7 +199,7 @@ pub(crate) async fn a_job_out_of_time_fails_for_that_reason_also_when_its_lease_
     let taken = node.holds(job().deadline(q.policy().lease_ttl).lost_limit(1)).await;
     let swept = q.lose_leases(&[&node]).await;
     assert_eq!((ids(&swept.failed), swept.requeued), (vec![taken.id], vec![]));
-    assert_eq!(q.job(taken.id).await.failure_reason, FailureReason::DEADLINE_EXCEEDED);
+    assert_eq!(q.job(taken.id).await.failure_reason, FailureReason::DeadlineExceeded);
 }
 
 pub(crate) async fn a_deadline_that_passed_is_good_until_the_sweep_ends_the_job(q: Fixture) {

@@ -57,7 +57,7 @@ pub(crate) async fn an_error_ends_the_job_with_its_text_and_reason(q: Fixture) {
     let expected = Job {
         state: State::Failed,
         error: "the clip is cut short".into(),
-        failure_reason: vmafx_queue::outcome::FailureReason(3),
+        failure_reason: vmafx_job::FailureReason::InputInvalid,
         lease_expires_at: None,
         finished_at: Some(q.now()),
         updated_at: q.now(),
@@ -73,7 +73,7 @@ pub(crate) async fn an_error_ends_the_job_with_its_text_and_reason(q: Fixture) {
 pub(crate) async fn a_reason_newer_than_this_program_is_kept(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
-    let reason = vmafx_queue::outcome::FailureReason(i32::MAX);
+    let reason = vmafx_job::FailureReason::Newer(i32::MAX);
     node.report(Report { job: taken.id, attempt: Some(1), result: Err((reason, "x".into())) }).await;
     assert_eq!(q.job(taken.id).await.failure_reason, reason);
 }

@@ -1,5 +1,6 @@
 //! Opening, restarting, closing.
 
+use vmafx_job::CancelCause;
 use vmafx_queue::StoreError;
 use vmafx_queue::node::{Beat, Report};
 use vmafx_queue::store::{Filter, Retention, Submitted};
@@ -75,7 +76,7 @@ pub(crate) async fn a_closed_store_says_so(q: Fixture) {
     closed("job", store.job(whose, id).await.err());
     closed("attempts", store.attempts(whose, id).await.err());
     closed("jobs", store.jobs(whose, &Filter::default(), &first(1)).await.err());
-    closed("cancel", store.cancel(whose, id, "x").await.err());
+    closed("cancel", store.cancel(whose, id, CancelCause::Requested, "x").await.err());
     let target = vmafx_queue::store::LabelTarget::Id(id);
     closed("label", store.label(whose, &target, percent(1.0)).await.err());
     closed("register", store.register(whose, crate::support::build::node("m").0).await.err());

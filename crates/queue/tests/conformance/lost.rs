@@ -3,7 +3,8 @@
 use std::slice;
 use std::time::Duration;
 
-use vmafx_queue::outcome::{AttemptOutcome, FailureReason};
+use vmafx_job::FailureReason;
+use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{Claim, Released};
 use vmafx_queue::transition::State;
@@ -119,7 +120,7 @@ pub(crate) async fn the_third_lost_attempt_fails_the_job(q: Fixture) {
     assert_eq!(swept.failed, slice::from_ref(&failed));
     assert_eq!(swept.requeued, []);
     assert_eq!(failed.error, "lease of attempt 3 expired (3 of 3)");
-    assert_eq!((failed.state, failed.failure_reason), (State::Failed, FailureReason::NODE_LOST));
+    assert_eq!((failed.state, failed.failure_reason), (State::Failed, FailureReason::NodeLost));
     assert_eq!((failed.attempt, failed.lost_attempts), (3, 3));
     assert_eq!(
         (failed.finished_at, failed.lease_expires_at, failed.available_at),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use vmafx_queue::outcome::FailureReason;
-use vmafx_queue::scoring::{LengthMismatch, PlaneLayout, RawVideo, ScaleTo, Scoring};
+use vmafx_job::{
+    Backend, BitDepth, CancelCause, FailureReason, Feature, FrameSize, LengthMismatch, PixelFormat, RawVideo,
+    ScaleTo, ScoringOptions, ScoringRequest,
+};
 use vmafx_queue::store::{Filter, Labelled, Submitted};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId};
@@ -12,22 +14,24 @@ use crate::support::build::{job, key, origin, percent, seconds};
 use crate::support::fixture::Fixture;
 
 pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
-    let scoring = Scoring {
+    let scoring = ScoringRequest {
         reference: "s3://clips/ref.yuv".into(),
         distorted: "s3://clips/dis.yuv".into(),
-        model: "vmaf_4k_v0.6.1".into(),
-        backend: "cuda".into(),
+        model: Some("vmaf_4k_v0.6.1".into()),
+        backend: Some(Backend::Cuda),
         input: Some(RawVideo {
             width: 1920,
             height: 1080,
-            pixel_format: PlaneLayout::Yuv422p,
-            bit_depth: 10,
+            pixel_format: PixelFormat::Yuv422p,
+            bit_depth: BitDepth::Ten,
         }),
-        features: vec!["psnr".into(), "cambi".into()],
-        frame_step: 3,
-        scale_to: Some(ScaleTo::Size { width: 640, height: 360 }),
-        length_mismatch: Some(LengthMismatch::Shortest),
-        report_uri: "s3://reports/one.json".into(),
+        options: ScoringOptions {
+            features: vec![Feature::Psnr, Feature::Cambi],
+            frame_step: Some(3.try_into().unwrap()),
+            scale_to: Some(ScaleTo::Size(FrameSize { width: 640, height: 360 })),
+            length_mismatch: Some(LengthMismatch::Shortest),
+        },
+        report_uri: Some("s3://reports/one.json".into()),
     };
     let new = job()
         .scoring(scoring)
@@ -54,7 +58,7 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
         progress: None,
         success: None,
         error: String::new(),
-        failure_reason: FailureReason::UNSPECIFIED,
+        failure_reason: FailureReason::Unspecified,
         label: Some(percent(61.25)),
         created_at: q.now(),
         updated_at: q.now(),
@@ -64,6 +68,7 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
         lease_expires_at: None,
         deadline_at: Some(q.now() + seconds(90)),
         revision: found.revision,
+        cancel_cause: None,
     };
     assert_eq!(found, expected);
     assert_eq!(q.attempts(id).await, []);
@@ -155,5 +160,5 @@ pub(crate) async fn an_unknown_job_is_not_there(q: Fixture) {
     assert_eq!(q.store.job(&q.tenant, nobody).await.unwrap(), None);
     assert_eq!(q.attempts(nobody).await, []);
     assert_eq!(q.store.explain(&q.tenant, nobody).await.unwrap(), None);
-    assert_eq!(q.store.cancel(&q.tenant, nobody, "x").await.unwrap(), None);
+    assert_eq!(q.store.cancel(&q.tenant, nobody, CancelCause::Requested, "x").await.unwrap(), None);
 }

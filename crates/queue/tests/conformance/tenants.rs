@@ -1,5 +1,6 @@
 //! Nobody sees anything of another tenant.
 
+use vmafx_job::CancelCause;
 use vmafx_queue::node::Pulse;
 use vmafx_queue::store::{Filter, LabelTarget, Labelled, Released};
 
@@ -16,7 +17,7 @@ pub(crate) async fn a_job_of_another_tenant_is_not_there(q: Fixture) {
     assert_eq!(other.list(&Filter::default()).await, []);
     assert_eq!(other.list(&with_ids([id])).await, []);
     assert_eq!(other.store.explain(&other.tenant, id).await.unwrap(), None);
-    assert_eq!(other.store.cancel(&other.tenant, id, "x").await.unwrap(), None);
+    assert_eq!(other.store.cancel(&other.tenant, id, CancelCause::Requested, "x").await.unwrap(), None);
     assert_eq!(other.label(id, 1.0).await, Labelled::NotFound);
     let by_key = LabelTarget::Key(key("k"));
     assert_eq!(other.store.label(&other.tenant, &by_key, percent(1.0)).await.unwrap(), Labelled::NotFound);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use vmafx_job::ScoringRequest;
+use vmafx_job::{FrameSize, PooledScores, ScoreDetails, ScoreResult};
 use vmafx_queue::job::Origin;
-use vmafx_queue::outcome::{Details, PooledScores, Success};
 use vmafx_queue::policy::Policy;
-use vmafx_queue::scoring::Scoring;
 use vmafx_queue::store::Filter;
 
 use crate::support::build::{job, key, node, of_origin};
@@ -49,14 +49,12 @@ fn bits(numbers: &BTreeMap<String, f64>) -> Vec<(&str, u64)> {
 
 pub(crate) async fn texts_of_a_job_come_back_as_they_were(q: Fixture) {
     for text in TEXTS {
-        let scoring = Scoring {
+        let scoring = ScoringRequest {
             reference: text.into(),
             distorted: text.into(),
-            model: text.into(),
-            backend: text.into(),
-            features: vec![text.into(), text.into()],
-            report_uri: text.into(),
-            ..Scoring::default()
+            model: Some(text.into()),
+            report_uri: Some(text.into()),
+            ..ScoringRequest::default()
         };
         let origin =
             Origin { cluster: text.into(), namespace: text.into(), name: text.into(), uid: text.into() };
@@ -101,16 +99,16 @@ pub(crate) async fn texts_of_nodes_and_reports_come_back_as_they_were(q: Fixture
         assert_eq!((attempt.node.as_str(), attempt.error.as_str()), (text, text));
 
         let done = worker.holds(job().label(1.0)).await;
-        let success = Success {
+        let success = ScoreResult {
             score: 1.0,
             features: BTreeMap::from([(text.to_owned(), 2.0)]),
-            details: Some(Details {
+            details: Some(ScoreDetails {
                 model: text.into(),
                 model_digest: text.into(),
                 backend: text.into(),
                 warnings: vec![text.into(), text.into()],
                 report_uri: text.into(),
-                ..Details::default()
+                ..ScoreDetails::default()
             }),
         };
         worker.complete_with(&done, success.clone()).await;
@@ -137,13 +135,13 @@ pub(crate) async fn numbers_come_back_to_the_last_bit(q: Fixture) {
             p10: number,
             p50: number,
         };
-        let details = Details {
+        let details = ScoreDetails {
             frames: u64::MAX >> 1,
-            size: Some((u32::MAX, 1)),
+            size: Some(FrameSize { width: u32::MAX, height: 1 }),
             scores: Some(pooled),
-            ..Details::default()
+            ..ScoreDetails::default()
         };
-        let success = Success { score: number, features: features.clone(), details: Some(details) };
+        let success = ScoreResult { score: number, features: features.clone(), details: Some(details) };
         node.complete_with(&taken, success).await;
         let found = q.job(taken.id).await;
         let success = found.success.unwrap();
@@ -155,7 +153,10 @@ pub(crate) async fn numbers_come_back_to_the_last_bit(q: Fixture) {
         for value in [mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50] {
             assert_eq!(value.to_bits(), number.to_bits(), "{number:e}");
         }
-        assert_eq!((details.frames, details.size), (u64::MAX >> 1, Some((u32::MAX, 1))));
+        assert_eq!(
+            (details.frames, details.size),
+            (u64::MAX >> 1, Some(FrameSize { width: u32::MAX, height: 1 }))
+        );
         let sample = q.all_samples().await.pop().unwrap();
         assert_eq!(bits(&sample.features), bits(&features));
         assert_eq!(sample.label.to_bits(), (0.1_f64 + 0.2).to_bits());
@@ -169,7 +170,7 @@ pub(crate) async fn a_result_may_have_many_features_or_none(q: Fixture) {
         let features: BTreeMap<_, _> =
             (0..count).map(|place| (format!("feature {place}"), f64::from(place) / 7.0)).collect();
         let taken = node.holds(job()).await;
-        let success = Success { score: 0.0, features, details: None };
+        let success = ScoreResult { score: 0.0, features, details: None };
         node.complete_with(&taken, success.clone()).await;
         assert_eq!(q.job(taken.id).await.success, Some(success), "{count}");
     }

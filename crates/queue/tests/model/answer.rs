@@ -3,10 +3,10 @@
 //! Ids are the store's in both. Only two things are the store's own business: how far a revision rises, and what a
 //! cursor looks like. Both are compared by what they mean and then left out.
 
+use vmafx_job::FailureReason;
 use vmafx_queue::Job;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{Node, Pulse};
-use vmafx_queue::outcome::FailureReason;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Samples, Submitted, Supply,
     Swept, TenantStats,
@@ -168,8 +168,8 @@ impl Answer for Swept {
             (self.forgiven, "swept: forgiven"),
             (!self.requeued.is_empty(), "swept: requeued"),
             (!self.evicted.is_empty(), "swept: evicted"),
-            (of(FailureReason::NODE_LOST), "swept: lost too often"),
-            (of(FailureReason::DEADLINE_EXCEEDED), "swept: out of time"),
+            (of(FailureReason::NodeLost), "swept: lost too often"),
+            (of(FailureReason::DeadlineExceeded), "swept: out of time"),
         ]
         .into_iter()
         .filter_map(|(said, word)| said.then_some(word))

@@ -8,6 +8,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
+use vmafx_job::CancelCause;
 use vmafx_queue::Store as _;
 use vmafx_queue::notice::Notice;
 use vmafx_queue::store::LabelTarget;
@@ -99,7 +100,7 @@ async fn whatever_is_done_to_a_job_is_said_to_the_others() {
     said.until("/sampled", true.into()).await;
     let id = store.submit(&whose, job("cpu")).await.unwrap().id;
     said.until("/work/cpu", 1.into()).await;
-    store.cancel(&whose, id, "").await.unwrap();
+    store.cancel(&whose, id, CancelCause::Requested, "").await.unwrap();
     said.until("/changed", true.into()).await;
     // The last change is said even if the store is closed at once.
     store.submit(&whose, job("last")).await.unwrap();

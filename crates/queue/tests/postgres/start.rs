@@ -4,6 +4,7 @@ use std::error::Error as _;
 
 use rstest::rstest;
 use tokio::task::JoinSet;
+use vmafx_job::CancelCause;
 use vmafx_queue::postgres::{ConnectError, Options, PostgresStore, migrate};
 use vmafx_queue::{Store as _, StoreError};
 use vmafx_testkit::postgres::Server;
@@ -90,7 +91,7 @@ async fn a_database_restored_into_a_younger_cluster_shows_its_jobs_and_ends_old_
     let store = open(&database).await;
     assert!(matches!(store.changes(&tenant("acme"), &cursor, 10).await, Err(StoreError::Cursor)));
     let anew = store.position(&tenant("acme")).await.unwrap();
-    store.cancel(&tenant("acme"), id, "").await.unwrap();
+    store.cancel(&tenant("acme"), id, CancelCause::Requested, "").await.unwrap();
     let changes = store.changes(&tenant("acme"), &anew, 10).await.unwrap();
     assert_eq!(changes.jobs.len(), 1);
 }

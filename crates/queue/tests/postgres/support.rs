@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls};
+use vmafx_job::ScoreResult;
+use vmafx_job::ScoringRequest;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
-use vmafx_queue::outcome::Success;
 use vmafx_queue::postgres::{Options, PostgresStore};
-use vmafx_queue::scoring::Scoring;
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{Job, JobId, NewJob, Store, StoreError, TenantId};
 use vmafx_testkit::postgres::{Database, Server};
@@ -18,11 +18,11 @@ pub(crate) fn tenant(name: &str) -> TenantId {
 }
 
 pub(crate) fn job(backend: &str) -> NewJob {
-    let scoring = Scoring {
+    let scoring = ScoringRequest {
         reference: "r".into(),
         distorted: "d".into(),
-        backend: backend.into(),
-        ..Scoring::default()
+        backend: backend.parse().ok(),
+        ..ScoringRequest::default()
     };
     NewJob { scoring, ..NewJob::default() }
 }
@@ -33,7 +33,7 @@ pub(crate) fn node(name: &str) -> NewNode {
 }
 
 pub(crate) fn done(job: &Job) -> Report {
-    let success = Success { score: 80.0, features: [("vmaf".to_owned(), 80.0)].into(), details: None };
+    let success = ScoreResult { score: 80.0, features: [("vmaf".to_owned(), 80.0)].into(), details: None };
     Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use vmafx_job::CancelCause;
 use vmafx_queue::job::Label;
 use vmafx_queue::node::{Beat, Credentials};
 use vmafx_queue::postgres::PostgresStore;
@@ -90,7 +91,7 @@ async fn a_character_that_the_server_has_not_is_replaced() {
     let store = open(&database).await;
     let whose = tenant("acme");
     let id = store.submit(&whose, NewJob { ..job("") }).await.unwrap().id;
-    let cancelled = store.cancel(&whose, id, "a\0b").await.unwrap().unwrap();
+    let cancelled = store.cancel(&whose, id, CancelCause::Requested, "a\0b").await.unwrap().unwrap();
     assert_eq!(cancelled.job.error, "cancelled: a\u{fffd}b");
 }
 
@@ -114,7 +115,7 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
     assert_eq!(store.report(whose, who, done(&taken)).await.unwrap(), Reported::Repeated);
     store.label(whose, &LabelTarget::Key(key), Label::percent(1.0).unwrap()).await.unwrap();
     let cancelled = store.submit(whose, job("cuda")).await.unwrap().id;
-    store.cancel(whose, cancelled, "").await.unwrap();
+    store.cancel(whose, cancelled, CancelCause::Requested, "").await.unwrap();
     assert!(store.job(whose, cancelled).await.unwrap().is_some());
     store.jobs(whose, &Filter { ids: vec![cancelled], ..Filter::default() }, &FIRST).await.unwrap();
     assert_eq!(take(store, whose, who).await.unwrap(), None);

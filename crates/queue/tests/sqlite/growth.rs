@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::future::join_all;
+use vmafx_job::CancelCause;
 use vmafx_queue::Store as _;
 use vmafx_queue::sqlite::SqliteStore;
 use vmafx_queue::store::Retention;
@@ -60,7 +61,7 @@ async fn space_of_a_backlog_that_is_gone_is_given_back() {
     let store = place.open();
     let node = place.register(&store).await;
     let ids = join_all((0..10_000).map(|_| place.submit(&store))).await;
-    join_all(ids.iter().map(|id| store.cancel(&place.tenant, *id, ""))).await;
+    join_all(ids.iter().map(|id| store.cancel(&place.tenant, *id, CancelCause::Requested, ""))).await;
     place.clock.advance(Duration::from_secs(1));
     let high = size_when_still(&place, store).await;
 

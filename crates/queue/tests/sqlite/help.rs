@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use vmafx_job::ScoreResult;
+use vmafx_job::ScoringRequest;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Label;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
-use vmafx_queue::outcome::Success;
 use vmafx_queue::policy::Policy;
-use vmafx_queue::scoring::Scoring;
 use vmafx_queue::sqlite::{OpenError, Options, SqliteStore};
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
@@ -83,17 +83,17 @@ impl Place {
     }
 
     pub(crate) async fn complete(&self, store: &SqliteStore, node: &Credentials, job: &Job) -> Reported {
-        let success = Success { score: 93.5, ..Success::default() };
+        let success = ScoreResult { score: 93.5, ..ScoreResult::default() };
         let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) };
         store.report(&self.tenant, node, report).await.unwrap()
     }
 }
 
 pub(crate) fn job() -> NewJob {
-    let scoring = Scoring {
+    let scoring = ScoringRequest {
         reference: "/clips/ref.y4m".into(),
         distorted: "/clips/dis.y4m".into(),
-        ..Scoring::default()
+        ..ScoringRequest::default()
     };
     NewJob { scoring, label: Some(Label::percent(70.0).unwrap()), ..NewJob::default() }
 }

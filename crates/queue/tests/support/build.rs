@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use vmafx_job::ScoreResult;
+use vmafx_job::ScoringRequest;
 use vmafx_queue::job::{Label, Origin};
 use vmafx_queue::node::{Capability, NewNode};
-use vmafx_queue::outcome::Success;
-use vmafx_queue::scoring::Scoring;
 use vmafx_queue::store::{Filter, Page};
 use vmafx_queue::transition::State;
 use vmafx_queue::{IdempotencyKey, JobId, NewJob, TenantId};
@@ -43,10 +43,10 @@ pub(crate) fn pairs<V>(pairs: impl IntoIterator<Item = (&'static str, V)>) -> BT
 /// A job that asks for nothing in particular.
 pub(crate) fn job() -> JobBuilder {
     JobBuilder(NewJob {
-        scoring: Scoring {
+        scoring: ScoringRequest {
             reference: "file:///clips/ref.y4m".into(),
             distorted: "file:///clips/dis.y4m".into(),
-            ..Scoring::default()
+            ..ScoringRequest::default()
         },
         ..NewJob::default()
     })
@@ -62,7 +62,7 @@ impl JobBuilder {
     }
 
     pub(crate) fn backend(mut self, backend: &str) -> Self {
-        self.0.scoring.backend = backend.into();
+        self.0.scoring.backend = Some(backend.parse().unwrap());
         self
     }
 
@@ -91,7 +91,7 @@ impl JobBuilder {
         self
     }
 
-    pub(crate) fn scoring(mut self, scoring: Scoring) -> Self {
+    pub(crate) fn scoring(mut self, scoring: ScoringRequest) -> Self {
         self.0.scoring = scoring;
         self
     }
@@ -133,8 +133,8 @@ impl NodeBuilder {
 }
 
 /// A score with one feature, both this number.
-pub(crate) fn score(value: f64) -> Success {
-    Success { score: value, features: pairs([("vmaf", value)]), details: None }
+pub(crate) fn score(value: f64) -> ScoreResult {
+    ScoreResult { score: value, features: pairs([("vmaf", value)]), details: None }
 }
 
 /// The first so many, oldest first.

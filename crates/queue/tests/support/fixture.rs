@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::Beat;
@@ -114,7 +115,7 @@ impl Fixture {
     }
 
     pub(crate) async fn cancelled(&self, id: JobId, reason: &str) -> Cancelled {
-        self.store.cancel(&self.tenant, id, reason).await.unwrap().unwrap()
+        self.store.cancel(&self.tenant, id, CancelCause::Requested, reason).await.unwrap().unwrap()
     }
 
     pub(crate) async fn label(&self, id: JobId, value: f64) -> Labelled {

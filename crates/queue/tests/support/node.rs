@@ -1,8 +1,8 @@
 //! A node as a test plays it.
 
+use vmafx_job::{FailureReason, ScoreResult};
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{Beat, Credentials, Pulse, Report, SessionToken};
-use vmafx_queue::outcome::{FailureReason, Success};
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::{Job, JobId};
 
@@ -78,7 +78,7 @@ impl TestNode {
         self.queue.store.report(&self.queue.tenant, &self.who, report).await.unwrap()
     }
 
-    pub(crate) async fn complete_with(&self, job: &Job, success: Success) -> Said {
+    pub(crate) async fn complete_with(&self, job: &Job, success: ScoreResult) -> Said {
         (&self.report(Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) }).await).into()
     }
 
@@ -87,7 +87,7 @@ impl TestNode {
     }
 
     pub(crate) async fn fail(&self, job: &Job, text: &str) -> Said {
-        let result = Err((FailureReason(3), text.to_owned()));
+        let result = Err((FailureReason::InputInvalid, text.to_owned()));
         (&self.report(Report { job: job.id, attempt: Some(job.attempt), result }).await).into()
     }
 

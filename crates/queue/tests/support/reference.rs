@@ -140,7 +140,7 @@ impl Queue {
         let Job { tenant, scoring, .. } = &self.jobs[index].job;
         self.news.push(Notice::Work {
             tenant: tenant.clone(),
-            backend: scoring.backend.as_str().into(),
+            backend: scoring.backend_name().into(),
             jobs: 1,
         });
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 use tokio::task::yield_now;
+use vmafx_job::CancelCause;
 use vmafx_queue::job::{Attempt, Label};
 use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
 use vmafx_queue::notice::Notice;
@@ -137,9 +138,10 @@ impl Store for Sabotage {
         &self,
         tenant: &TenantId,
         id: JobId,
+        cause: CancelCause,
         reason: &str,
     ) -> Result<Option<Cancelled>, StoreError> {
-        self.inner.cancel(tenant, id, reason).await
+        self.inner.cancel(tenant, id, cause, reason).await
     }
 
     async fn label(
@@ -213,7 +215,7 @@ impl Store for Sabotage {
     ) -> Result<Released, StoreError> {
         let released = self.inner.release(tenant, node, job, attempt, reason).await?;
         if self.broken == Broken::Release && released == Released::Moved {
-            self.inner.cancel(tenant, job, reason).await?;
+            self.inner.cancel(tenant, job, CancelCause::Requested, reason).await?;
         }
         Ok(released)
     }

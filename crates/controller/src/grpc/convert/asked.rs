@@ -1,7 +1,7 @@
 //! Requests about jobs.
 
+use vmafx_job::ScoringRequest;
 use vmafx_proto::controller::v1 as wire;
-use vmafx_queue::scoring::{LengthMismatch, PlaneLayout, RawVideo, ScaleTo, Scoring};
 use vmafx_queue::transition::State;
 
 use super::origin;
@@ -12,7 +12,8 @@ use crate::service::request::{GroundTruth, LabelJob, LabelScale, List, Submit, T
 pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<Submit, Refusal> {
     let params = request.scoring.ok_or_else(|| Refusal::invalid("scoring", "is required"))?;
     Ok(Submit {
-        scoring: scoring(params)?,
+        scoring: ScoringRequest::try_from(params)
+            .map_err(|error| Refusal::invalid_request("scoring", error))?,
         priority: request.priority,
         idempotency_key: request.idempotency_key,
         origin: request.origin.map(origin),
@@ -20,59 +21,6 @@ pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<Submit,
         active_deadline_seconds: request.active_deadline_seconds,
         ground_truth: request.ground_truth.map(ground_truth).transpose()?,
     })
-}
-
-fn scoring(params: wire::ScoringParams) -> Result<Scoring, Refusal> {
-    Ok(Scoring {
-        reference: params.reference,
-        distorted: params.distorted,
-        model: params.model,
-        backend: params.backend,
-        input: params.input.map(raw_video).transpose()?,
-        features: params.features,
-        frame_step: params.frame_step,
-        scale_to: params.scale_to.map(scale_to).transpose()?.flatten(),
-        length_mismatch: length_mismatch(params.length_mismatch)?,
-        report_uri: params.report_uri,
-    })
-}
-
-fn raw_video(input: wire::RawVideo) -> Result<RawVideo, Refusal> {
-    let field = "scoring.input.pixel_format";
-    let pixel_format = match wire::PlaneLayout::try_from(input.pixel_format) {
-        Ok(wire::PlaneLayout::Yuv420p) => PlaneLayout::Yuv420p,
-        Ok(wire::PlaneLayout::Yuv422p) => PlaneLayout::Yuv422p,
-        Ok(wire::PlaneLayout::Yuv444p) => PlaneLayout::Yuv444p,
-        Ok(wire::PlaneLayout::Unspecified) => return Err(Refusal::invalid(field, "is required")),
-        Err(_) => return Err(unknown(field, input.pixel_format)),
-    };
-    Ok(RawVideo { width: input.width, height: input.height, pixel_format, bit_depth: input.bit_depth })
-}
-
-fn scale_to(scale: wire::ScaleTo) -> Result<Option<ScaleTo>, Refusal> {
-    let mode = match scale.target {
-        None => return Ok(None),
-        Some(wire::scale_to::Target::Size(wire::PictureSize { width, height })) => {
-            return Ok(Some(ScaleTo::Size { width, height }));
-        }
-        Some(wire::scale_to::Target::Mode(mode)) => mode,
-    };
-    match wire::ScaleMode::try_from(mode) {
-        Ok(wire::ScaleMode::Unspecified) => Ok(None),
-        Ok(wire::ScaleMode::Reference) => Ok(Some(ScaleTo::Reference)),
-        Ok(wire::ScaleMode::Distorted) => Ok(Some(ScaleTo::Distorted)),
-        Ok(wire::ScaleMode::Never) => Ok(Some(ScaleTo::Never)),
-        Err(_) => Err(unknown("scoring.scale_to.mode", mode)),
-    }
-}
-
-fn length_mismatch(number: i32) -> Result<Option<LengthMismatch>, Refusal> {
-    match wire::LengthMismatch::try_from(number) {
-        Ok(wire::LengthMismatch::Unspecified) => Ok(None),
-        Ok(wire::LengthMismatch::Fail) => Ok(Some(LengthMismatch::Fail)),
-        Ok(wire::LengthMismatch::Shortest) => Ok(Some(LengthMismatch::Shortest)),
-        Err(_) => Err(unknown("scoring.length_mismatch", number)),
-    }
 }
 
 fn ground_truth(truth: wire::GroundTruth) -> Result<GroundTruth, Refusal> {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use vmafx_job::{FailureReason, ScoreResult};
 use vmafx_proto::controller::v1 as wire;
+use vmafx_proto::convert::score_details;
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{self as queue, Node};
-use vmafx_queue::outcome::{Details, PooledScores, Success};
 
 use super::{origin, resource_ref};
 use crate::grpc::controller::milliseconds;
@@ -96,32 +97,14 @@ pub(in crate::grpc) fn report(request: wire::ReportResultRequest) -> ReportResul
         job_id: request.job_id,
         attempt: request.attempt,
         is_final: request.r#final,
-        success: Success {
+        success: ScoreResult {
             score: request.score,
             features: request.features,
-            details: request.result.map(details),
+            details: request.result.map(score_details),
         },
         error: request.error,
-        failure_reason: request.failure_reason,
+        failure_reason: FailureReason::from_number(request.failure_reason),
     }
-}
-
-fn details(result: wire::ResultDetails) -> Details {
-    Details {
-        model: result.model,
-        model_digest: result.model_digest,
-        backend: result.backend,
-        frames: result.frames,
-        size: result.size.map(|size| (size.width, size.height)),
-        scores: result.scores.map(pooled),
-        warnings: result.warnings,
-        report_uri: result.report_uri,
-    }
-}
-
-fn pooled(scores: wire::PooledScores) -> PooledScores {
-    let wire::PooledScores { mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50 } = scores;
-    PooledScores { mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50 }
 }
 
 /// A release.
@@ -208,22 +191,13 @@ mod tests {
             job_id: "j".into(),
             attempt: 2,
             is_final: true,
-            success: Success {
+            success: ScoreResult {
                 score: 93.0,
                 features: BTreeMap::from([("vif".to_owned(), 0.5)]),
-                details: Some(Details {
-                    model: "m".into(),
-                    model_digest: "d".into(),
-                    backend: "cpu".into(),
-                    frames: 48,
-                    size: Some((16, 9)),
-                    scores: Some(pooled(scores)),
-                    warnings: vec!["w".into()],
-                    report_uri: "/r".into(),
-                }),
+                details: asked.result.clone().map(score_details),
             },
             error: "e".into(),
-            failure_reason: 3,
+            failure_reason: FailureReason::InputInvalid,
         };
         assert_eq!(report(asked), expected);
     }

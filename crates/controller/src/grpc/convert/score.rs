@@ -1,9 +1,10 @@
 //! Direct scores.
 
 use tonic::{Code, Status};
+use vmafx_job::{FailureReason, ScoringRequest};
+use vmafx_proto::controller::v1 as controller;
 use vmafx_proto::scoring::v1 as wire;
 use vmafx_queue::Job;
-use vmafx_queue::scoring::{PlaneLayout, RawVideo, ScaleTo, Scoring};
 use vmafx_queue::transition::State;
 
 use crate::refusal::Refusal;
@@ -12,21 +13,28 @@ use crate::service::request::Score;
 /// A request for a score. An option that cannot be followed is refused: a score that ignores it would be wrong.
 pub(in crate::grpc) fn score(request: wire::ScoreRequest) -> Result<Score, Refusal> {
     let wire::ScoreRequest { reference, distorted, model, options } = request;
-    let scoring = Scoring { reference, distorted, model, ..Scoring::default() };
-    match options {
-        None => Ok(Score { scoring }),
-        Some(options) => Ok(Score { scoring: with_options(scoring, options)? }),
+    let mut params =
+        controller::ScoringParams { reference, distorted, model, ..controller::ScoringParams::default() };
+    if let Some(options) = options {
+        set_options(&mut params, options)?;
     }
+    let scoring =
+        ScoringRequest::try_from(params).map_err(|error| rename(Refusal::invalid_request("", error)))?;
+    Ok(Score { scoring })
 }
 
-fn with_options(scoring: Scoring, options: wire::ScoreOptions) -> Result<Scoring, Refusal> {
-    let input = raw_video(&options)?;
-    let scale_to = match (options.target_width, options.target_height) {
+fn set_options(params: &mut controller::ScoringParams, options: wire::ScoreOptions) -> Result<(), Refusal> {
+    params.input = raw_video(&options)?;
+    params.scale_to = match (options.target_width, options.target_height) {
         (0, 0) => None,
-        (width, height) => Some(ScaleTo::Size { width, height }),
+        (width, height) => Some(controller::ScaleTo {
+            target: Some(controller::scale_to::Target::Size(controller::PictureSize { width, height })),
+        }),
     };
-    let wire::ScoreOptions { backend, subsample, feature, .. } = options.clone();
-    let followed = wire::ScoreOptions {
+    params.backend.clone_from(&options.backend);
+    params.frame_step = options.subsample;
+    params.features.clone_from(&options.feature);
+    nothing_left(&wire::ScoreOptions {
         width: 0,
         height: 0,
         pixel_format: 0,
@@ -37,12 +45,11 @@ fn with_options(scoring: Scoring, options: wire::ScoreOptions) -> Result<Scoring
         target_width: 0,
         target_height: 0,
         ..options
-    };
-    nothing_left(&followed)?;
-    Ok(Scoring { backend, features: feature, frame_step: subsample, input, scale_to, ..scoring })
+    })
 }
 
-fn raw_video(options: &wire::ScoreOptions) -> Result<Option<RawVideo>, Refusal> {
+fn raw_video(options: &wire::ScoreOptions) -> Result<Option<controller::RawVideo>, Refusal> {
+    use controller::PlaneLayout as Planes;
     use wire::PixelFormat::{Unspecified, Yuv420p, Yuv420p10le, Yuv422p, Yuv422p10le, Yuv444p, Yuv444p10le};
     let (width, height) = (options.width, options.height);
     let field = "options.pixel_format";
@@ -52,12 +59,12 @@ fn raw_video(options: &wire::ScoreOptions) -> Result<Option<RawVideo>, Refusal> 
     let (pixel_format, depth) = match format {
         Unspecified if width == 0 && height == 0 && options.bitdepth == 0 => return Ok(None),
         Unspecified => return Err(Refusal::invalid(field, "is required with a size")),
-        Yuv420p => (PlaneLayout::Yuv420p, None),
-        Yuv422p => (PlaneLayout::Yuv422p, None),
-        Yuv444p => (PlaneLayout::Yuv444p, None),
-        Yuv420p10le => (PlaneLayout::Yuv420p, Some(10)),
-        Yuv422p10le => (PlaneLayout::Yuv422p, Some(10)),
-        Yuv444p10le => (PlaneLayout::Yuv444p, Some(10)),
+        Yuv420p => (Planes::Yuv420p, None),
+        Yuv422p => (Planes::Yuv422p, None),
+        Yuv444p => (Planes::Yuv444p, None),
+        Yuv420p10le => (Planes::Yuv420p, Some(10)),
+        Yuv422p10le => (Planes::Yuv422p, Some(10)),
+        Yuv444p10le => (Planes::Yuv444p, Some(10)),
     };
     let bit_depth = match (depth, options.bitdepth) {
         (None, 0) => 8,
@@ -66,7 +73,7 @@ fn raw_video(options: &wire::ScoreOptions) -> Result<Option<RawVideo>, Refusal> 
         (Some(depth), told) if told == depth => depth,
         (Some(_), _) => return Err(Refusal::invalid("options.bitdepth", "contradicts the pixel format")),
     };
-    Ok(Some(RawVideo { width, height, pixel_format, bit_depth }))
+    Ok(Some(controller::RawVideo { width, height, pixel_format: pixel_format.into(), bit_depth }))
 }
 
 /// Refuses the first option that is set, taking the message apart so that none is forgotten.
@@ -165,13 +172,14 @@ pub(in crate::grpc) fn scored(job: Job) -> Option<wire::ScoreResponse> {
     })
 }
 
-/// Why there is no score. Reasons up to 19 are the request's fault, the others are ours.
-pub(in crate::grpc) fn not_scored(state: State, reason: i32, error: &str) -> Status {
+/// Why there is no score.
+pub(in crate::grpc) fn not_scored(state: State, reason: FailureReason, error: &str) -> Status {
     let code = match (state, reason) {
         (State::Cancelled, _) => Code::Aborted,
-        (_, 1..=19) => Code::FailedPrecondition,
-        (_, 41) => Code::DeadlineExceeded,
-        _ => Code::Internal,
+        (_, FailureReason::DeadlineExceeded) => Code::DeadlineExceeded,
+        (_, FailureReason::Unspecified | FailureReason::Newer(40..)) => Code::Internal,
+        (_, reason) if reason.is_retryable() => Code::Internal,
+        _ => Code::FailedPrecondition,
     };
     Status::new(code, format!("no score: {error}"))
 }
@@ -204,16 +212,25 @@ mod tests {
             target_height: 18,
             ..Default::default()
         };
-        let scoring = Scoring {
+        let raw = vmafx_job::RawVideo {
+            width: 16,
+            height: 9,
+            pixel_format: vmafx_job::PixelFormat::Yuv422p,
+            bit_depth: vmafx_job::BitDepth::Ten,
+        };
+        let scoring = ScoringRequest {
             reference: "/r".into(),
             distorted: "/d".into(),
-            model: "m".into(),
-            backend: "cpu".into(),
-            input: Some(RawVideo { width: 16, height: 9, pixel_format: PlaneLayout::Yuv422p, bit_depth: 10 }),
-            features: vec!["psnr".into()],
-            frame_step: 5,
-            scale_to: Some(ScaleTo::Size { width: 32, height: 18 }),
-            ..Scoring::default()
+            model: Some("m".into()),
+            backend: Some(vmafx_job::Backend::Cpu),
+            input: Some(raw),
+            options: vmafx_job::ScoringOptions {
+                features: vec![vmafx_job::Feature::Psnr],
+                frame_step: Some(5.try_into().unwrap()),
+                scale_to: Some("32x18".parse().unwrap()),
+                length_mismatch: None,
+            },
+            report_uri: None,
         };
         assert_eq!(asked(options), Ok(Score { scoring }));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use vmafx_proto::controller::v1::FailureReason;
+use vmafx_job::{FrameSize, PooledScores, ScoreDetails};
 use vmafx_queue as queue;
 use vmafx_queue::transition::State;
 
@@ -175,27 +175,12 @@ pub struct Result {
     pub size: Option<Size>,
     /// The frames' scores as single numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scores: Option<Scores>,
+    pub scores: Option<PooledScores>,
     /// What a careful reader should know.
     pub warnings: Vec<String>,
     /// Where the per-frame report is.
     #[serde(rename = "reportURI", skip_serializing_if = "String::is_empty", default)]
     pub report_uri: String,
-}
-
-/// Ways to make one number of the frames' scores.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Scores {
-    pub mean: f64,
-    pub harmonic_mean: f64,
-    pub min: f64,
-    pub max: f64,
-    pub stddev: f64,
-    pub p1: f64,
-    pub p5: f64,
-    pub p10: f64,
-    pub p50: f64,
 }
 
 impl From<&queue::Job> for Job {
@@ -204,7 +189,7 @@ impl From<&queue::Job> for Job {
         Self {
             id: job.id.0,
             status: job.state.into(),
-            scoring: (&job.scoring).into(),
+            scoring: Scoring(job.scoring.clone()),
             priority: job.priority,
             idempotency_key: job.key.as_ref().map(ToString::to_string),
             origin: job.origin.clone().map(Into::into),
@@ -217,7 +202,7 @@ impl From<&queue::Job> for Job {
             features: success.map(|success| success.features.clone()).unwrap_or_default(),
             result: success.and_then(|success| success.details.as_ref()).map(Into::into),
             error: (!job.error.is_empty()).then(|| job.error.clone()),
-            failure_reason: (job.state == State::Failed).then(|| reason_word(job.failure_reason.0)),
+            failure_reason: (job.state == State::Failed).then(|| job.failure_reason.name().to_owned()),
             ground_truth: job.label.map(queue::job::Label::value),
             created_at: rfc3339(job.created_at),
             updated_at: rfc3339(job.updated_at),
@@ -231,33 +216,15 @@ impl From<&queue::Job> for Job {
     }
 }
 
-/// The reason's own word: `FAILURE_REASON_INPUT_NOT_FOUND` is `InputNotFound`.
-pub fn reason_word(number: i32) -> String {
-    let known = FailureReason::try_from(number).unwrap_or(FailureReason::Unspecified);
-    let name = known.as_str_name().trim_start_matches("FAILURE_REASON_");
-    let word = |part: &str| part[..1].to_owned() + &part[1..].to_ascii_lowercase();
-    name.split('_').map(word).collect()
-}
-
-impl From<&queue::outcome::Details> for Result {
-    fn from(details: &queue::outcome::Details) -> Self {
+impl From<&ScoreDetails> for Result {
+    fn from(details: &ScoreDetails) -> Self {
         Self {
             model: details.model.clone(),
             model_digest: details.model_digest.clone(),
             backend: details.backend.clone(),
             frames: details.frames,
-            size: details.size.map(|(width, height)| Size { width, height }),
-            scores: details.scores.map(|all| Scores {
-                mean: all.mean,
-                harmonic_mean: all.harmonic_mean,
-                min: all.min,
-                max: all.max,
-                stddev: all.stddev,
-                p1: all.p1,
-                p5: all.p5,
-                p10: all.p10,
-                p50: all.p50,
-            }),
+            size: details.size.map(|FrameSize { width, height }| Size { width, height }),
+            scores: details.scores,
             warnings: details.warnings.clone(),
             report_uri: details.report_uri.clone(),
         }
@@ -354,17 +321,5 @@ impl From<answer::Explanation> for Explanation {
             backends: why.backends.into_iter().map(supply).collect(),
             next_eligible_at: why.next_eligible_at.map(rfc3339),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_have_words() {
-        assert_eq!(reason_word(1), "InputNotFound");
-        assert_eq!(reason_word(40), "NodeLost");
-        assert_eq!(reason_word(777), "Unspecified");
     }
 }

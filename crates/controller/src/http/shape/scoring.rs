@@ -1,206 +1,179 @@
-//! What to score, and how.
+//! A scoring request as the HTTP API spells it.
+//!
+//! The document is that of [`ScoringRequest`], but for what the first release of this API wrote differently: a scaling rule
+//! and a length rule in lower case, a size as an object, empty texts where nothing was said. Requests may use either
+//! spelling; answers keep the first one.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use vmafx_api::job::PixelFormat;
-use vmafx_queue::scoring as queue;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use super::PRINTABLE;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use vmafx_job::limits::{MAX_FRAME_STEP, MAX_SCALED_SIDE};
+use vmafx_job::{Backend, LengthMismatch, ScaleTo, ScoringRequest};
 
-/// What to score, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Scoring {
-    /// Address of the undistorted clip, inside your scoring roots.
-    #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/reference.y4m")]
-    pub reference: String,
-    /// Address of the clip that is judged.
-    #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/distorted.y4m")]
-    pub distorted: String,
-    /// Name, file name or `oci://` reference of the model; empty: the node's default.
-    #[serde(default)]
-    #[schemars(length(max = 1024), regex(pattern = PRINTABLE), example = "vmaf_v0.6.1")]
-    pub model: String,
-    /// `cpu`, `cuda`, `sycl`, `hip` or `metal`; empty: any node.
-    #[serde(default)]
-    #[schemars(extend("enum" = ["", "cpu", "cuda", "sycl", "hip", "metal"]))]
-    pub backend: String,
-    /// Shape of raw YUV without a header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<RawVideo>,
-    /// Metrics besides those of the model: `psnr`, `ssim`, `ms-ssim`, `cambi`, `ciede`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16), inner(regex(pattern = "^(psnr|ssim|ms-ssim|cambi|ciede)$")))]
-    pub features: Vec<String>,
-    /// Score every n-th frame; 0 and 1: all.
-    #[serde(default)]
-    #[schemars(range(max = 10_000))]
-    pub frame_step: u32,
-    /// The size at which the clips are compared; left out: that of the reference.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale_to: Option<ScaleTo>,
-    /// When one clip has more frames; left out: the job fails.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub length_mismatch: Option<LengthMismatch>,
-    /// Where the per-frame report is written; empty: nowhere.
-    #[serde(default, rename = "reportURI", skip_serializing_if = "String::is_empty")]
-    #[schemars(length(max = 4096), regex(pattern = PRINTABLE))]
-    pub report_uri: String,
+static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| SchemaGenerator::default().into_root_schema_for::<ScoringRequest>());
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scoring(pub ScoringRequest);
+
+/// Texts that are empty where nothing is said.
+const TEXTS: [&str; 3] = ["model", "backend", "reportURI"];
+
+impl Serialize for Scoring {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut document = serde_json::to_value(&self.0).map_err(serde::ser::Error::custom)?;
+        if let Value::Object(fields) = &mut document {
+            let options = &self.0.options;
+            if let Some(scale) = options.scale_to {
+                let scale = match scale {
+                    ScaleTo::Size(size) => json!({"width": size.width, "height": size.height}),
+                    rule => lower(&rule),
+                };
+                fields.insert("scaleTo".to_owned(), scale);
+            }
+            if let Some(rule) = options.length_mismatch {
+                fields.insert("lengthMismatch".to_owned(), lower(&rule));
+            }
+            for (field, nothing) in [("model", json!("")), ("backend", json!("")), ("frameStep", json!(0))] {
+                fields.entry(field).or_insert(nothing);
+            }
+        }
+        document.serialize(to)
+    }
 }
 
-/// Shape of raw YUV.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RawVideo {
-    /// Pixels.
-    #[schemars(range(min = 1, max = 65_535))]
-    pub width: u32,
-    /// Pixels.
-    #[schemars(range(min = 1, max = 65_535))]
-    pub height: u32,
-    /// Planes.
-    #[serde(default)]
-    pub pixel_format: PixelFormat,
-    /// 8, 10, 12 or 16.
-    #[serde(default = "eight")]
-    #[schemars(extend("enum" = [8, 10, 12, 16]))]
-    pub bit_depth: u32,
+fn lower(word: &impl ToString) -> Value {
+    word.to_string().to_ascii_lowercase().into()
 }
 
-fn eight() -> u32 {
-    8
+impl<'de> Deserialize<'de> for Scoring {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut fields = Map::deserialize(from)?;
+        known_fields(&fields, SCHEMA.as_value()).map_err(D::Error::custom)?;
+        for field in TEXTS {
+            if fields.get(field).is_some_and(|text| text == "") {
+                fields.remove(field);
+            }
+        }
+        serde_json::from_value(Value::Object(fields)).map(Self).map_err(D::Error::custom)
+    }
 }
 
-/// The size of a comparison: a rule, or a size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ScaleTo {
-    /// A rule.
-    Rule(ScaleRule),
-    /// A size.
-    Size(Size),
+/// Refuses a field that the schema does not have: a misspelled option that is ignored would give a wrong score.
+fn known_fields(fields: &Map<String, Value>, schema: &Value) -> Result<(), String> {
+    let known = |name: &str| schema["properties"].get(name).is_some();
+    match fields.keys().find(|name| !known(name)) {
+        Some(unknown) => Err(format!("unknown field `{unknown}`")),
+        None => match fields.get("input").and_then(Value::as_object) {
+            Some(input) => known_fields(input, &schema["$defs"]["RawVideo"]),
+            None => Ok(()),
+        },
+    }
 }
 
-/// Which clip sets the size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ScaleRule {
-    /// The reference.
-    Reference,
-    /// The distorted clip.
-    Distorted,
-    /// None: different sizes fail the job.
-    Never,
+impl JsonSchema for Scoring {
+    fn schema_name() -> Cow<'static, str> {
+        "Scoring".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = ScoringRequest::json_schema(generator);
+        schema.insert("additionalProperties".to_owned(), false.into());
+        let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+            return schema;
+        };
+        let side = json!({"type": "integer", "minimum": 1, "maximum": MAX_SCALED_SIDE});
+        let rules = [ScaleTo::Reference, ScaleTo::Distorted, ScaleTo::Never];
+        let respelled = [
+            (
+                "scaleTo",
+                json!({"oneOf": [
+                    {"type": "string", "enum": rules.map(|rule| lower(&rule))},
+                    {"type": "object", "properties": {"width": side, "height": side},
+                     "required": ["width", "height"], "additionalProperties": false},
+                ]}),
+            ),
+            (
+                "lengthMismatch",
+                json!({"type": "string", "enum": LengthMismatch::ALL.map(|rule| lower(&rule))}),
+            ),
+            ("frameStep", json!({"type": "integer", "minimum": 0, "maximum": MAX_FRAME_STEP})),
+            (
+                "backend",
+                json!({"type": "string", "enum": Backend::ALL.iter().map(|one| one.name()).chain([""]).collect::<Vec<_>>()}),
+            ),
+        ];
+        for (field, spelling) in respelled {
+            let Value::Object(mut spelling) = spelling else { continue };
+            let described = properties.get(field).and_then(|old| old.get("description")).cloned();
+            spelling.extend(described.map(|text| ("description".to_owned(), text)));
+            properties.insert(field.to_owned(), spelling.into());
+        }
+        for (field, clip) in [("reference", "/clips/reference.y4m"), ("distorted", "/clips/distorted.y4m")] {
+            properties[field]["examples"] = json!([clip]);
+        }
+        schema
+    }
 }
 
-/// A size.
+/// A size of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Size {
-    /// Pixels.
     #[schemars(range(min = 1, max = 9_999))]
     pub width: u32,
-    /// Pixels.
     #[schemars(range(min = 1, max = 9_999))]
     pub height: u32,
-}
-
-/// When frame counts differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum LengthMismatch {
-    /// The job fails.
-    Fail,
-    /// The shorter clip counts.
-    Shortest,
-}
-
-impl From<Scoring> for queue::Scoring {
-    fn from(asked: Scoring) -> Self {
-        Self {
-            reference: asked.reference,
-            distorted: asked.distorted,
-            model: asked.model,
-            backend: asked.backend,
-            input: asked.input.map(|raw| queue::RawVideo {
-                width: raw.width,
-                height: raw.height,
-                pixel_format: match raw.pixel_format {
-                    PixelFormat::Yuv420p => queue::PlaneLayout::Yuv420p,
-                    PixelFormat::Yuv422p => queue::PlaneLayout::Yuv422p,
-                    PixelFormat::Yuv444p => queue::PlaneLayout::Yuv444p,
-                },
-                bit_depth: raw.bit_depth,
-            }),
-            features: asked.features,
-            frame_step: asked.frame_step,
-            scale_to: asked.scale_to.map(|to| match to {
-                ScaleTo::Rule(ScaleRule::Reference) => queue::ScaleTo::Reference,
-                ScaleTo::Rule(ScaleRule::Distorted) => queue::ScaleTo::Distorted,
-                ScaleTo::Rule(ScaleRule::Never) => queue::ScaleTo::Never,
-                ScaleTo::Size(Size { width, height }) => queue::ScaleTo::Size { width, height },
-            }),
-            length_mismatch: asked.length_mismatch.map(|rule| match rule {
-                LengthMismatch::Fail => queue::LengthMismatch::Fail,
-                LengthMismatch::Shortest => queue::LengthMismatch::Shortest,
-            }),
-            report_uri: asked.report_uri,
-        }
-    }
-}
-
-impl From<&queue::Scoring> for Scoring {
-    fn from(stored: &queue::Scoring) -> Self {
-        Self {
-            reference: stored.reference.clone(),
-            distorted: stored.distorted.clone(),
-            model: stored.model.clone(),
-            backend: stored.backend.clone(),
-            input: stored.input.map(|raw| RawVideo {
-                width: raw.width,
-                height: raw.height,
-                pixel_format: match raw.pixel_format {
-                    queue::PlaneLayout::Yuv420p => PixelFormat::Yuv420p,
-                    queue::PlaneLayout::Yuv422p => PixelFormat::Yuv422p,
-                    queue::PlaneLayout::Yuv444p => PixelFormat::Yuv444p,
-                },
-                bit_depth: raw.bit_depth,
-            }),
-            features: stored.features.clone(),
-            frame_step: stored.frame_step,
-            scale_to: stored.scale_to.map(|to| match to {
-                queue::ScaleTo::Reference => ScaleTo::Rule(ScaleRule::Reference),
-                queue::ScaleTo::Distorted => ScaleTo::Rule(ScaleRule::Distorted),
-                queue::ScaleTo::Never => ScaleTo::Rule(ScaleRule::Never),
-                queue::ScaleTo::Size { width, height } => ScaleTo::Size(Size { width, height }),
-            }),
-            length_mismatch: stored.length_mismatch.map(|rule| match rule {
-                queue::LengthMismatch::Fail => LengthMismatch::Fail,
-                queue::LengthMismatch::Shortest => LengthMismatch::Shortest,
-            }),
-            report_uri: stored.report_uri.clone(),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn a_scoring_survives_the_way_there_and_back() {
-        let asked = Scoring {
-            reference: "/r".into(),
-            distorted: "/d".into(),
-            model: "m".into(),
-            backend: "cpu".into(),
-            input: Some(RawVideo { width: 1, height: 2, pixel_format: PixelFormat::Yuv444p, bit_depth: 10 }),
-            features: vec!["psnr".into()],
-            frame_step: 3,
-            scale_to: Some(ScaleTo::Size(Size { width: 4, height: 5 })),
-            length_mismatch: Some(LengthMismatch::Shortest),
-            report_uri: "/p".into(),
-        };
-        assert_eq!(Scoring::from(&queue::Scoring::from(asked.clone())), asked);
+    fn answers_keep_the_spelling_of_the_first_release() {
+        let asked = json!({
+            "reference": "r", "distorted": "d", "model": "m", "backend": "cpu",
+            "input": {"width": 2, "height": 2, "pixelFormat": "yuv420p", "bitDepth": 8},
+            "features": ["psnr"], "frameStep": 2, "scaleTo": {"width": 640, "height": 360},
+            "lengthMismatch": "shortest", "reportURI": "/r.json",
+        });
+        let read: Scoring = serde_json::from_value(asked.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), asked);
+        let rule = json!({"reference": "r", "distorted": "d", "scaleTo": "never"});
+        let read: Scoring = serde_json::from_value(rule).unwrap();
+        assert_eq!(
+            serde_json::to_value(&read).unwrap(),
+            json!({"reference": "r", "distorted": "d", "model": "", "backend": "", "frameStep": 0, "scaleTo": "never"})
+        );
+    }
+
+    #[rstest]
+    #[case(json!({"scaleTo": "1920x1080"}))]
+    #[case(json!({"scaleTo": "Reference", "lengthMismatch": "Fail"}))]
+    #[case(json!({"model": "", "backend": "", "frameStep": 0, "reportURI": ""}))]
+    fn both_spellings_are_accepted(#[case] options: Value) {
+        let mut document = json!({"reference": "r", "distorted": "d"});
+        document.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+        assert!(serde_json::from_value::<Scoring>(document).is_ok());
+    }
+
+    #[rstest]
+    #[case(json!({"frameStepp": 2}), "unknown field `frameStepp`")]
+    #[case(json!({"input": {"width": 1, "height": 1, "depth": 8}}), "unknown field `depth`")]
+    #[case(json!({"frameStep": 10_001}), "frame step must be between 1 and 10000")]
+    #[case(json!({"features": ["vmaf"]}), "unknown variant `vmaf`")]
+    fn what_cannot_be_followed_is_refused(#[case] options: Value, #[case] expected: &str) {
+        let mut document = json!({"reference": "r", "distorted": "d"});
+        document.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+        let error = serde_json::from_value::<Scoring>(document).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }

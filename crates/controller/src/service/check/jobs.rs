@@ -10,12 +10,10 @@ use vmafx_queue::store::{Filter, Page};
 use vmafx_queue::{IdempotencyKey, Job, JobId, NewJob};
 
 use super::text::{at_most, origin, shown, word};
-use super::{
-    LARGEST_PAGE, LONGEST_DEADLINE_SECONDS, LONGEST_NAME, MOST_IDS, MOST_LABELS, MOST_LOST_ATTEMPTS,
-    USUAL_PAGE, scoring,
-};
+use super::{LARGEST_PAGE, LONGEST_DEADLINE_SECONDS, MOST_IDS, MOST_LABELS, MOST_LOST_ATTEMPTS, USUAL_PAGE};
 use crate::refusal::Refusal;
 use crate::service::request::{GroundTruth, LabelScale, List, ReadSamples, Submit, Which};
+use vmafx_job::limits::MAX_NAME_LENGTH;
 
 /// A longer cursor is none of ours.
 const LONGEST_CURSOR: usize = 256;
@@ -23,7 +21,7 @@ const LONGEST_LABEL_NAME: usize = 317;
 
 /// A submission, roots excepted.
 pub(in crate::service) fn submit(request: Submit) -> Result<NewJob, Refusal> {
-    scoring::scoring("scoring", &request.scoring)?;
+    request.scoring.check().map_err(|error| Refusal::invalid_request("scoring", error))?;
     if let Some(resource) = &request.origin {
         origin("origin", resource)?;
     }
@@ -158,7 +156,7 @@ pub(super) fn labels(field: &str, labels: &BTreeMap<String, String>) -> Result<(
             return Err(Refusal::invalid(field, "has a label without a name"));
         }
         word(field, name, LONGEST_LABEL_NAME)?;
-        word(&format!("{field}[{:?}]", shown(name)), value, LONGEST_NAME)?;
+        word(&format!("{field}[{:?}]", shown(name)), value, MAX_NAME_LENGTH)?;
     }
     Ok(())
 }
@@ -166,12 +164,13 @@ pub(super) fn labels(field: &str, labels: &BTreeMap<String, String>) -> Result<(
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use vmafx_queue::scoring::Scoring;
+    use vmafx_job::ScoringRequest;
 
     use super::*;
 
     fn good() -> Submit {
-        let scoring = Scoring { reference: "/r".into(), distorted: "/d".into(), ..Scoring::default() };
+        let scoring =
+            ScoringRequest { reference: "/r".into(), distorted: "/d".into(), ..ScoringRequest::default() };
         Submit { scoring, ..Submit::default() }
     }
 
@@ -191,7 +190,7 @@ mod tests {
     #[case::mos(labelled(0.5, LabelScale::Mos), "ground_truth.value: 0.5 is outside 1 to 5")]
     #[case::nan(labelled(f64::NAN, LabelScale::Mos), "ground_truth.value: NaN is outside 1 to 5")]
     #[case::origin(Submit { origin: Some(vmafx_queue::job::Origin { uid: "u".repeat(254), ..Default::default() }), ..good() }, "origin.uid: must have at most 253 characters")]
-    #[case::scoring(Submit { scoring: Scoring::default(), ..good() }, "scoring.reference: is required")]
+    #[case::scoring(Submit { scoring: ScoringRequest::default(), ..good() }, "scoring.reference: is required")]
     fn a_refusal_names_the_field_and_the_rule(#[case] asked: Submit, #[case] expected: &str) {
         assert_eq!(submit(asked).unwrap_err().to_string(), expected);
     }

@@ -1,12 +1,13 @@
 //! What nodes say of themselves.
 
+use vmafx_job::Backend;
+use vmafx_job::limits::MAX_NAME_LENGTH;
 use vmafx_queue::node::{self, NewNode};
 use vmafx_queue::policy::{MOST_BACKENDS, MOST_BEATS};
 
+use super::MOST_SLOTS;
 use super::jobs::labels;
-use super::scoring::{BACKENDS, one_of};
 use super::text::{at_most, origin, required_word, word};
-use super::{LONGEST_NAME, MOST_SLOTS};
 use crate::refusal::Refusal;
 use crate::service::request::{Capability, Heartbeat, Pull, Register};
 
@@ -14,13 +15,13 @@ const LONGEST_VENDOR: usize = 64;
 
 /// A node that is new.
 pub(in crate::service) fn register(request: Register) -> Result<NewNode, Refusal> {
-    required_word("name", &request.name, LONGEST_NAME)?;
+    required_word("name", &request.name, MAX_NAME_LENGTH)?;
     if let Some(resource) = &request.resource {
         origin("resource", resource)?;
     }
     let Capability { gpu_vendor, backends, concurrency, labels: own, device } = request.capability;
     word("capability.gpu_vendor", &gpu_vendor, LONGEST_VENDOR)?;
-    word("capability.device", &device, LONGEST_NAME)?;
+    word("capability.device", &device, MAX_NAME_LENGTH)?;
     labels("capability.labels", &own)?;
     self::backends(&backends)?;
     let slots = slots(concurrency)?;
@@ -48,10 +49,14 @@ pub(in crate::service) fn heartbeat(request: &Heartbeat) -> Result<(), Refusal> 
 
 fn backends(backends: &[String]) -> Result<(), Refusal> {
     at_most("capability.backends", backends.len(), MOST_BACKENDS)?;
-    let each = |(index, backend): (usize, &String)| {
-        one_of(&format!("capability.backends[{index}]"), backend, &BACKENDS)
-    };
-    backends.iter().enumerate().try_for_each(each)
+    let names = Backend::ALL.map(Backend::name);
+    match backends.iter().position(|backend| !names.contains(&backend.as_str())) {
+        None => Ok(()),
+        Some(index) => {
+            let problem = format!("must be one of {}", names.join(", "));
+            Err(Refusal::invalid(format!("capability.backends[{index}]"), problem))
+        }
+    }
 }
 
 /// A node that does not tell has one.

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{LONGEST_NAME, LONGEST_TEXT};
+use super::LONGEST_TEXT;
 use crate::refusal::Refusal;
+use vmafx_job::limits::MAX_NAME_LENGTH;
 
 /// `scoring` and `reference` are `scoring.reference`; nothing and `reference` are `reference`.
 pub(in crate::service) fn path(within: &str, field: &str) -> String {
@@ -61,7 +62,7 @@ pub(super) fn origin(field: &str, origin: &vmafx_queue::job::Origin) -> Result<(
         ("name", &origin.name),
         ("uid", &origin.uid),
     ];
-    parts.into_iter().try_for_each(|(part, text)| word(&path(field, part), text, LONGEST_NAME))
+    parts.into_iter().try_for_each(|(part, text)| word(&path(field, part), text, MAX_NAME_LENGTH))
 }
 
 /// A number that is one.

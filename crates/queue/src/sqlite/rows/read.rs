@@ -9,15 +9,15 @@ use super::{Row, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
 use crate::job::Origin;
-use crate::outcome::FailureReason;
 use crate::transition::State;
+use vmafx_job::{CancelCause, FailureReason, UnknownName};
 
 macro_rules! columns {
     () => {
         "number, id, tenant, state, ready, backend, priority, created_at, seq, revision, attempt, lost_attempts, \
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
-         origin_namespace, origin_name, origin_uid, spec"
+         origin_namespace, origin_name, origin_uid, spec, cancel_cause"
     };
 }
 
@@ -106,7 +106,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ro
         available_at: time(16)?,
         deadline_at: time(17)?,
         lease,
-        failure_reason: FailureReason(row.get(20)?),
+        failure_reason: FailureReason::from_number(row.get(20)?),
         label: row.get::<_, Option<Exact>>(21)?.map(|label| label.0),
         result,
         node: row.get(25)?,
@@ -114,7 +114,13 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ro
         key: row.get(27)?,
         origin,
         spec: row.get(32)?,
+        cancel_cause: cancel_cause(row, 33)?,
     })
+}
+
+fn cancel_cause(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<CancelCause>> {
+    let name = row.get_ref(column)?.as_str_or_null()?;
+    name.map(|name| name.parse().map_err(|error: UnknownName| unreadable(column, error.into()))).transpose()
 }
 
 fn state(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<State> {

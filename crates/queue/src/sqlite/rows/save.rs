@@ -1,6 +1,7 @@
 //! Changed rows.
 
 use rusqlite::{Connection, params};
+use vmafx_job::CancelCause;
 
 use super::super::exact::Exact;
 use super::Row;
@@ -8,7 +9,7 @@ use super::Row;
 pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?4, \
      revision = ?5, attempt = ?6, lost_attempts = ?7, updated_at = ?8, started_at = ?9, finished_at = ?10, available_at = ?11, lease_session = ?12, \
      lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
-     details = ?18, node = ?19, error = ?20 WHERE number = ?1";
+     details = ?18, node = ?19, error = ?20, cancel_cause = ?21 WHERE number = ?1";
 
 /// Stores everything of a row that can change.
 pub(in super::super) fn save(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
@@ -27,13 +28,14 @@ pub(in super::super) fn save(connection: &Connection, row: &Row) -> rusqlite::Re
         row.available_at.map(|time| time.0),
         row.lease.as_ref().map(|lease| lease.session.0.as_bytes()),
         row.lease.map(|lease| lease.expires_at.0),
-        row.failure_reason.0,
+        row.failure_reason.number(),
         row.label.map(Exact),
         result.map(|result| Exact(result.score)),
         result.map(|result| &result.features),
         result.and_then(|result| result.details.as_ref()),
         row.node,
         row.error,
+        row.cancel_cause.map(CancelCause::name),
     ])?;
     Ok(())
 }

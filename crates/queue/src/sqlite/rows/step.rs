@@ -3,8 +3,8 @@
 use super::{Row, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::SessionId;
-use crate::outcome::FailureReason;
 use crate::transition::{Event, State, Step, step};
+use vmafx_job::{CancelCause, FailureReason};
 
 impl Row {
     /// Where the event leads, if anywhere.
@@ -48,8 +48,9 @@ impl Row {
     }
 
     /// Over, because somebody wanted it.
-    pub(in super::super) fn cancel(&mut self, error: &str, now: Timestamp) {
+    pub(in super::super) fn cancel(&mut self, cause: CancelCause, error: &str, now: Timestamp) {
         self.end(State::Cancelled, now);
+        self.cancel_cause = Some(cause);
         error.clone_into(&mut self.error);
     }
 

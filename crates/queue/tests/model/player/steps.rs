@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use vmafx_job::CancelCause;
 use vmafx_queue::node::Beat;
 use vmafx_queue::store::{LabelTarget, Retention};
 
@@ -60,8 +61,11 @@ impl Player {
             },
             Op::Cancel { tenant, job } => {
                 let (whose, id) = (self.tenants[usize::from(*tenant)].clone(), self.pick(*job, None));
-                let model = self.model.cancel(now, &whose, id, "unwanted");
-                self.compare(store.cancel(&whose, id, "unwanted").await.unwrap(), model)
+                let model = self.model.cancel(now, &whose, id, (CancelCause::Suspended, "unwanted"));
+                self.compare(
+                    store.cancel(&whose, id, CancelCause::Suspended, "unwanted").await.unwrap(),
+                    model,
+                )
             }
             Op::Label { tenant, job, key: of_key, value } => {
                 let whose = self.tenants[usize::from(*tenant)].clone();

@@ -1,8 +1,8 @@
 //! Steps that a node takes.
 
+use vmafx_job::FailureReason;
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{Beat, Report};
-use vmafx_queue::outcome::FailureReason;
 
 use super::{Parted, Player, Somebody};
 use crate::model::op::{Op, Which};
@@ -32,7 +32,7 @@ impl Player {
                 let job = self.pick(*job, Some(it.index));
                 let result = value
                     .map(|value| score(f64::from(value)))
-                    .ok_or_else(|| (FailureReason(21), "no memory".to_owned()));
+                    .ok_or_else(|| (FailureReason::OutOfMemory, "no memory".to_owned()));
                 let report = Report { job, attempt: self.attempt(*attempt, job), result };
                 let model = self.model.report(now, &it.whose, &it.who, report.clone());
                 self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use vmafx_job::CancelCause;
+use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::{Attempt, Label};
-use vmafx_queue::outcome::{AttemptOutcome, FailureReason};
+use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{Cancelled, Filter, LabelTarget, Labelled, Page, Submitted};
 use vmafx_queue::transition::State;
@@ -36,7 +38,7 @@ impl Queue {
             progress: None,
             success: None,
             error: String::new(),
-            failure_reason: FailureReason::UNSPECIFIED,
+            failure_reason: FailureReason::Unspecified,
             label: new.label,
             created_at: now,
             updated_at: now,
@@ -46,6 +48,7 @@ impl Queue {
             lease_expires_at: None,
             deadline_at: new.deadline.map(|length| now + length),
             revision: 0,
+            cancel_cause: None,
         };
         let entry = Entry { job, holder: None, attempts: vec![], node_labels: BTreeMap::new(), changed: 0 };
         self.jobs.push(entry);
@@ -85,7 +88,7 @@ impl Queue {
         now: Timestamp,
         tenant: &TenantId,
         id: JobId,
-        reason: &str,
+        (cause, reason): (CancelCause, &str),
     ) -> Option<Cancelled> {
         let index = self.index(tenant, id)?;
         let moved = !self.jobs[index].job.state.is_final();
@@ -95,6 +98,7 @@ impl Queue {
             let job = &mut self.jobs[index].job;
             job.state = State::Cancelled;
             job.error = text;
+            job.cancel_cause = Some(cause);
             job.finished_at = Some(now);
             self.changed(index, now);
         }

@@ -97,7 +97,7 @@ impl Queue {
                     && other.state == State::Pending
                     && other.tenant == *tenant
                     && other.available_at.is_none_or(|at| at <= now)
-                    && compete(&job.scoring.backend, &other.scoring.backend)
+                    && compete(job.scoring.backend_name(), other.scoring.backend_name())
                     && order(other) < order(&job)
                     && ahead(other)
             };

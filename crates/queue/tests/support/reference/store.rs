@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 use uuid::Uuid;
+use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::{Attempt, Label};
 use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report, SessionToken};
@@ -94,9 +95,10 @@ impl Store for ReferenceStore {
         &self,
         tenant: &TenantId,
         id: JobId,
+        cause: CancelCause,
         reason: &str,
     ) -> Result<Option<Cancelled>, StoreError> {
-        self.with_queue(|queue, now| queue.cancel(now, tenant, id, reason))
+        self.with_queue(|queue, now| queue.cancel(now, tenant, id, (cause, reason)))
     }
 
     async fn label(

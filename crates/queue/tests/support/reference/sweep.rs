@@ -1,7 +1,8 @@
 //! What time ends.
 
+use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
-use vmafx_queue::outcome::{AttemptOutcome, FailureReason};
+use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{Pruned, Retention, Swept};
 use vmafx_queue::transition::State;
@@ -62,7 +63,7 @@ impl Queue {
         let allowed = job.deadline_at.map(|at| at.since(job.created_at)).unwrap_or_default();
         let text = Policy::deadline_text(allowed);
         self.end_attempt(index, now, AttemptOutcome::Failed, &text);
-        self.fail(index, now, FailureReason::DEADLINE_EXCEEDED, &text)
+        self.fail(index, now, FailureReason::DeadlineExceeded, &text)
     }
 
     fn lose(&mut self, index: usize, now: Timestamp) -> Job {
@@ -72,7 +73,7 @@ impl Queue {
         let text = Policy::lost_text(job.attempt, lost, allowed);
         self.end_attempt(index, now, AttemptOutcome::Expired, &text);
         if lost >= allowed {
-            return self.fail(index, now, FailureReason::NODE_LOST, &text);
+            return self.fail(index, now, FailureReason::NodeLost, &text);
         }
         let job = &mut self.jobs[index].job;
         job.state = State::Pending;

@@ -24,7 +24,7 @@ impl Queue {
         let fits = |job: &Job| {
             job.tenant == *tenant
                 && job.state == State::Pending
-                && (job.scoring.backend.is_empty() || backends.contains(&job.scoring.backend))
+                && job.scoring.backend.is_none_or(|backend| backends.iter().any(|one| one == backend.name()))
         };
         let waiting = |index: &usize| fits(&self.jobs[*index].job);
         let pausing = |index: &usize| self.jobs[*index].job.available_at.filter(|at| *at > now);

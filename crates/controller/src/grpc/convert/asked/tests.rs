@@ -45,23 +45,7 @@ fn request(scoring: wire::ScoringParams) -> wire::SubmitJobRequest {
 #[test]
 fn every_field_of_a_submission_is_read() {
     let expected = Submit {
-        scoring: Scoring {
-            reference: "/r.yuv".into(),
-            distorted: "/d.yuv".into(),
-            model: "vmaf_v0.6.1".into(),
-            backend: "cuda".into(),
-            input: Some(RawVideo {
-                width: 1920,
-                height: 1080,
-                pixel_format: PlaneLayout::Yuv422p,
-                bit_depth: 10,
-            }),
-            features: vec!["psnr".into()],
-            frame_step: 5,
-            scale_to: Some(ScaleTo::Size { width: 1280, height: 720 }),
-            length_mismatch: Some(LengthMismatch::Shortest),
-            report_uri: "/out.json".into(),
-        },
+        scoring: params().try_into().unwrap(),
         priority: -3,
         idempotency_key: "uid-1".into(),
         origin: Some(Origin {
@@ -77,34 +61,11 @@ fn every_field_of_a_submission_is_read() {
     assert_eq!(submit(request(params())), Ok(expected));
 }
 
-#[rstest]
-#[case(wire::ScaleMode::Unspecified.into(), None)]
-#[case(wire::ScaleMode::Reference.into(), Some(ScaleTo::Reference))]
-#[case(wire::ScaleMode::Distorted.into(), Some(ScaleTo::Distorted))]
-#[case(wire::ScaleMode::Never.into(), Some(ScaleTo::Never))]
-fn every_mode_of_scaling_is_read(#[case] mode: i32, #[case] expected: Option<ScaleTo>) {
-    let scale = wire::ScaleTo { target: Some(wire::scale_to::Target::Mode(mode)) };
-    let read = submit(request(wire::ScoringParams { scale_to: Some(scale), ..params() })).unwrap();
-    assert_eq!(read.scoring.scale_to, expected);
-}
-
-fn with_format(pixel_format: i32) -> wire::ScoringParams {
-    let input = wire::RawVideo { width: 1, height: 1, pixel_format, bit_depth: 8 };
-    wire::ScoringParams { input: Some(input), ..params() }
-}
-
-fn with_mode(mode: i32) -> wire::ScoringParams {
-    let scale = wire::ScaleTo { target: Some(wire::scale_to::Target::Mode(mode)) };
-    wire::ScoringParams { scale_to: Some(scale), ..params() }
-}
-
-#[rstest]
-#[case(with_format(0), "scoring.input.pixel_format: is required")]
-#[case(with_format(77), "scoring.input.pixel_format: 77 is not a value of this enum")]
-#[case(with_mode(-1), "scoring.scale_to.mode: -1 is not a value of this enum")]
-#[case(wire::ScoringParams { length_mismatch: 9, ..params() }, "scoring.length_mismatch: 9 is not a value of this enum")]
-fn a_number_that_is_no_value_is_refused(#[case] params: wire::ScoringParams, #[case] expected: &str) {
-    assert_eq!(submit(request(params)).unwrap_err().to_string(), expected);
+#[test]
+fn a_scoring_option_that_is_refused_is_named_with_its_path() {
+    let asked = request(wire::ScoringParams { length_mismatch: 9, ..params() });
+    let expected = "scoring.length_mismatch: 9 is not a value of this enum";
+    assert_eq!(submit(asked).unwrap_err().to_string(), expected);
 }
 
 #[test]

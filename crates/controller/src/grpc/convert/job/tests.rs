@@ -2,8 +2,11 @@ use std::collections::BTreeMap;
 
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage};
+use vmafx_job::{
+    Backend, BitDepth, CancelCause, FailureReason, Feature, FrameSize, LengthMismatch, PixelFormat,
+    PooledScores, RawVideo, ScaleTo, ScoreDetails, ScoreResult, ScoringOptions, ScoringRequest,
+};
 use vmafx_queue::job::{Label, Origin, Progress};
-use vmafx_queue::outcome::{FailureReason, Success};
 use vmafx_queue::{IdempotencyKey, JobId, TenantId};
 
 use super::*;
@@ -14,22 +17,24 @@ fn whole() -> Job {
         id: JobId(uuid::Uuid::from_u128(0x0192_d3f4_0000_7000_8000_0000_0000_0001)),
         tenant: TenantId::new("acme").unwrap(),
         state: State::Completed,
-        scoring: Scoring {
+        scoring: ScoringRequest {
             reference: "/r.yuv".into(),
             distorted: "/d.yuv".into(),
-            model: "vmaf_v0.6.1".into(),
-            backend: "cuda".into(),
+            model: Some("vmaf_v0.6.1".into()),
+            backend: Some(Backend::Cuda),
             input: Some(RawVideo {
                 width: 1920,
                 height: 1080,
-                pixel_format: PlaneLayout::Yuv444p,
-                bit_depth: 12,
+                pixel_format: PixelFormat::Yuv444p,
+                bit_depth: BitDepth::Twelve,
             }),
-            features: vec!["psnr".into()],
-            frame_step: 5,
-            scale_to: Some(ScaleTo::Size { width: 1280, height: 720 }),
-            length_mismatch: Some(LengthMismatch::Shortest),
-            report_uri: "/out.json".into(),
+            options: ScoringOptions {
+                features: vec![Feature::Psnr],
+                frame_step: Some(5.try_into().unwrap()),
+                scale_to: Some(ScaleTo::Size(FrameSize { width: 1280, height: 720 })),
+                length_mismatch: Some(LengthMismatch::Shortest),
+            },
+            report_uri: Some("/out.json".into()),
         },
         priority: 7,
         key: Some(IdempotencyKey::new("uid-1").unwrap()),
@@ -44,15 +49,15 @@ fn whole() -> Job {
         max_lost_attempts: 3,
         node: Some("node-0".into()),
         progress: Some(Progress { done: 10, total: 20 }),
-        success: Some(Success {
+        success: Some(ScoreResult {
             score: 93.25,
             features: BTreeMap::from([("vif".to_owned(), 0.5)]),
-            details: Some(Details {
+            details: Some(ScoreDetails {
                 model: "vmaf_v0.6.1".into(),
                 model_digest: "sha256:00".into(),
                 backend: "cpu".into(),
                 frames: 48,
-                size: Some((1280, 720)),
+                size: Some(FrameSize { width: 1280, height: 720 }),
                 scores: Some(PooledScores {
                     mean: 1.0,
                     harmonic_mean: 2.0,
@@ -69,7 +74,7 @@ fn whole() -> Job {
             }),
         }),
         error: "why".into(),
-        failure_reason: FailureReason(3),
+        failure_reason: FailureReason::InputInvalid,
         label: Some(Label::mos(3.0).unwrap()),
         created_at: Timestamp(1_700_000_000_999),
         updated_at: Timestamp(1_700_000_005_001),
@@ -79,6 +84,7 @@ fn whole() -> Job {
         lease_expires_at: Some(Timestamp(1_700_000_061_000)),
         deadline_at: Some(Timestamp(1_700_000_099_000)),
         revision: 4,
+        cancel_cause: Some(CancelCause::Replaced),
     }
 }
 
@@ -149,6 +155,7 @@ fn golden() -> wire::Job {
         revision: 4,
         cursor: String::new(),
         deadline_at_ms: 1_700_000_099_000,
+        cancel_cause: 2,
     }
 }
 
