@@ -16,9 +16,9 @@ use vmafx_kit::channel::ChannelArgs;
 use vmafx_kit::config::{Environment, GoDuration, Stop, parse};
 use vmafx_kit::daemon;
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
-use vmafx_node::agent::Patience;
+use vmafx_node::agent::AgentTimeouts;
 use vmafx_node::launch::Launcher;
-use vmafx_node::start::Link;
+use vmafx_node::start::AgentConfig;
 
 pub use self::args::UpArgs;
 use self::banner::Banner;
@@ -41,7 +41,7 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
     let room = Place::take(args.data_dir.clone().map_or_else(directory, Ok)?)?;
     let place = room.path();
     // Not in a directory that all users of the machine share.
-    args.node.scratch_in(&place.join("scratch"));
+    args.node.default_scratch_directory(&place.join("scratch"));
     let roots = args.roots()?;
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let token_file = write_private(place, "token", token.as_bytes())?;
@@ -74,18 +74,18 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
         controller_token: None,
         controller_rpc_timeout: CALL,
     };
-    let link = Link {
+    let config = AgentConfig {
         channel: channel.open(&grpc.to_string().parse()?)?,
-        patience: Patience {
+        timeouts: AgentTimeouts {
             // Whoever waits at the same machine wants to see cancels and progress at once.
-            heartbeat: Duration::from_secs(1),
-            pull: Duration::from_secs(30),
+            heartbeat_interval: Duration::from_secs(1),
+            pull_wait: Duration::from_secs(30),
             call: CALL.0,
-            grace: args.node.graceful_shutdown.0,
+            shutdown_grace: args.node.graceful_shutdown.0,
         },
         launcher: Launcher::new(std::env::current_exe()?),
     };
-    let node = vmafx_node::start::run(&args.node, link, &args.node_http_addr, tasks).await?;
+    let node = vmafx_node::start::run(&args.node, config, &args.node_http_addr, tasks).await?;
 
     let standing = Standing {
         grpc: grpc.to_string(),

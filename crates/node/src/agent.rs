@@ -1,25 +1,23 @@
-//! Pulls jobs into slots, has them scored, and reports.
+//! Pulls jobs into slots, has them scored, and reports their results.
 //!
-//! | module    | does                                                                                          |
-//! |-----------|-----------------------------------------------------------------------------------------------|
-//! | `session` | registers, sends heartbeats, registers again when the controller has forgotten us             |
-//! | `slot`    | pulls a job, has it scored, says how it ended; one loop per slot                               |
-//! | `score`   | one job: inputs, model, worker, report                                                        |
-//! | `board`   | what runs, how far it is, and how to end it                                                   |
-//! | `wire`    | pure: a job off the wire, a result onto it                                                    |
-//! | `calls`   | the calls to the controller, with their patience                                              |
+//! | module              | does                                                                                |
+//! |---------------------|-------------------------------------------------------------------------------------|
+//! | `session`           | registers, sends heartbeats, registers again when the controller ended the session  |
+//! | `slot`              | pulls a job, has it scored, reports the result; one loop per slot                    |
+//! | `running_jobs`      | the jobs of this process, their progress, and how to stop them                      |
+//! | `wire`              | pure: converts a job from the wire, and a result to it                              |
+//! | `controller_client` | the calls to the controller, with their timeouts and retries                        |
 //!
 //! **A session is kept until the controller says that it is over.** A controller that does not answer may be restarting,
-//! and keeps our leases for us; registering anew would give up jobs that nobody else has taken.
+//! and keeps our leases for us; registering anew would give up jobs that no other node has taken.
 //!
-//! **Leaving.** When shutdown begins, no slot pulls any more. Jobs go on until the grace is over; what is not done then
-//! is ended and released, so that it waits again at once and is not counted as lost. Heartbeats stop last: until then
-//! the leases of what runs are kept.
+//! **Shutdown.** When it begins, no slot pulls any more. Jobs run on until the grace period is over; a job that is not
+//! done by then is stopped and released, so that it is pending again at once and is not counted as lost. Heartbeats stop
+//! last: until then they renew the leases of running jobs.
 
-mod board;
-mod calls;
+mod controller_client;
 mod metrics;
-mod score;
+mod running_jobs;
 mod session;
 mod slot;
 mod wire;
@@ -31,63 +29,61 @@ use tokio::sync::watch;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::health::Gate;
 use vmafx_kit::tasks::{BoxError, TaskSet};
+use vmafx_proto::controller::v1::{NodeCapability, ResourceRef};
 
-use self::board::Board;
-use self::calls::Controller;
-pub use self::metrics::{Backend, Maker, NodeMetrics};
-pub use self::score::{Scored, Scorer, Scoring};
-use self::session::Registered;
+use self::controller_client::ControllerClient;
+pub use self::metrics::NodeMetrics;
+use self::running_jobs::RunningJobs;
+use self::session::{Session, SessionKeeper};
+use crate::scorer::Scorer;
 
-/// Who this node is, as it registers.
+/// What a node registers as.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Who {
-    /// Name of the process.
+pub struct NodeIdentity {
     pub name: String,
-    /// What it can do.
-    pub capability: vmafx_proto::controller::v1::NodeCapability,
-    /// The VmafxNode it belongs to.
-    pub resource: Option<vmafx_proto::controller::v1::ResourceRef>,
+    pub capability: NodeCapability,
+    /// The VmafxNode that the process belongs to.
+    pub resource: Option<ResourceRef>,
 }
 
-/// How patient it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// Between two heartbeats, at most.
-    pub heartbeat: Duration,
-    /// How long a pull waits for work.
-    pub pull: Duration,
-    /// For any other call.
+pub struct AgentTimeouts {
+    /// Maximum interval between two heartbeats.
+    pub heartbeat_interval: Duration,
+    /// How long a pull waits for a job at the controller.
+    pub pull_wait: Duration,
+    /// Timeout of any other call.
     pub call: Duration,
-    /// For jobs that run when shutdown begins.
-    pub grace: Duration,
+    /// Grace period of running jobs at shutdown.
+    pub shutdown_grace: Duration,
 }
 
 /// Adds the agent to the tasks of a process.
 pub fn run(
     tasks: &mut TaskSet,
     channel: &GrpcChannel,
-    who: Who,
-    patience: Patience,
+    identity: NodeIdentity,
+    timeouts: AgentTimeouts,
     scorer: Scorer,
     metrics: &NodeMetrics,
     registered: Gate,
 ) {
-    let slots = who.capability.concurrency;
-    let backends = who.capability.backends.clone();
-    let controller = Controller::new(channel, patience);
-    let board = Board::default();
-    let (sender, session) = watch::channel(None::<Registered>);
+    let slots = identity.capability.concurrency;
+    let backends = identity.capability.backends.clone();
+    let controller = ControllerClient::new(channel, timeouts);
+    let jobs = RunningJobs::default();
+    let (sender, session) = watch::channel(None::<Session>);
     let scorer = Arc::new(scorer);
-    let leaving = tasks.shutdown();
-    let keeper = session::Keeper {
+    let shutdown = tasks.shutdown();
+    let keeper = SessionKeeper {
         controller: controller.clone(),
-        who,
-        patience,
-        board: board.clone(),
+        identity,
+        timeouts,
+        jobs: jobs.clone(),
         session: sender,
         registered,
     };
-    // Slots are services and end first; the session is their support.
+    // Services stop before support tasks, so heartbeats go on while slots finish their jobs.
     tasks.support("session", |last| keeper.run(last));
     for number in 0..slots {
         let slot = slot::Slot {
@@ -95,14 +91,14 @@ pub fn run(
             session: session.clone(),
             backends: backends.clone(),
             slots,
-            board: board.clone(),
+            jobs: jobs.clone(),
             scorer: scorer.clone(),
             metrics: metrics.clone(),
-            grace: patience.grace,
+            shutdown_grace: timeouts.shutdown_grace,
         };
-        let leaving = leaving.clone();
+        let shutdown = shutdown.clone();
         tasks.service(format!("slot-{number}"), async move {
-            slot.run(leaving).await;
+            slot.run(shutdown).await;
             Ok::<_, BoxError>(())
         });
     }

@@ -1,13 +1,14 @@
-//! An external `vmaf` command as the engine, for GPUs that the worker's own does not use.
+//! An external `vmaf` command as the engine, for GPUs that the worker's own libvmaf does not use.
 //!
-//! It runs inside the worker: confined as the worker is, and ended with it. It reads Y4M and raw pictures only, scales
-//! nothing, and pairs frames as far as the shorter clip goes, so whatever it would get wrong is refused before it starts.
+//! The command runs inside the worker: confined as the worker is, and killed with it. It reads Y4M and headerless clips
+//! only, scales nothing, and pairs frames as far as the shorter clip goes, so a task that it would score wrongly is
+//! refused before the command starts.
 //!
-//! | module    | does                                       |
-//! |-----------|--------------------------------------------|
-//! | `command` | pure: its command line                     |
-//! | `check`   | what it can be given                       |
-//! | `output`  | pure: its JSON in the words of a job       |
+//! | module    | does                                                |
+//! |-----------|-----------------------------------------------------|
+//! | `check`   | refuses tasks that the command cannot score         |
+//! | `command` | pure: the command line                              |
+//! | `output`  | pure: converts the command's JSON into a result     |
 
 mod check;
 mod command;
@@ -19,64 +20,63 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
+use vmafx_job::{Failure, FailureReason, ReportFormat, ScoreResult};
 use vmafx_scoring::input::Tools;
 
-use crate::failure::{Failure, Reason};
-use crate::task::{ExternalEngine, Model, Score, Task};
+use crate::task::{ExternalEngine, ModelSource, Task};
 use crate::text;
-use crate::worker::Names;
+use crate::worker::PathRedactor;
 
-/// Where its result goes, in the scratch directory.
+/// File name of the command's result in the scratch directory.
 const OUTPUT: &str = "engine.json";
 
-/// The model under a name that needs no escaping, in the scratch directory. The command splits its option at `:` and `=`
-/// and knows no way to write these themselves.
+/// File name of the model's copy in the scratch directory. The command splits the value of its model option at `:` and
+/// `=` and has no escape for them, so a path cannot be passed as it is.
 const MODEL: &str = "engine-model.json";
 
-/// Most bytes of a result: a million frames with twenty features each.
-const OUTPUT_BYTES: u64 = 1 << 30;
+/// A million frames with twenty features each.
+const MAX_OUTPUT_BYTES: u64 = 1 << 30;
 
-/// Most bytes that are kept of what it says.
-const SAID_BYTES: usize = 64 * 1024;
+/// Bytes that are kept of the command's standard error.
+const MAX_STDERR_BYTES: usize = 64 * 1024;
 
-/// Scores what the task asks for with the command.
-pub(crate) fn score(task: &Task, engine: &ExternalEngine, tools: &Tools) -> Result<Score, Failure> {
-    let names = Names::of(task);
-    let found = check::check(task, tools, &names)?;
+pub(crate) fn score(task: &Task, engine: &ExternalEngine, tools: &Tools) -> Result<ScoreResult, Failure> {
+    let redactor = PathRedactor::of(task);
+    let checked = check::check(task, tools, &redactor)?;
     let scratch = &task.limits.scratch;
-    let model = match &task.model {
-        Model::File { path, .. } => {
+    let (argument, name) = match &task.model {
+        ModelSource::File { path, name } => {
             fs::copy(path, scratch.join(MODEL)).map_err(|error| {
                 Failure::new(
-                    Reason::ScratchFull,
-                    format!("the model cannot be copied for the engine: {error}"),
+                    FailureReason::ScratchFull,
+                    format!("cannot copy the model for the external engine: {error}"),
                 )
             })?;
-            command::Model::File(MODEL)
+            (command::ModelArgument::File(MODEL), name.clone())
         }
-        Model::Auto | Model::BuiltIn(_) => command::Model::BuiltIn(&found.model.name),
+        ModelSource::Auto | ModelSource::BuiltIn(_) => {
+            (command::ModelArgument::BuiltIn(&checked.model.name), checked.model.name.clone())
+        }
     };
-    run(engine, &command::arguments(task, engine, model, OUTPUT), scratch, &names)?;
+    let arguments = command::arguments(task, engine, argument, checked.raw, OUTPUT);
+    run(engine, &arguments, scratch, &redactor)?;
     let text = read(&scratch.join(OUTPUT))?;
-    let name = match &task.model {
-        Model::File { name, .. } => name.clone(),
-        Model::Auto | Model::BuiltIn(_) => found.model.name.clone(),
-    };
-    let score = output::score(&text, name, found.model.digest.clone(), found.size)?;
+    let result = output::score_result(&text, name, checked.model.digest.clone(), checked.size)?;
     if let Some(report) = &task.report {
         save(&text, report)?;
     }
-    Ok(score)
+    Ok(result)
 }
 
 fn run(
     engine: &ExternalEngine,
     arguments: &[std::ffi::OsString],
     scratch: &Path,
-    names: &Names,
+    redactor: &PathRedactor,
 ) -> Result<(), Failure> {
+    let program = engine.program.file_name().unwrap_or_default().to_string_lossy();
     let not_started = |error| {
-        Failure::new(Reason::Internal, format!("the engine {} does not start: {error}", program(engine)))
+        Failure::new(FailureReason::Internal, format!("cannot start the external engine {program}: {error}"))
     };
     let mut child = Command::new(&engine.program)
         .args(arguments)
@@ -86,49 +86,48 @@ fn run(
         .stderr(Stdio::piped())
         .spawn()
         .map_err(not_started)?;
-    let mut said = text::Tail::new(SAID_BYTES);
-    if let Some(mut stderr) = child.stderr.take() {
+    let mut stderr = text::Tail::new(MAX_STDERR_BYTES);
+    if let Some(mut pipe) = child.stderr.take() {
         let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-            said.push(&buffer[..count]);
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            stderr.push(&buffer[..count]);
         }
     }
     let status = child.wait().map_err(not_started)?;
     if status.success() {
         return Ok(());
     }
-    let said = names.in_words(&said.last_line());
-    let (program, ended) = (program(engine), ended(status));
-    Err(Failure::new(Reason::WorkerCrashed, format!("the engine {program} {ended}; it said: {said}")))
+    let (ended, last_line) = (describe(status), redactor.redact(&stderr.last_line()));
+    let message = format!("the external engine {program} {ended}; its last message: {last_line}");
+    Err(Failure::new(FailureReason::WorkerCrashed, message))
 }
 
-fn program(engine: &ExternalEngine) -> String {
-    engine.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn ended(status: ExitStatus) -> String {
+fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("failed with exit code {code}"),
-        (None, Some(signal)) => format!("was ended by {}", text::signal(signal)),
-        (None, None) => "ended in an unknown way".to_owned(),
+        (None, Some(signal)) => format!("was killed by {}", text::signal(signal)),
+        (None, None) => "exited in an unknown way".to_owned(),
     }
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let missing =
-        |error| Failure::new(Reason::WorkerCrashed, format!("the engine left no readable result: {error}"));
     let mut text = String::new();
-    File::open(path).and_then(|file| file.take(OUTPUT_BYTES).read_to_string(&mut text)).map_err(missing)?;
+    File::open(path).and_then(|file| file.take(MAX_OUTPUT_BYTES).read_to_string(&mut text)).map_err(
+        |error| {
+            let message = format!("cannot read the result of the external engine: {error}");
+            Failure::new(FailureReason::WorkerCrashed, message)
+        },
+    )?;
     Ok(text)
 }
 
-/// Its JSON is the report; other kinds need more than the command tells.
+/// The command's JSON is the report; other formats need more than it contains.
 fn save(text: &str, report: &Path) -> Result<(), Failure> {
-    let failed = |message: String| Failure::new(Reason::ReportNotWritten, message);
-    if report.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("json")) {
+    let failed = |message: String| Failure::new(FailureReason::ReportNotWritten, message);
+    if report.extension().is_none_or(|ending| ending != ReportFormat::Json.name()) {
         return Err(failed(
-            "an external engine writes its report as JSON only: end its address in .json".to_owned(),
+            "an external engine writes its report as JSON only: end the report's address in .json".to_owned(),
         ));
     }
-    fs::write(report, text).map_err(|error| failed(format!("the report cannot be written: {error}")))
+    fs::write(report, text).map_err(|error| failed(format!("cannot write the report: {error}")))
 }

@@ -33,11 +33,11 @@ pub(crate) mod web;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Failure, FailureReason};
 
 use self::error::FetchError;
 use self::shelf::Shelf;
 use self::source::Source;
-use crate::failure::{Failure, Reason};
 use crate::paths::local::{LocalError, LocalFile};
 use crate::paths::{Address, Redacted, Roots};
 use crate::scratch::Scratch;
@@ -132,7 +132,7 @@ impl Fetcher {
         let file = match tokio::time::timeout(self.0.limits.headers, opened).await {
             Ok(Ok(opened)) => opened.map_err(|error| of_local(shown, &error))?,
             Ok(Err(_)) => {
-                return Err(Failure::new(Reason::Internal, format!("{shown}: opening it went wrong")));
+                return Err(Failure::new(FailureReason::Internal, format!("{shown}: opening it went wrong")));
             }
             Err(_) => {
                 let limit = self.0.limits.headers;
@@ -150,10 +150,10 @@ impl Fetcher {
 /// What an error about a local file means for the job.
 pub(crate) fn of_local(shown: &str, error: &LocalError) -> Failure {
     let reason = match error {
-        LocalError::Outside | LocalError::Denied(_) => Reason::InputDenied,
-        LocalError::NotFound => Reason::InputNotFound,
-        LocalError::NotRegular(_) => Reason::InputInvalid,
-        LocalError::Swapped | LocalError::Io(_) => Reason::SourceUnreachable,
+        LocalError::Outside | LocalError::Denied(_) => FailureReason::InputDenied,
+        LocalError::NotFound => FailureReason::InputNotFound,
+        LocalError::NotRegular(_) => FailureReason::InputInvalid,
+        LocalError::Swapped | LocalError::Io(_) => FailureReason::SourceUnreachable,
     };
     Failure::new(reason, format!("{shown}: {error}"))
 }

@@ -1,19 +1,19 @@
 //! Runs a task in a worker process, from the agent's side.
 //!
-//! The agent trusts nothing that a worker does: it may crash, hang, flood its pipes, start other processes or write
-//! nonsense, and that job fails with a message that names the cause. Whatever happens, also when the future is dropped,
+//! The agent trusts nothing that a worker does: a worker may crash, hang, flood its pipes, start other processes or write
+//! garbage, and then its job fails with a message that names the cause. Whatever happens, also when the future is dropped,
 //! the worker's process group is killed and the worker reaped.
 //!
 //! | module     | does                                                                             |
 //! |------------|----------------------------------------------------------------------------------|
-//! | `process`  | a process group that cannot be left behind                                       |
-//! | `listen`   | messages out of bytes, within bounds                                             |
-//! | `watch`    | the course of a job: progress, silence, deadline, cancellation                   |
-//! | `ends`     | pure: what the end of a process means                                            |
+//! | `process`  | a process group that is always killed and reaped                                 |
+//! | `protocol` | parses messages, within limits                                                   |
+//! | `watch`    | waits for the result, a stall, the deadline or a cancellation                    |
+//! | `exit`     | pure: the failure reason of a worker's exit                                      |
 
-mod ends;
-mod listen;
+mod exit;
 mod process;
+mod protocol;
 mod watch;
 
 use std::ffi::OsString;
@@ -23,18 +23,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Failure, FailureReason, ScoreResult};
 
-use self::ends::Evidence;
+use self::exit::WorkerExit;
 use self::process::Process;
-use self::watch::{Course, Seen};
-use crate::failure::{Failure, Reason};
+use self::watch::{WatchEnd, WorkerWatch};
 use crate::machine::OomKills;
-use crate::task::{Score, Task};
-use crate::worker::Names;
+use crate::task::Task;
+use crate::worker::PathRedactor;
 
-/// Variables that a worker gets if the agent has them: where programs and libraries are, and which GPU is meant. None of
-/// them is a secret.
-const PASSED_ON: [&str; 7] = [
+/// Variables that a worker inherits: the locations of programs and libraries, and the GPU to use. None of them is a
+/// secret.
+const INHERITED_VARIABLES: [&str; 7] = [
     "PATH",
     "LD_LIBRARY_PATH",
     "CUDA_VISIBLE_DEVICES",
@@ -44,7 +44,7 @@ const PASSED_ON: [&str; 7] = [
     "ONEAPI_DEVICE_SELECTOR",
 ];
 
-/// An external engine says nothing while it works, so a deadline takes the place of its progress.
+/// An external engine reports no progress, so this deadline takes the place of the stall timeout.
 const ENGINE_DEADLINE: Duration = Duration::from_mins(30);
 
 /// Starts workers.
@@ -53,78 +53,77 @@ pub struct Launcher {
     program: PathBuf,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
-    /// How the workers were confined, to say it once and not for each job.
+    /// The measures of the last worker, so that they are logged when they change and not for each job.
     confinement: Mutex<Option<Vec<String>>>,
 }
 
 /// Why there is no score.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unscored {
-    /// The job failed.
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// It was cancelled.
     #[error("the job was cancelled")]
     Cancelled,
 }
 
 impl Launcher {
-    /// Starts `program worker` for each task: this very program, as a rule.
+    /// Starts `program worker` for each task; the program is usually this very one.
     pub fn new(program: PathBuf) -> Self {
         Self::with_arguments(program, vec!["worker".into()])
     }
 
-    /// Starts another program that speaks as a worker does.
+    /// Starts another program that implements the protocol of a worker.
     pub fn with_arguments(program: PathBuf, arguments: Vec<OsString>) -> Self {
         let environment =
-            PASSED_ON.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
-        Self { program, arguments, environment, confinement: Mutex::new(None) }
+            INHERITED_VARIABLES.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
+        Self { program, arguments, environment: environment.collect(), confinement: Mutex::new(None) }
     }
 
-    /// How the last worker was confined, once one has said it.
+    /// The confinement measures of the last worker, once one has reported them.
     pub fn confinement(&self) -> Option<Vec<String>> {
         self.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Runs a task to its end.
     ///
-    /// `progress` hears frame pairs scored and expected (0: not known). Without any for as long as `stall` the worker is
-    /// ended, and so it is after `deadline`.
+    /// `progress` is called with the frame pairs scored and expected (0: unknown). A worker that makes no progress for
+    /// `stall_timeout`, or is not done after `deadline`, is killed.
     pub async fn run(
         &self,
         task: &Task,
         progress: impl FnMut(u64, u64),
         cancel: &CancellationToken,
-        stall: Duration,
+        stall_timeout: Duration,
         deadline: Option<Duration>,
-    ) -> Result<Score, Unscored> {
+    ) -> Result<ScoreResult, Unscored> {
         if cancel.is_cancelled() {
             return Err(Unscored::Cancelled);
         }
         let text = serde_json::to_vec(task).map_err(|error| {
-            Failure::new(Reason::Internal, format!("the task cannot be written: {error}"))
+            Failure::new(FailureReason::Internal, format!("cannot serialize the task: {error}"))
         })?;
         let kills = OomKills::now();
         let (mut process, pipes) = Process::start(self.command(task)).await.map_err(|error| {
             Failure::new(
-                Reason::Internal,
-                format!("the worker {} does not start: {error}", self.program.display()),
+                FailureReason::Internal,
+                format!("cannot start the worker {}: {error}", self.program.display()),
             )
         })?;
-        let mut course = Course::new(stall, deadline, progress);
+        let mut watch = WorkerWatch::new(stall_timeout, deadline, progress);
         if task.engine.is_some() {
-            course.expect_silence(ENGINE_DEADLINE);
+            watch.expect_no_progress(ENGINE_DEADLINE);
         }
-        let seen = course.watch(&mut process, pipes, &text, cancel, |words| self.confined(words)).await;
-        let status = process.end(matches!(seen, Seen::Done(_))).await;
-        let evidence = Evidence {
+        let end =
+            watch.run(&mut process, pipes, &text, cancel, |measures| self.log_confinement(measures)).await;
+        let status = process.stop(matches!(end, WatchEnd::Done(_))).await;
+        let exit = WorkerExit {
             status,
-            out_of_memory: OomKills::now().since(&kills),
-            said: &course.said,
-            names: &Names::of(task),
+            oom_killed: OomKills::now().since(&kills),
+            stderr: &watch.stderr,
+            redactor: &PathRedactor::of(task),
             limits: &task.limits,
         };
-        ends::judge(seen, &evidence)
+        exit::result(end, &exit)
     }
 
     fn command(&self, task: &Task) -> Command {
@@ -144,21 +143,18 @@ impl Launcher {
         command
     }
 
-    /// Logs how workers are confined, whenever that changes.
-    fn confined(&self, words: Vec<String>) {
-        let mut known = self.confinement.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.as_ref() == Some(&words) {
+    fn log_confinement(&self, measures: Vec<String>) {
+        let mut last = self.confinement.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref() == Some(&measures) {
             return;
         }
+        // A missing measure carries its cause: `no landlock: this kernel does not have it`.
         let (missing, active): (Vec<&str>, Vec<&str>) =
-            words.iter().map(String::as_str).partition(|word| word.contains(": "));
+            measures.iter().map(String::as_str).partition(|measure| measure.contains(": "));
         tracing::info!(active = active.join(", "), "workers are confined");
         if !missing.is_empty() {
-            tracing::warn!(
-                missing = missing.join("; "),
-                "workers could be confined better on another kernel"
-            );
+            tracing::warn!(missing = missing.join("; "), "this kernel lacks some confinement of workers");
         }
-        *known = Some(words);
+        *last = Some(measures);
     }
 }

@@ -17,12 +17,12 @@ mod settings;
 use std::ops::Deref;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Failure, FailureReason};
 use vmafx_scoring::engine::models::{self as engine, ModelError};
 
-use crate::failure::{Failure, Reason};
 use crate::fetch::Fetcher;
 use crate::scratch::ScratchError;
-use crate::task::Model;
+use crate::task::ModelSource;
 
 use directory::Directory;
 use oci::{Artifacts, Pin};
@@ -32,20 +32,20 @@ pub use vmafx_oci::{Credentials, ReferenceError};
 /// A model that is here. As long as this value lives, its file is not cleared away.
 #[derive(Debug)]
 pub struct Found {
-    model: Model,
+    model: ModelSource,
     _pin: Option<Pin>,
 }
 
 impl Deref for Found {
-    type Target = Model;
+    type Target = ModelSource;
 
-    fn deref(&self) -> &Model {
+    fn deref(&self) -> &ModelSource {
         &self.model
     }
 }
 
-impl From<Model> for Found {
-    fn from(model: Model) -> Self {
+impl From<ModelSource> for Found {
+    fn from(model: ModelSource) -> Self {
         Self { model, _pin: None }
     }
 }
@@ -76,21 +76,21 @@ impl Models {
     pub async fn find(&self, name: &str, cancel: &CancellationToken) -> Result<Found, Failure> {
         let name = if name.is_empty() { self.default.as_deref().unwrap_or("auto") } else { name };
         if name == "auto" {
-            return Ok(Model::Auto.into());
+            return Ok(ModelSource::Auto.into());
         }
         if name.starts_with("oci://") {
             return tokio::select! {
                 biased;
-                () = cancel.cancelled() => Err(Failure::new(Reason::Internal, "fetching the model was cancelled")),
+                () = cancel.cancelled() => Err(Failure::new(FailureReason::Internal, "fetching the model was cancelled")),
                 found = self.artifacts.find(name) => found,
             };
         }
         if engine::built_in().any(|model| model.name == name) {
-            return Ok(Model::BuiltIn(name.to_owned()).into());
+            return Ok(ModelSource::BuiltIn(name.to_owned()).into());
         }
         match &self.directory {
             Some(directory) => match directory.find(name).await? {
-                Some(path) => Ok(Model::File { path, name: name.to_owned() }.into()),
+                Some(path) => Ok(ModelSource::File { path, name: name.to_owned() }.into()),
                 None => Err(unknown(name, "and no such file in VMAFX_MODEL_DIR")),
             },
             None => Err(unknown(name, "and this node has no directory of models (VMAFX_MODEL_DIR)")),
@@ -106,5 +106,5 @@ fn unknown(name: &str, beside: &str) -> Failure {
     };
     let hint =
         if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) };
-    Failure::new(Reason::ModelNotFound, format!("there is no model {shown:?} {beside}{hint}"))
+    Failure::new(FailureReason::ModelNotFound, format!("there is no model {shown:?} {beside}{hint}"))
 }

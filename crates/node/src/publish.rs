@@ -19,8 +19,8 @@ use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags};
 use tokio::io::AsyncWriteExt as _;
 use tokio_util::sync::CancellationToken;
 use url::Url;
+use vmafx_job::{Failure, FailureReason};
 
-use crate::failure::{Failure, Reason};
 use crate::fetch::{Fetcher, Problem};
 use crate::paths::local::{LocalError, parent_of_new};
 use crate::paths::network::Reach;
@@ -82,7 +82,7 @@ impl Publisher {
         };
         written.map_err(|why| {
             Failure::new(
-                Reason::ReportNotWritten,
+                FailureReason::ReportNotWritten,
                 format!("the report could not be written to {shown}: {why}"),
             )
         })

@@ -1,76 +1,131 @@
-//! `run-once`: one job from arguments, for a Pod of its own.
+//! `run-once`: one job from a JSON document, for a Pod of its own.
 //!
-//! The result goes to a file as JSON, small enough to be the termination message of a container; the exit code tells a
-//! bad input from a broken machine:
+//! The document is a [`ScoringRequest`]. The result goes to a file as JSON, small enough to be the termination message of a
+//! container; the exit code tells a bad input from a broken machine:
 //!
-//! | exit code | meaning                                                              |
-//! |-----------|----------------------------------------------------------------------|
-//! | 0         | scored                                                               |
-//! | 2         | the job is at fault: it would fail again (reasons 1 to 19)           |
-//! | 3         | the machine or the network is: another attempt may succeed (20 to 39)|
-//! | 64        | wrong usage: nothing was tried                                       |
+//! | exit code | meaning                                                               |
+//! |-----------|-----------------------------------------------------------------------|
+//! | 0         | scored                                                                |
+//! | 2         | the job is at fault: it would fail again (reasons 1 to 19)            |
+//! | 3         | the machine or the network is: another attempt may succeed (20 to 39) |
+//! | 64        | wrong usage: nothing was tried, and no result is written              |
 
 mod args;
-mod job;
+mod request;
 
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Failure, FailureReason, RunResult, ScoreResult, ScoringRequest};
 
 pub use args::RunOnceArgs;
-use vmafx_proto::run_once::RunResult;
 
 use crate::confine;
-use crate::failure::{Failure, Reason};
+use crate::launch::{Launcher, Unscored};
+use crate::machine::Machine;
+use crate::scorer::{JobLimits, Scorer, ScoringContext};
 
-/// Exit code of wrong usage.
-pub const USAGE: u8 = RunResult::USAGE;
+/// Interval between two log lines on progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Does the job and writes its result.
+/// Scores the request and writes its result.
 pub fn run(args: &RunOnceArgs) -> ExitCode {
-    // Nobody else in this process logs yet.
-    _ = vmafx_kit::logs::init(&args.logs);
-    tracing::debug!(how = confine::keep_to_itself(), "credentials are kept from the worker");
-    let result = match runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(interruptible(args)),
-        Err(error) => Err(Failure::new(Reason::Internal, format!("no runtime can be made: {error}"))),
+    let request = match args.request() {
+        Ok(request) => request,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(RunResult::EXIT_USAGE);
+        }
     };
-    let result = RunResult::of(result.map_err(|Failure { reason, message }| (reason, message)));
+    // An error means that logging is set up already, which it is not in this process.
+    _ = vmafx_kit::logs::init(&args.logs);
+    tracing::debug!(measure = confine::keep_to_itself(), "credentials are kept from the worker");
+    let result = match runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(score_until_signal(args, &request)),
+        Err(error) => Err(internal("cannot start the async runtime", &error)),
+    };
+    let result = RunResult::from(result);
     match &result {
-        RunResult::Scored(score) => tracing::info!(score = score.score, frames = score.frames, "scored"),
-        RunResult::Failed { reason, message, .. } => tracing::error!(?reason, "not scored: {message}"),
+        RunResult::Scored(result) => {
+            let frames = result.details.as_ref().map(|details| details.frames);
+            tracing::info!(score = result.score, frames, "scored");
+        }
+        RunResult::Failed { reason, message, .. } => tracing::error!(%reason, "not scored: {message}"),
     }
     if let Err(error) = write(&result, &args.result) {
-        tracing::error!(%error, file = %args.result.display(), "the result cannot be written");
-        return ExitCode::from(RunResult::MACHINE);
+        tracing::error!(%error, file = %args.result.display(), "cannot write the result");
+        return ExitCode::from(RunResult::EXIT_RETRYABLE);
     }
     ExitCode::from(result.exit_code())
 }
 
-/// In place: a container's termination message is a file that is mounted and cannot be replaced by another.
+/// Writes in place: the file of a termination message is mounted and cannot be replaced by another.
 fn write(result: &RunResult, path: &Path) -> io::Result<()> {
-    std::fs::write(path, result.to_json()?)
+    std::fs::write(path, result.encode_bounded(serde_json::to_vec)?)
 }
 
-/// A request to end ends the job.
-async fn interruptible(args: &RunOnceArgs) -> Result<crate::task::Score, Failure> {
-    let unwatched = |error| Failure::new(Reason::Internal, format!("signals cannot be handled: {error}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(unwatched)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(unwatched)?;
+/// Scores the request; SIGTERM and SIGINT cancel it.
+async fn score_until_signal(args: &RunOnceArgs, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
+    let unhandled = |error: io::Error| internal("cannot handle signals", &error);
+    let mut terminate = signal(SignalKind::terminate()).map_err(unhandled)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(unhandled)?;
     let cancel = CancellationToken::new();
-    let job = job::score(args, &cancel);
-    tokio::pin!(job);
+    let scoring = score(args, request, &cancel);
+    tokio::pin!(scoring);
     tokio::select! {
-        result = &mut job => return result,
+        result = &mut scoring => return result,
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     cancel.cancel();
-    // Whatever it says: it was interrupted, unless it was just done.
-    job.await
-        .map_err(|_| Failure::new(Reason::Internal, "the job was interrupted: the process was asked to end"))
+    scoring.await
+}
+
+async fn score(
+    args: &RunOnceArgs,
+    request: &ScoringRequest,
+    cancel: &CancellationToken,
+) -> Result<ScoreResult, Failure> {
+    let program = std::env::current_exe().map_err(|error| internal("cannot find this program", &error))?;
+    let limits = JobLimits {
+        share: Machine::of_this_process().share(1),
+        stall_timeout: args.stall_timeout.0,
+        deadline: args.deadline.map(|deadline| deadline.0),
+    };
+    let scorer = Scorer::open(&args.scorer, limits, Launcher::new(program))
+        .map_err(|error| internal("cannot score on this machine", &error))?;
+    let context = ScoringContext { scoring_roots: &args.scoring_roots, cancel, progress: log_progress() };
+    let mut result = scorer.score(request, context).await.map_err(|unscored| match unscored {
+        Unscored::Failed(failure) => failure,
+        Unscored::Cancelled => Failure::new(
+            FailureReason::Internal,
+            "the job was interrupted: the process was asked to terminate",
+        ),
+    })?;
+    if let Some(details) = &mut result.details {
+        // The reader named the address itself. A long one would leave no space for the features, and its signature is
+        // nobody else's business.
+        details.report_uri.clear();
+    }
+    Ok(result)
+}
+
+fn log_progress() -> impl FnMut(u64, u64) {
+    let mut last = Instant::now();
+    move |done, total| {
+        if last.elapsed() >= PROGRESS_INTERVAL {
+            last = Instant::now();
+            tracing::info!(done, total, "scoring");
+        }
+    }
+}
+
+fn internal(what: &str, error: &dyn std::error::Error) -> Failure {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    Failure::new(FailureReason::Internal, format!("{what}: {error}{cause}"))
 }

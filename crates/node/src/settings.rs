@@ -1,7 +1,7 @@
-//! What the environment says.
+//! Settings of the agent: each is a flag and an environment variable.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use vmafx_kit::channel::ChannelArgs;
@@ -10,10 +10,7 @@ use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 use vmafx_proto::controller::v1::ResourceRef;
 
-use crate::agent::Backend;
-use crate::fetch::FetchSettings;
-use crate::models::ModelSettings;
-use crate::scratch::ScratchSettings;
+use crate::scorer::ScorerSettings;
 
 /// Pulls jobs from the controller and scores them, each in a process of its own.
 #[derive(Clone, Debug, clap::Parser)]
@@ -21,28 +18,28 @@ use crate::scratch::ScratchSettings;
     name = "vmafx-node",
     version,
     max_term_width = 110,
-    after_help = "`vmafx-node run-once` scores one pair and ends: see `vmafx-node run-once --help`."
+    after_help = "`vmafx-node run-once` scores one pair of clips and exits: see `vmafx-node run-once --help`."
 )]
 pub struct Settings {
-    /// The controller, as host:port of its gRPC service.
+    /// Address of the controller's gRPC service.
     #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
     pub controller_addr: HostPort,
 
     #[command(flatten)]
     pub(crate) channel: ChannelArgs,
 
-    /// Between two heartbeats.
+    /// Interval between two heartbeats.
     #[arg(long, env = "VMAFX_CONTROLLER_HEARTBEAT_INTERVAL", value_name = "DURATION", default_value = "10s")]
     pub(crate) heartbeat_interval: GoDuration,
 
-    /// How long a pull waits for work at the controller.
+    /// How long a pull waits for a job at the controller.
     #[arg(long, env = "VMAFX_CONTROLLER_PULL_WAIT", value_name = "DURATION", default_value = "30s")]
     pub(crate) pull_wait: GoDuration,
 
     #[command(flatten)]
     pub(crate) node: NodeSettings,
 
-    /// Where health and metrics are served; 0 is nowhere.
+    /// Address of the health and metrics pages; 0: none.
     #[arg(long, env = "VMAFX_HTTP_ADDR", value_name = "ADDR", default_value = ":9090")]
     pub(crate) http_addr: ListenAddr,
 
@@ -50,10 +47,10 @@ pub struct Settings {
     pub(crate) logs: LogArgs,
 }
 
-/// What a node is and how it scores, whoever it works for.
+/// Settings of a node that do not depend on its controller.
 #[derive(Clone, Debug, clap::Args)]
 pub struct NodeSettings {
-    /// Name of this process; the host's name by default.
+    /// Name of this process; by default the name of the host.
     #[arg(long, env = "VMAFX_NODE_ID", value_name = "NAME")]
     pub node_id: Option<String>,
 
@@ -61,60 +58,37 @@ pub struct NodeSettings {
     #[arg(long, env = "VMAFX_NODE_SLOTS", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=64))]
     pub slots: i32,
 
-    /// What to compute on: cpu, or cuda, hip, sycl, metal with an external engine.
-    #[arg(long, env = "VMAFX_BACKEND", value_name = "BACKEND", default_value = "cpu", value_parser = backend)]
-    pub backend: Backend,
-
-    /// A `vmaf` program that scores instead of the built-in libvmaf; needed for GPUs.
-    #[arg(long, env = "VMAFX_VMAF_BINARY", value_name = "FILE")]
-    pub vmaf_binary: Option<PathBuf>,
-
-    /// The decoder; the one on PATH by default.
-    #[arg(long, env = "VMAFX_FFMPEG_BIN", value_name = "FILE")]
-    pub ffmpeg_bin: Option<PathBuf>,
+    #[command(flatten)]
+    pub scorer: ScorerSettings,
 
     /// Labels of this node, as name=value,…: training runs select samples by them.
     #[arg(long, env = "VMAFX_NODE_LABELS", value_name = "LABELS", default_value = "")]
     pub labels: Labels,
 
-    /// The VmafxNode this process belongs to.
     #[command(flatten)]
     pub resource: ResourceSettings,
 
-    /// A job without progress for this long is ended.
+    /// Stall timeout: a job that makes no progress for this long fails.
     #[arg(long, env = "VMAFX_WORKER_STALL", value_name = "DURATION", default_value = "5m")]
     pub worker_stall: GoDuration,
 
-    /// A job that takes longer than this is ended; 0s is never.
+    /// Deadline of a job; 0s: none.
     #[arg(long, env = "VMAFX_WORKER_TIMEOUT", value_name = "DURATION", default_value = "0s")]
     pub worker_timeout: GoDuration,
 
-    /// CPU time that each process of a job may use.
-    #[arg(long, env = "VMAFX_WORKER_CPU", value_name = "DURATION", default_value = "48h")]
-    pub worker_cpu: GoDuration,
-
-    /// For running jobs when the node is told to stop; what is not done then is given back.
+    /// Grace period of running jobs at shutdown; a job that is not done by then is released.
     #[arg(long, env = "VMAFX_NODE_GRACEFUL_SHUTDOWN", value_name = "DURATION", default_value = "30s")]
     pub graceful_shutdown: GoDuration,
-
-    #[command(flatten)]
-    pub(crate) scratch: ScratchSettings,
-
-    #[command(flatten)]
-    pub(crate) fetch: FetchSettings,
-
-    #[command(flatten)]
-    pub(crate) models: ModelSettings,
 }
 
 impl NodeSettings {
-    /// Downloads, and what jobs write, go into this directory unless another was named.
-    pub fn scratch_in(&mut self, directory: &Path) {
-        self.scratch.scratch_dir.get_or_insert_with(|| directory.to_owned());
+    /// Sets the scratch directory unless one is configured.
+    pub fn default_scratch_directory(&mut self, directory: &Path) {
+        self.scorer.scratch.scratch_dir.get_or_insert_with(|| directory.to_owned());
     }
 }
 
-/// The VmafxNode a process belongs to.
+/// The VmafxNode that a process belongs to.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ResourceSettings {
     /// Name of the cluster that the VmafxNode is in.
@@ -132,7 +106,7 @@ pub struct ResourceSettings {
 }
 
 impl ResourceSettings {
-    /// The resource, if it is named.
+    /// `None` if the settings name no VmafxNode.
     pub(crate) fn reference(&self) -> Option<ResourceRef> {
         (!self.resource_name.is_empty()).then(|| ResourceRef {
             cluster: self.cluster.clone(),
@@ -143,7 +117,7 @@ impl ResourceSettings {
     }
 }
 
-/// Labels, as `name=value,…`.
+/// Written `name=value,…`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(pub BTreeMap<String, String>);
 
@@ -152,10 +126,11 @@ impl FromStr for Labels {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let label = |part: &str| {
-            let (name, value) = part.split_once('=').ok_or_else(|| format!("{part:?} is not name=value"))?;
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| format!("{part:?} is not a label; use NAME=VALUE"))?;
             let (name, value) = (name.trim(), value.trim());
             if name.is_empty() {
-                Err(format!("{part:?} has no name"))
+                Err(format!("{part:?} has no name; use NAME=VALUE"))
             } else {
                 Ok((name.to_owned(), value.to_owned()))
             }
@@ -164,16 +139,12 @@ impl FromStr for Labels {
     }
 }
 
-fn backend(name: &str) -> Result<Backend, String> {
-    Backend::from_name(name).ok_or_else(|| "must be one of cpu, cuda, sycl, hip, metal".to_owned())
-}
-
 impl daemon::Settings for Settings {
     fn logs(&self) -> LogArgs {
         self.logs.clone()
     }
 
-    /// The jobs' grace, then one more call for each that is given back.
+    /// The grace period of jobs, and the time to release those that are not done.
     fn shutdown_budget(&self) -> GoDuration {
         GoDuration(self.node.graceful_shutdown.0 + self.channel.controller_rpc_timeout.0 * 2)
     }
@@ -187,8 +158,8 @@ mod tests {
     fn labels_are_pairs() {
         let labels: Labels = "zone=a, gpu=".parse().unwrap();
         assert_eq!(labels.0, [("zone".to_owned(), "a".to_owned()), ("gpu".to_owned(), String::new())].into());
-        assert_eq!("zone".parse::<Labels>().unwrap_err(), "\"zone\" is not name=value");
-        assert_eq!("=a".parse::<Labels>().unwrap_err(), "\"=a\" has no name");
+        assert_eq!("zone".parse::<Labels>().unwrap_err(), "\"zone\" is not a label; use NAME=VALUE");
+        assert_eq!("=a".parse::<Labels>().unwrap_err(), "\"=a\" has no name; use NAME=VALUE");
         assert_eq!("".parse::<Labels>().unwrap(), Labels::default());
     }
 }

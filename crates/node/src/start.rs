@@ -1,4 +1,4 @@
-//! From settings to a node that works.
+//! Starts a node from its settings.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,81 +9,78 @@ use tokio::net::TcpListener;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::config::ListenAddr;
 use vmafx_kit::health::{self, Readiness};
-use vmafx_kit::metrics::{self, Label as _, Metrics};
+use vmafx_kit::metrics::{self, Metrics};
 use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_proto::controller::v1::NodeCapability;
 
-use crate::agent::{self, NodeMetrics, Patience, Scorer, Scoring, Who};
+use crate::agent::{self, AgentTimeouts, NodeIdentity, NodeMetrics};
 use crate::confine;
-use crate::fetch::{Fetcher, StoreVariables};
 use crate::launch::Launcher;
 use crate::machine::{Machine, device};
-use crate::models::{Credentials, Models};
-use crate::scratch::Scratch;
+use crate::scorer::{JobLimits, Scorer};
 use crate::settings::{NodeSettings, Settings};
 
-/// How a node reaches its controller, and how it starts workers.
+/// How a node reaches its controller and starts its workers.
 #[derive(Debug)]
-pub struct Link {
-    /// The connection.
+pub struct AgentConfig {
     pub channel: GrpcChannel,
-    /// How patient it is.
-    pub patience: Patience,
-    /// Starts workers.
+    pub timeouts: AgentTimeouts,
     pub launcher: Launcher,
 }
 
-/// A node that works.
 #[derive(Debug)]
-pub struct Running {
-    /// Ready once it is registered.
+pub struct RunningNode {
+    /// Ready while the node is registered.
     pub readiness: Readiness,
-    /// Where its health and metrics are.
+    /// Address of the health and metrics pages.
     pub http: Option<SocketAddr>,
-    /// Its device.
+    /// Name of the device that the node computes with.
     pub device: String,
 }
 
-/// Adds the agent and its health pages.
+/// Adds the agent and its health pages to the tasks of a process.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
-    let link = Link {
+    let config = AgentConfig {
         channel: settings.channel.open(&settings.controller_addr)?,
-        patience: Patience {
-            heartbeat: settings.heartbeat_interval.0,
-            pull: settings.pull_wait.0,
+        timeouts: AgentTimeouts {
+            heartbeat_interval: settings.heartbeat_interval.0,
+            pull_wait: settings.pull_wait.0,
             call: settings.channel.controller_rpc_timeout.0,
-            grace: settings.node.graceful_shutdown.0,
+            shutdown_grace: settings.node.graceful_shutdown.0,
         },
         launcher: Launcher::new(std::env::current_exe()?),
     };
-    run(&settings.node, link, &settings.http_addr, tasks).await.map(drop)
+    run(&settings.node, config, &settings.http_addr, tasks).await.map(drop)
 }
 
-/// The same with a link of its own, for a process that is more than a node.
+/// The same for a process that is more than a node, such as `vmafx up`.
 pub async fn run(
     settings: &NodeSettings,
-    link: Link,
+    config: AgentConfig,
     http: &ListenAddr,
     tasks: &mut TaskSet,
-) -> Result<Running, BoxError> {
-    tracing::debug!(how = confine::keep_to_itself(), "credentials are kept from workers");
-    if settings.backend != agent::Backend::Cpu && settings.vmaf_binary.is_none() {
-        return Err(format!(
-            "VMAFX_BACKEND={} needs an engine that can: set VMAFX_VMAF_BINARY to a vmaf program built for it",
-            settings.backend.value()
-        )
-        .into());
-    }
+) -> Result<RunningNode, BoxError> {
+    tracing::debug!(measure = confine::keep_to_itself(), "credentials are kept from workers");
     let slots = u32::try_from(settings.slots)?;
-    let vendor = device::Vendor::of_backend(settings.backend.value()).unwrap_or(device::Vendor::Cpu);
     let machine = Machine::of_this_process();
-    let share = machine.share(slots);
-    let who = Who {
+    let limits = JobLimits {
+        share: machine.share(slots),
+        stall_timeout: settings.worker_stall.0,
+        deadline: Some(settings.worker_timeout.0).filter(|limit| !limit.is_zero()),
+    };
+    let backend = settings.scorer.backend;
+    let scorer = {
+        let settings = settings.scorer.clone();
+        let launcher = config.launcher;
+        tokio::task::spawn_blocking(move || Scorer::open(&settings, limits, launcher)).await??
+    };
+    let vendor = device::Vendor::of_backend(backend);
+    let identity = NodeIdentity {
         name: settings.node_id.clone().filter(|name| !name.is_empty()).map_or_else(host_name, Ok)?,
         capability: NodeCapability {
             gpu_vendor: vendor.name().to_owned(),
-            backends: vec![settings.backend.value().to_owned()],
+            backends: vec![backend.name().to_owned()],
             concurrency: settings.slots,
             labels: settings.labels.0.clone().into_iter().collect(),
             device: device::detect(vendor).await,
@@ -91,52 +88,31 @@ pub async fn run(
         resource: settings.resource.reference(),
     };
     tracing::info!(
-        name = who.name,
-        device = who.capability.device,
+        name = identity.name,
+        device = identity.capability.device,
         cores = machine.cores,
         memory = machine.memory,
         slots,
-        threads = share.threads,
+        threads = limits.share.threads,
         "this node"
     );
-    let scratch = {
-        let settings = settings.scratch.clone();
-        tokio::task::spawn_blocking(move || Scratch::open(&settings)).await??
-    };
-    let fetcher = Fetcher::new(&settings.fetch, &StoreVariables::of_process(), scratch.clone())?;
-    let models = Models::new(&settings.models, Credentials::of_process(), &fetcher)?;
     let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let metrics = NodeMetrics::new(&mut registry, settings.backend, i64::from(settings.slots));
-    let scorer = Scorer {
-        scoring: Scoring {
-            share,
-            backend: settings.backend.value().to_owned(),
-            ffmpeg: settings.ffmpeg_bin.clone(),
-            engine: settings.vmaf_binary.clone(),
-            stall: settings.worker_stall.0,
-            deadline: Some(settings.worker_timeout.0).filter(|limit| !limit.is_zero()),
-            cpu: settings.worker_cpu.0,
-        },
-        fetcher,
-        models,
-        scratch,
-        launcher: link.launcher,
-    };
+    let metrics = NodeMetrics::new(&mut registry, backend, i64::from(settings.slots));
     let readiness = Readiness::new(tasks.shutdown());
     let registered = readiness.gate("controller", "has not registered this node");
-    let device = who.capability.device.clone();
-    // Before the first job is pulled: a node that cannot be asked how it is does not begin.
+    let device = identity.capability.device.clone();
+    // Before the first job is pulled: a node whose health nobody can check must not start.
     let listener = listen("VMAFX_HTTP_ADDR", http).await?;
     let http = listener.as_ref().map(TcpListener::local_addr).transpose()?;
-    agent::run(tasks, &link.channel, who, link.patience, scorer, &metrics, registered);
+    agent::run(tasks, &config.channel, identity, config.timeouts, scorer, &metrics, registered);
     if let Some(listener) = listener {
         let router = pages(readiness.clone()).merge(metrics::router(Arc::new(registry)));
         tasks.support("http", |last| serve(listener, router, last));
     }
-    Ok(Running { readiness, http, device })
+    Ok(RunningNode { readiness, http, device })
 }
 
-/// `/healthz` and `/readyz`, and the names under which nodes are known to have them.
+/// `/healthz` and `/readyz`, and `/livez` and `/startupz`, which the operator's Pods are probed by.
 fn pages(readiness: Readiness) -> Router {
     health::router(readiness).route("/livez", get(async || "ok\n")).route("/startupz", get(async || "ok\n"))
 }

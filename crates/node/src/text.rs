@@ -1,4 +1,4 @@
-//! What processes say and how they end, in words.
+//! The output of processes and the names of signals, for messages.
 
 mod signal;
 mod tail;

@@ -1,28 +1,28 @@
 //! One job, in a process of its own: `vmafx-node worker`.
 //!
 //! ```text
-//! task on stdin ──▶ confine ──▶ admit ──▶ score ──▶ report into scratch ──▶ messages on stdout
+//! task on stdin ──▶ confine ──▶ admission ──▶ score ──▶ report into scratch ──▶ messages on stdout
 //! ```
 //!
-//! | module       | does                                                          |
-//! |--------------|---------------------------------------------------------------|
-//! | `request`    | pure: a task in the words of the engine                       |
-//! | `admit`      | pure: whether pictures of this size fit into the memory       |
-//! | `comparison` | the job itself, from clips to a score and a report            |
-//! | `result`     | pure: what the engine found in the words of a job             |
-//! | `reason`     | pure: which reason each error has                             |
-//! | `names`      | pure: messages call files by their addresses                  |
-//! | `lifeline`   | ends the worker and all it started when the agent is gone     |
-//! | `speak`      | messages, progress a few times a second                       |
+//! | module           | does                                                                    |
+//! |------------------|-------------------------------------------------------------------------|
+//! | `request`        | pure: converts a task into a request of `vmafx-scoring`                 |
+//! | `admission`      | pure: how many threads fit into the memory                              |
+//! | `comparison`     | the job itself, from clips to a score and a report                      |
+//! | `result`         | pure: converts the outcome of `vmafx-scoring` into a result             |
+//! | `classify`       | pure: the failure reason of each error                                  |
+//! | `path_redactor`  | pure: replaces local paths in messages by the addresses of the job      |
+//! | `parent_watch`   | kills the worker and all it started when the agent is gone              |
+//! | `message_writer` | writes messages, and progress a few times a second                      |
 
-mod admit;
+mod admission;
+mod classify;
 mod comparison;
-mod lifeline;
-mod names;
-mod reason;
+mod message_writer;
+mod parent_watch;
+mod path_redactor;
 mod request;
 mod result;
-mod speak;
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
@@ -30,80 +30,83 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use rustix::fs::{Mode, OFlags};
+use vmafx_job::{Failure, FailureReason, ScoreResult};
 use vmafx_scoring::input::Tools;
 
-pub(crate) use self::names::Names;
-pub(crate) use self::reason::{input_failure, model_failure};
+pub(crate) use self::classify::{input_failure, model_failure};
+use self::message_writer::MessageWriter;
+pub(crate) use self::path_redactor::PathRedactor;
 pub(crate) use self::request::{clip, model};
-pub(crate) use self::result::pooled;
-use self::speak::Speaker;
-use crate::confine::{self, Needs};
-use crate::failure::Failure;
+pub(crate) use self::result::pooled_scores;
+use crate::confine::{self, ConfinementNeeds};
+use crate::engine;
 use crate::paths::local::FileId;
-use crate::task::{Input, Message, Model, Score, Task};
-use crate::{engine, failure};
+use crate::task::{ClipFile, ModelSource, Task, WorkerMessage};
 
-/// Most bytes of a task.
-const TASK_BYTES: u64 = 1 << 20;
+const MAX_TASK_BYTES: u64 = 1 << 20;
 
-/// Said when a task cannot be read: nobody but an agent should start a worker.
-const NO_TASK: u8 = 64;
+/// The task could not be read: the worker was not started by an agent.
+const EXIT_NO_TASK: u8 = 64;
 
-/// Nobody reads what the worker says.
-const NOBODY_LISTENS: u8 = 3;
+/// The agent did not read the messages.
+const EXIT_NO_READER: u8 = 3;
 
-/// Reads a task, confines this process, does the task, and says how it ended. To be called while the process has one
-/// thread.
+/// Reads a task, confines this process, runs the task and writes its result. The process must have one thread only:
+/// others would not be confined.
 pub fn run(stdin: impl BufRead + Send + 'static, stdout: impl Write + Send) -> ExitCode {
-    // Before it waits for anything.
+    // First of all, because the next step waits for the agent, which may be gone already.
     let bound = confine::end_with_parent(true);
-    let mut said = vec![confine::close_inherited()];
+    let mut measures = vec![confine::close_inherited()];
     let (task, agent) = match read(stdin) {
         Ok(read) => read,
         Err(error) => {
-            eprintln!("the worker was given no task: {error}");
-            return ExitCode::from(NO_TASK);
+            eprintln!("the worker got no task on its standard input: {error}");
+            return ExitCode::from(EXIT_NO_TASK);
         }
     };
     let tools = tools(&task);
-    said.extend(confine::confine(&needs(&task, &tools)));
-    said.push(lifeline::hold(agent, bound));
-    let speaker = Speaker::new(stdout);
-    speaker.say(&Message::Confined(said));
-    let result = work(&task, &tools, &speaker).map(Box::new);
-    speaker.last_progress();
-    speaker.say(&Message::Done(result));
-    if speaker.is_heard() { ExitCode::SUCCESS } else { ExitCode::from(NOBODY_LISTENS) }
+    measures.extend(confine::confine(&needs(&task, &tools)));
+    measures.push(parent_watch::start(agent, bound));
+    let writer = MessageWriter::new(stdout);
+    writer.send(&WorkerMessage::Confined(measures));
+    let result = score(&task, &tools, &writer).map(Box::new);
+    writer.flush_progress();
+    writer.send(&WorkerMessage::Done(result));
+    if writer.is_connected() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_NO_READER) }
 }
 
-fn work<W: Write + Send>(task: &Task, tools: &Tools, speaker: &Speaker<W>) -> Result<Score, Failure> {
-    for input in [&task.reference, &task.distorted] {
-        same_file(input)?;
+fn score<W: Write + Send>(
+    task: &Task,
+    tools: &Tools,
+    writer: &MessageWriter<W>,
+) -> Result<ScoreResult, Failure> {
+    for clip in [&task.reference, &task.distorted] {
+        check_identity(clip)?;
     }
     match &task.engine {
-        None => comparison::score(task, tools, speaker),
+        None => comparison::score(task, tools, writer),
         Some(external) => engine::score(task, external, tools),
     }
 }
 
-/// Whether a clip is still the file that was checked.
-fn same_file(input: &Input) -> Result<(), Failure> {
-    let Some(wanted) = input.file else { return Ok(()) };
-    // Named, and not opened for reading: by now it may be anything.
+/// Fails if another file has taken the place of the one that the agent checked.
+fn check_identity(clip: &ClipFile) -> Result<(), Failure> {
+    let Some(checked) = clip.file else { return Ok(()) };
+    // The path is opened without read access, because it may lead to a device or a FIFO by now.
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let found =
-        rustix::fs::open(&input.path, flags, Mode::empty()).map_err(io::Error::from).and_then(FileId::of);
-    if found.is_ok_and(|found| found == wanted) {
+        rustix::fs::open(&clip.path, flags, Mode::empty()).map_err(io::Error::from).and_then(FileId::of);
+    if found.is_ok_and(|found| found == checked) {
         return Ok(());
     }
-    let message = format!("{} was replaced by another file after it was checked", input.name);
-    Err(Failure::new(failure::Reason::InputDenied, message))
+    let message = format!("{} was replaced by another file after it was checked", clip.name);
+    Err(Failure::new(FailureReason::InputDenied, message))
 }
 
-/// The task, and the agent's end of the line if it is still open.
+/// The task, and the rest of standard input while the agent holds it open.
 fn read<R: BufRead>(mut stdin: R) -> io::Result<(Task, Option<R>)> {
     let mut line = Vec::new();
-    (&mut stdin).take(TASK_BYTES).read_until(b'\n', &mut line)?;
+    (&mut stdin).take(MAX_TASK_BYTES).read_until(b'\n', &mut line)?;
     let open = line.ends_with(b"\n");
     Ok((serde_json::from_slice(&line)?, open.then_some(stdin)))
 }
@@ -113,15 +116,14 @@ fn tools(task: &Task) -> Tools {
     Tools::from_env(task.ffmpeg.as_deref().map(AsRef::<OsStr>::as_ref), path.as_deref())
 }
 
-/// What this task needs of the machine.
-fn needs(task: &Task, tools: &Tools) -> Needs {
+fn needs(task: &Task, tools: &Tools) -> ConfinementNeeds {
     let mut read: Vec<_> =
-        [&task.reference, &task.distorted].map(|input| (input.path.clone(), input.file)).into();
-    if let Model::File { path, .. } = &task.model {
+        [&task.reference, &task.distorted].map(|clip| (clip.path.clone(), clip.file)).into();
+    if let ModelSource::File { path, .. } = &task.model {
         read.push((path.clone(), None));
     }
     let engine = task.engine.as_ref().map(|engine| engine.program.clone());
-    Needs {
+    ConfinementNeeds {
         limits: task.limits.clone(),
         read,
         programs: tools.ffmpeg().map(PathBuf::from).into_iter().chain(engine).collect(),
@@ -132,7 +134,6 @@ fn needs(task: &Task, tools: &Tools) -> Needs {
     }
 }
 
-/// A fault of ours.
 fn internal(message: impl Into<String>) -> Failure {
-    Failure::new(failure::Reason::Internal, message)
+    Failure::new(FailureReason::Internal, message)
 }

@@ -9,12 +9,12 @@ use std::time::Duration;
 use futures::future::join_all;
 use rstest::rstest;
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Failure, FailureReason};
 use vmafx_kit::config::GoDuration;
-use vmafx_node::failure::{Failure, Reason};
 use vmafx_node::fetch::{FetchSettings, Fetcher, Limits, StoreVariables};
 use vmafx_node::models::{Credentials, Found, ModelSettings, Models};
 use vmafx_node::scratch::{Scratch, ScratchSettings, Size};
-use vmafx_node::task::Model;
+use vmafx_node::task::ModelSource;
 use vmafx_testkit::http_server::{Body, HttpServer, Reply};
 use vmafx_testkit::registry::{Access, Layer, PASSWORD, Registry, USER};
 
@@ -77,14 +77,14 @@ impl Node {
 
 fn path(found: &Found) -> &Path {
     match &**found {
-        Model::File { path, .. } => path,
+        ModelSource::File { path, .. } => path,
         other => panic!("{other:?}"),
     }
 }
 
 fn name(found: &Found) -> &str {
     match &**found {
-        Model::File { name, .. } => name,
+        ModelSource::File { name, .. } => name,
         other => panic!("{other:?}"),
     }
 }
@@ -94,12 +94,16 @@ fn json(found: &Found) -> Vec<u8> {
 }
 
 #[rstest]
-#[case::nothing("", None, Model::Auto)]
-#[case::auto("auto", Some("vmaf_v0.6.1"), Model::Auto)]
-#[case::default("", Some("vmaf_v0.6.1neg"), Model::BuiltIn("vmaf_v0.6.1neg".into()))]
-#[case::built_in("vmaf_4k_v0.6.1", None, Model::BuiltIn("vmaf_4k_v0.6.1".into()))]
+#[case::nothing("", None, ModelSource::Auto)]
+#[case::auto("auto", Some("vmaf_v0.6.1"), ModelSource::Auto)]
+#[case::default("", Some("vmaf_v0.6.1neg"), ModelSource::BuiltIn("vmaf_v0.6.1neg".into()))]
+#[case::built_in("vmaf_4k_v0.6.1", None, ModelSource::BuiltIn("vmaf_4k_v0.6.1".into()))]
 #[tokio::test]
-async fn names_without_a_file(#[case] name: &str, #[case] default: Option<&str>, #[case] expected: Model) {
+async fn names_without_a_file(
+    #[case] name: &str,
+    #[case] default: Option<&str>,
+    #[case] expected: ModelSource,
+) {
     let mut setup = Setup::new();
     setup.settings.default_model = default.map(Into::into);
     assert_eq!(*setup.node().find(name).await.unwrap(), expected);
@@ -108,7 +112,7 @@ async fn names_without_a_file(#[case] name: &str, #[case] default: Option<&str>,
 #[tokio::test]
 async fn a_typo_is_told_what_was_meant() {
     let failure = Setup::new().node().find("vmaf_v0.6.1neq").await.unwrap_err();
-    assert_eq!(failure.reason, Reason::ModelNotFound);
+    assert_eq!(failure.reason, FailureReason::ModelNotFound);
     assert_eq!(
         failure.message,
         "there is no model \"vmaf_v0.6.1neq\" and this node has no directory of models (VMAFX_MODEL_DIR); did you mean vmaf_v0.6.1neg?"
@@ -147,17 +151,17 @@ async fn a_file_is_found_in_the_directory_and_in_those_of_families_and_nowhere_e
         (absolute.as_str(), "mine.json"),
     ] {
         let found = node.find(name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(*found, Model::File { path: real.join(file), name: name.to_owned() });
+        assert_eq!(*found, ModelSource::File { path: real.join(file), name: name.to_owned() });
     }
     let secret = setup_secret(&models);
     for name in
         ["../secret", "link", "..", "vmaf_v1.0.16_hfr", "/etc/passwd", secret.to_str().unwrap(), "nothing"]
     {
-        assert_eq!(node.find(name).await.unwrap_err().reason, Reason::ModelNotFound, "{name}");
+        assert_eq!(node.find(name).await.unwrap_err().reason, FailureReason::ModelNotFound, "{name}");
     }
     assert_eq!(
         *node.find("vmaf_v0.6.1").await.unwrap(),
-        Model::BuiltIn("vmaf_v0.6.1".into()),
+        ModelSource::BuiltIn("vmaf_v0.6.1".into()),
         "built-in names win"
     );
 }
@@ -210,7 +214,7 @@ async fn a_tag_that_moves_is_seen_and_a_registry_that_is_down_is_borne_for_a_whi
     let last = node.find(&tag).await.unwrap();
     assert_eq!((json(&last), name(&last)), (b"{\"v\":2}".to_vec(), format!("{tag}@{second}").as_str()));
     let unknown = node.find(&tag.replace("stable", "other")).await.unwrap_err();
-    assert_eq!(unknown.reason, Reason::SourceUnreachable, "{unknown}");
+    assert_eq!(unknown.reason, FailureReason::SourceUnreachable, "{unknown}");
 }
 
 #[tokio::test]
@@ -224,7 +228,7 @@ async fn what_a_tag_meant_is_not_trusted_forever() {
     let tag = format!("oci://{}/model:stable", registry.address());
     node.find(&tag).await.unwrap();
     registry.stop().unwrap();
-    assert_eq!(node.find(&tag).await.unwrap_err().reason, Reason::SourceUnreachable);
+    assert_eq!(node.find(&tag).await.unwrap_err().reason, FailureReason::SourceUnreachable);
 }
 
 #[tokio::test]
@@ -233,7 +237,7 @@ async fn a_registry_with_a_password_is_shown_the_one_of_the_docker_configuration
     registry.push("model", "v1", &[Layer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
     let reference = format!("oci://{}/model:v1", registry.address());
     let denied = Setup::new().node().find(&reference).await.unwrap_err();
-    assert_eq!(denied.reason, Reason::ModelNotFound, "{denied}");
+    assert_eq!(denied.reason, FailureReason::ModelNotFound, "{denied}");
     assert!(denied.message.contains("access is denied (401"), "{denied}");
 
     let mut setup = Setup::new();
@@ -298,34 +302,38 @@ fn manifest(digest: &str, size: u64) -> Vec<u8> {
 
 #[rstest]
 #[case::good(Reply::file(manifest(EMPTY, 2)), Reply::file("{}"), None)]
-#[case::other_content(Reply::file(manifest(EMPTY, 2)), Reply::file("[]"), Some(Reason::ModelInvalid))]
-#[case::longer_than_declared(Reply::file(manifest(EMPTY, 2)), Reply::file("{} "), Some(Reason::ModelInvalid))]
+#[case::other_content(Reply::file(manifest(EMPTY, 2)), Reply::file("[]"), Some(FailureReason::ModelInvalid))]
+#[case::longer_than_declared(
+    Reply::file(manifest(EMPTY, 2)),
+    Reply::file("{} "),
+    Some(FailureReason::ModelInvalid)
+)]
 #[case::shorter_than_declared(
     Reply::file(manifest(EMPTY, 3)),
     Reply::file("{}"),
-    Some(Reason::SourceUnreachable)
+    Some(FailureReason::SourceUnreachable)
 )]
-#[case::endless_model(Reply::file(manifest(EMPTY, 1 << 20)), Reply::body(Body::Endless), Some(Reason::ModelInvalid))]
-#[case::declared_too_large(Reply::file(manifest(EMPTY, (64 << 20) + 1)), Reply::file("{}"), Some(Reason::ModelInvalid))]
-#[case::endless_manifest(Reply::body(Body::Endless), Reply::file("{}"), Some(Reason::ModelInvalid))]
-#[case::no_manifest(Reply::file("<html>"), Reply::file("{}"), Some(Reason::ModelInvalid))]
-#[case::missing(Reply::status(404), Reply::file("{}"), Some(Reason::ModelNotFound))]
-#[case::broken(Reply::status(500), Reply::file("{}"), Some(Reason::SourceUnreachable))]
+#[case::endless_model(Reply::file(manifest(EMPTY, 1 << 20)), Reply::body(Body::Endless), Some(FailureReason::ModelInvalid))]
+#[case::declared_too_large(Reply::file(manifest(EMPTY, (64 << 20) + 1)), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
+#[case::endless_manifest(Reply::body(Body::Endless), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
+#[case::no_manifest(Reply::file("<html>"), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
+#[case::missing(Reply::status(404), Reply::file("{}"), Some(FailureReason::ModelNotFound))]
+#[case::broken(Reply::status(500), Reply::file("{}"), Some(FailureReason::SourceUnreachable))]
 #[case::blob_at_metadata(
     Reply::file(manifest(EMPTY, 2)),
     Reply::redirect("https://169.254.169.254/latest"),
-    Some(Reason::ModelNotFound)
+    Some(FailureReason::ModelNotFound)
 )]
 #[case::blob_without_tls(
     Reply::file(manifest(EMPTY, 2)),
     Reply::redirect("http://storage.example/blob"),
-    Some(Reason::ModelNotFound)
+    Some(FailureReason::ModelNotFound)
 )]
 #[tokio::test]
 async fn a_registry_s_fault_has_a_reason_and_nothing_wrong_is_kept(
     #[case] manifest: Reply,
     #[case] blob: Reply,
-    #[case] expected: Option<Reason>,
+    #[case] expected: Option<FailureReason>,
 ) {
     let server = script(move || manifest.clone(), move || blob.clone());
     let node = Setup::new().node();
@@ -339,7 +347,7 @@ async fn a_pinned_manifest_must_have_its_digest() {
     let server = script(|| Reply::file(manifest(EMPTY, 2)), || Reply::file("{}"));
     let node = Setup::new().node();
     let failure = node.find(&format!("oci://{}/model@{EMPTY}", server.authority())).await.unwrap_err();
-    assert_eq!(failure.reason, Reason::ModelInvalid);
+    assert_eq!(failure.reason, FailureReason::ModelInvalid);
     assert!(failure.message.contains("its manifest does not have the digest"), "{failure}");
 }
 
@@ -396,7 +404,7 @@ async fn a_registry_elsewhere_is_asked_with_tls_unless_it_is_listed() {
     setup.settings.oci_plain_http = vec![name.clone()];
     assert_eq!(
         setup.node().find(&format!("oci://{name}/model:v1")).await.unwrap_err().reason,
-        Reason::ModelNotFound
+        FailureReason::ModelNotFound
     );
     assert!(asked.lock().unwrap().iter().any(|method| method == "GET"));
 }
@@ -424,6 +432,6 @@ async fn whoever_cancels_leaves_the_pull_to_the_next() {
         cancel.cancel();
     };
     let (first, second, ()) = tokio::join!(node.models.find(&name, &cancel), node.find(&name), leaving);
-    assert_eq!(first.unwrap_err().reason, Reason::Internal);
+    assert_eq!(first.unwrap_err().reason, FailureReason::Internal);
     assert_eq!(json(&second.unwrap()), b"{}");
 }

@@ -72,13 +72,14 @@ async fn a_job_of_the_queue_has_the_lines_about_it_in_its_nodes_log() {
     let line =
         |text: &str, id: &str| format!("{{\"level\":\"INFO\",\"message\":\"{text}\",\"job\":\"{id}\"}}\n");
     let log =
-        [line("job begun", ID), line("job begun", "other"), line("half", ID), line("job ended", ID)].concat();
+        [line("job started", ID), line("job started", "other"), line("half", ID), line("job ended", ID)]
+            .concat();
     let kubelet = Kubelet::start(&system, &log).await;
     let worker = format!("worker-{}", system.ns.name());
     kubelet.pod(&system, &worker, &json!({ "vmafx.dev/workload": "vmafx-node-pool" }), "Running").await;
     stage.says("a", &runs(&worker)).await;
     let mine = stage.kube(&["logs", "a"]).ok();
-    assert_eq!(mine, [line("job begun", ID), line("half", ID), line("job ended", ID)].concat());
+    assert_eq!(mine, [line("job started", ID), line("half", ID), line("job ended", ID)].concat());
     let asked = kubelet.asked().pop().unwrap();
     assert!(asked.contains("sinceTime=2026-01-02T03%3A03%3A05Z"), "a minute before it began: {asked}");
     assert_eq!(stage.kube(&["logs", "a", "--tail=1"]).ok(), line("job ended", ID));

@@ -1,4 +1,4 @@
-//! One slot: pulls a job, has it scored, says how it ended, pulls the next.
+//! One slot: pulls a job, has it scored, reports the result, pulls the next.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,67 +7,69 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tonic::Status;
+use vmafx_job::{Failure, ScoreResult};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_proto::controller::v1::{Job, NodeCapability, PullWorkRequest, ReleaseJobRequest};
 
-use super::board::{Board, Ended, Pinned};
-use super::calls::Controller;
-use super::metrics::{NodeMetrics, Outcome};
-use super::score::Scorer;
-use super::session::Registered;
+use super::controller_client::ControllerClient;
+use super::metrics::{JobOutcome, NodeMetrics};
+use super::running_jobs::{RunningJobGuard, RunningJobs, StopCause};
+use super::session::Session;
 use super::wire;
 use crate::launch::Unscored;
+use crate::scorer::{Scorer, ScoringContext};
 
-/// A pull that comes back empty sooner than this was not held by the controller: it knows no waiting.
-const HELD: Duration = Duration::from_secs(1);
-/// What is waited then, as a node does that knows no waiting.
-const POLL: Duration = Duration::from_secs(2);
+/// A pull that returns without a job sooner than this comes from a controller that does not support waiting.
+const MIN_PULL_WAIT: Duration = Duration::from_secs(1);
+/// Poll interval with such a controller.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) struct Slot {
-    pub(super) controller: Controller,
-    pub(super) session: watch::Receiver<Option<Registered>>,
+    pub(super) controller: ControllerClient,
+    pub(super) session: watch::Receiver<Option<Session>>,
     pub(super) backends: Vec<String>,
     pub(super) slots: i32,
-    pub(super) board: Board,
+    pub(super) jobs: RunningJobs,
     pub(super) scorer: Arc<Scorer>,
     pub(super) metrics: NodeMetrics,
-    pub(super) grace: Duration,
+    pub(super) shutdown_grace: Duration,
 }
 
 impl Slot {
-    /// Works until it is told to leave, and then to the end of its job or of the grace.
-    pub(super) async fn run(mut self, leaving: Shutdown) {
-        let mut pauses = pauses();
-        while let Some(session) = leaving.cuts(self.session()).await.flatten() {
-            let asked = Instant::now();
-            // Cut short, a pull that found a job at that very moment gives it back by itself: see the controller.
-            let Some(pulled) = leaving.cuts(self.controller.pull(self.asked(&session))).await else { return };
+    /// Runs until shutdown begins, and then to the end of its job or of the grace period.
+    pub(super) async fn run(mut self, shutdown: Shutdown) {
+        let mut delays = retry_delays();
+        while let Some(session) = shutdown.cuts(self.session()).await.flatten() {
+            let start = Instant::now();
+            // When the shutdown interrupts a pull that has just found a job, the controller takes the job back.
+            let pull = self.controller.pull(self.pull_request(&session));
+            let Some(pulled) = shutdown.cuts(pull).await else { return };
             match pulled {
                 Ok(Some(job)) => {
-                    pauses = self::pauses();
-                    self.work(job, &session, &leaving).await;
+                    delays = retry_delays();
+                    self.run_job(job, &session, &shutdown).await;
                 }
                 Ok(None) => {
-                    pauses = self::pauses();
-                    if asked.elapsed() < HELD {
-                        let _ = leaving.cuts(tokio::time::sleep(POLL)).await;
+                    delays = retry_delays();
+                    if start.elapsed() < MIN_PULL_WAIT {
+                        let _ = shutdown.cuts(tokio::time::sleep(POLL_INTERVAL)).await;
                     }
                 }
                 Err(status) => {
-                    let pause = pauses.next().unwrap_or(Duration::from_secs(30));
-                    tracing::warn!(code = ?status.code(), said = status.message(), ?pause, "cannot pull");
-                    let _ = leaving.cuts(tokio::time::sleep(pause)).await;
+                    let retry_in = delays.next().unwrap_or(Duration::from_secs(30));
+                    tracing::warn!(code = ?status.code(), error = status.message(), ?retry_in, "cannot pull");
+                    let _ = shutdown.cuts(tokio::time::sleep(retry_in)).await;
                 }
             }
         }
     }
 
     /// The session, as soon as there is one.
-    async fn session(&mut self) -> Option<Registered> {
+    async fn session(&mut self) -> Option<Session> {
         self.session.wait_for(Option::is_some).await.ok()?.clone()
     }
 
-    fn asked(&self, session: &Registered) -> PullWorkRequest {
+    fn pull_request(&self, session: &Session) -> PullWorkRequest {
         PullWorkRequest {
             node_id: session.node_id.clone(),
             session_token: session.token.clone(),
@@ -80,69 +82,84 @@ impl Slot {
         }
     }
 
-    /// Has a job scored and says how it ended.
-    async fn work(&self, job: Job, session: &Registered, leaving: &Shutdown) {
-        let pinned = self.board.pin(&job.id, job.attempt, &session.node_id);
-        let _counted = self.metrics.begin();
-        let begun = Instant::now();
-        tracing::info!(job = job.id, attempt = job.attempt, "job begun");
-        let scored = {
-            let scoring = self.scorer.score(&job, &pinned.cancel, |done, total| pinned.progress(done, total));
-            let patience = async {
-                leaving.begun().await;
-                tokio::time::sleep(self.grace).await;
-                pinned.leave();
-                std::future::pending::<()>().await;
-            };
-            tokio::select! {
-                scored = scoring => scored,
-                () = patience => return,
-            }
+    async fn run_job(&self, job: Job, session: &Session, shutdown: &Shutdown) {
+        let running = self.jobs.add(&job.id, job.attempt, &session.node_id);
+        let _counted = self.metrics.job_started();
+        let start = Instant::now();
+        tracing::info!(job = job.id, attempt = job.attempt, "job started");
+        let grace_over = async {
+            shutdown.begun().await;
+            tokio::time::sleep(self.shutdown_grace).await;
+            // The scorer returns by itself then.
+            running.stop_for_shutdown();
+            std::future::pending::<()>().await;
         };
-        let outcome = match (scored, pinned.ended()) {
-            // Done all the same: whoever ended it came too late, and the controller knows whether it still counts.
-            (Ok(scored), _) => self.report(&job, session, wire::success(&scored), Outcome::Completed).await,
+        let scored = tokio::select! {
+            scored = self.score(&job, &running) => scored,
+            () = grace_over => return,
+        };
+        let outcome = match (scored, running.stop_cause()) {
+            // A result is reported even if the job was stopped meanwhile: the controller knows whether it still counts.
+            (Ok(score), _) => self.report(&job, session, Ok(score), JobOutcome::Completed).await,
             (Err(Unscored::Failed(failure)), None) => {
-                self.report(&job, session, wire::failure(&failure), Outcome::Failed).await
+                self.report(&job, session, Err(failure), JobOutcome::Failed).await
             }
-            (Err(_), Some(Ended::Leaving)) => self.release(&job, session).await,
-            (Err(_), Some(Ended::Cancelled)) => Outcome::Cancelled,
-            (Err(_), Some(Ended::Lost) | None) => Outcome::Lost,
+            (Err(_), Some(StopCause::Shutdown)) => self.release(&job, session).await,
+            (Err(_), Some(StopCause::Cancelled)) => JobOutcome::Cancelled,
+            (Err(_), Some(StopCause::Lost) | None) => JobOutcome::Lost,
         };
-        self.metrics.end(outcome, begun.elapsed());
-        tracing::info!(job = job.id, attempt = job.attempt, ?outcome, elapsed = ?begun.elapsed(), "job ended");
-        drop::<Pinned>(pinned);
+        self.metrics.job_ended(outcome, start.elapsed());
+        tracing::info!(job = job.id, attempt = job.attempt, ?outcome, elapsed = ?start.elapsed(), "job ended");
+        // Until here heartbeats renew the lease, which the report needs.
+        drop(running);
     }
 
-    async fn report(&self, job: &Job, session: &Registered, told: wire::Told, outcome: Outcome) -> Outcome {
-        let asked = wire::report(job, (&session.node_id, &session.token), told);
-        match self.controller.report(asked).await {
+    async fn score(&self, job: &Job, running: &RunningJobGuard) -> Result<ScoreResult, Unscored> {
+        let request = wire::request(job)?;
+        let context = ScoringContext {
+            scoring_roots: &job.scoring_roots,
+            cancel: &running.cancel,
+            progress: |done, total| running.progress(done, total),
+        };
+        self.scorer.score(&request, context).await
+    }
+
+    async fn report(
+        &self,
+        job: &Job,
+        session: &Session,
+        result: Result<ScoreResult, Failure>,
+        outcome: JobOutcome,
+    ) -> JobOutcome {
+        match self.controller.report(wire::report(job, session, result)).await {
             Ok(()) => outcome,
-            Err(status) => lost(job, &status, "the result was not taken"),
+            Err(status) => lost(job, &status, "the result was not accepted"),
         }
     }
 
-    async fn release(&self, job: &Job, session: &Registered) -> Outcome {
-        let asked = ReleaseJobRequest {
+    async fn release(&self, job: &Job, session: &Session) -> JobOutcome {
+        let request = ReleaseJobRequest {
             node_id: session.node_id.clone(),
             session_token: session.token.clone(),
             job_id: job.id.clone(),
             attempt: job.attempt,
             reason: "the node is shutting down".to_owned(),
         };
-        match self.controller.release(asked).await {
-            Ok(_) => Outcome::Released,
-            Err(status) => lost(job, &status, "the job was not given back; its lease will do it"),
+        match self.controller.release(request).await {
+            Ok(()) => JobOutcome::Released,
+            Err(status) => {
+                lost(job, &status, "the job was not released; it is pending again when its lease expires")
+            }
         }
     }
 }
 
-fn lost(job: &Job, status: &Status, what: &str) -> Outcome {
-    tracing::warn!(job = job.id, code = ?status.code(), said = status.message(), "{what}");
-    Outcome::Lost
+fn lost(job: &Job, status: &Status, what: &str) -> JobOutcome {
+    tracing::warn!(job = job.id, code = ?status.code(), error = status.message(), "{what}");
+    JobOutcome::Lost
 }
 
-fn pauses() -> backon::ExponentialBackoff {
+fn retry_delays() -> backon::ExponentialBackoff {
     ExponentialBuilder::default()
         .with_jitter()
         .with_min_delay(Duration::from_millis(500))

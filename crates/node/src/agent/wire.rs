@@ -1,207 +1,197 @@
-//! A job off the wire, a result onto it. Pure.
+//! Converts a job from the wire, and a result to it. Pure.
 
-use std::collections::BTreeMap;
-
-use vmafx_proto::controller::v1::{
-    self as proto, Job, LengthMismatch, PictureSize, PlaneLayout, PooledScores, ReportResultRequest,
-    ResultDetails, ScaleMode, ScoringParams, scale_to,
+use vmafx_job::{
+    Failure, FrameSize, InvalidRequest, LengthMismatch, PixelFormat, RawVideo, ScaleTo, ScoreDetails,
+    ScoreResult, ScoringOptions, ScoringRequest, UnknownName,
 };
+use vmafx_proto::controller::v1 as wire;
 
-use super::score::Scored;
-use crate::failure::{Failure, Reason};
-use crate::task::{RawVideo, ScaleTo};
+use super::session::Session;
+use crate::scorer::invalid_request;
 
-/// What a job asks for, checked.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Asked {
-    pub(super) raw: Option<RawVideo>,
-    pub(super) scale_to: ScaleTo,
-    pub(super) shortest: bool,
-    pub(super) frame_step: u64,
+/// The request of a job. The controller has checked it; another controller may not have.
+pub(super) fn request(job: &wire::Job) -> Result<ScoringRequest, Failure> {
+    let params = job.scoring.clone().ok_or_else(|| InvalidRequest::new("scoring", "is required"));
+    params.and_then(scoring_request).map_err(|error| invalid_request(&error))
 }
 
-/// Reads the options of a job. The controller has checked them; another controller may not have.
-pub(super) fn asked(scoring: &ScoringParams) -> Result<Asked, Failure> {
-    let refuse = |text: &str| Failure::new(Reason::OptionsInvalid, text.to_owned());
-    let raw = scoring.input.map(|input| {
-        let pixel_format = match input.pixel_format() {
-            PlaneLayout::Yuv420p => "yuv420p",
-            PlaneLayout::Yuv422p => "yuv422p",
-            PlaneLayout::Yuv444p => "yuv444p",
-            PlaneLayout::Unspecified => return Err(refuse("scoring.input.pixel_format: is required")),
-        };
-        let pixel_format = pixel_format.to_owned();
-        Ok(RawVideo { width: input.width, height: input.height, pixel_format, bit_depth: input.bit_depth })
-    });
-    let scale_to = match scoring.scale_to.and_then(|to| to.target) {
-        None => ScaleTo::Reference,
-        Some(scale_to::Target::Size(PictureSize { width, height })) => ScaleTo::Size { width, height },
-        Some(scale_to::Target::Mode(mode)) => match ScaleMode::try_from(mode) {
-            Ok(ScaleMode::Unspecified | ScaleMode::Reference) => ScaleTo::Reference,
-            Ok(ScaleMode::Distorted) => ScaleTo::Distorted,
-            Ok(ScaleMode::Never) => ScaleTo::Never,
-            Err(_) => return Err(refuse("scoring.scale_to: this node does not know that rule; update it")),
-        },
+/// The final report of an attempt.
+pub(super) fn report(
+    job: &wire::Job,
+    session: &Session,
+    result: Result<ScoreResult, Failure>,
+) -> wire::ReportResultRequest {
+    let (score, error, failure_reason) = match result {
+        Ok(score) => (score, String::new(), 0),
+        Err(failure) => (ScoreResult::default(), failure.message, failure.reason.number()),
     };
-    let shortest = match LengthMismatch::try_from(scoring.length_mismatch) {
-        Ok(LengthMismatch::Unspecified | LengthMismatch::Fail) => false,
-        Ok(LengthMismatch::Shortest) => true,
-        Err(_) => {
-            return Err(refuse("scoring.length_mismatch: this node does not know that rule; update it"));
-        }
-    };
-    let frame_step = u64::from(scoring.frame_step.max(1));
-    Ok(Asked { raw: raw.transpose()?, scale_to, shortest, frame_step })
-}
-
-/// How an attempt ended.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told {
-    score: f64,
-    features: BTreeMap<String, f64>,
-    result: Option<ResultDetails>,
-    error: String,
-    failure_reason: i32,
-}
-
-/// With a score. A number that is none is told as a failure that names it.
-pub(super) fn success(scored: &Scored) -> Told {
-    let score = &scored.score;
-    let pooled = &score.pooled;
-    let numbers = [
-        ("score", score.score),
-        ("mean", pooled.mean),
-        ("harmonic mean", pooled.harmonic_mean),
-        ("min", pooled.min),
-        ("max", pooled.max),
-        ("stddev", pooled.stddev),
-        ("p1", pooled.p1),
-        ("p5", pooled.p5),
-        ("p10", pooled.p10),
-        ("p50", pooled.p50),
-    ];
-    let all = numbers.into_iter().chain(score.features.iter().map(|(name, value)| (name.as_str(), *value)));
-    if let Some((name, value)) = all.into_iter().find(|(_, value)| !value.is_finite()) {
-        return failure(&Failure::new(Reason::Internal, format!("the engine computed {value} for {name}")));
-    }
-    let (width, height) = score.size;
-    Told {
-        score: score.score,
-        features: score.features.clone().into_iter().collect(),
-        result: Some(ResultDetails {
-            model: score.model.clone(),
-            model_digest: score.model_digest.clone(),
-            backend: scored.backend.clone(),
-            frames: score.frames,
-            size: Some(PictureSize { width, height }),
-            scores: Some(PooledScores {
-                mean: pooled.mean,
-                harmonic_mean: pooled.harmonic_mean,
-                min: pooled.min,
-                max: pooled.max,
-                stddev: pooled.stddev,
-                p1: pooled.p1,
-                p5: pooled.p5,
-                p10: pooled.p10,
-                p50: pooled.p50,
-            }),
-            warnings: score.warnings.clone(),
-            report_uri: scored.report_uri.clone(),
-        }),
-        ..Told::default()
-    }
-}
-
-/// Without one.
-pub(super) fn failure(failure: &Failure) -> Told {
-    Told { error: failure.message.clone(), failure_reason: failure.reason.number(), ..Told::default() }
-}
-
-/// The report of an attempt by a session.
-pub(super) fn report(job: &Job, (node_id, token): (&str, &str), told: Told) -> ReportResultRequest {
-    proto::ReportResultRequest {
-        node_id: node_id.to_owned(),
-        session_token: token.to_owned(),
+    wire::ReportResultRequest {
+        node_id: session.node_id.clone(),
+        session_token: session.token.clone(),
         job_id: job.id.clone(),
         r#final: true,
-        score: told.score,
-        features: told.features,
+        score: score.score,
+        features: score.features,
         partial_scores: Vec::new(),
-        error: told.error,
+        error,
         attempt: job.attempt,
-        result: told.result,
-        failure_reason: told.failure_reason,
+        result: score.details.map(result_details),
+        failure_reason,
+    }
+}
+
+fn scoring_request(params: wire::ScoringParams) -> Result<ScoringRequest, InvalidRequest> {
+    let filled = |text: String| (!text.is_empty()).then_some(text);
+    let one_of = |field: &str, error: &UnknownName| {
+        InvalidRequest::new(field, format!("must be one of {}", error.known))
+    };
+    let backend = filled(params.backend).map(|name| name.parse().map_err(|error| one_of("backend", &error)));
+    let features = params
+        .features
+        .iter()
+        .enumerate()
+        .map(|(index, name)| name.parse().map_err(|error| one_of(&format!("features[{index}]"), &error)));
+    let frame_step = Some(params.frame_step).filter(|step| *step > 0).map(TryInto::try_into).transpose();
+    Ok(ScoringRequest {
+        reference: params.reference,
+        distorted: params.distorted,
+        model: filled(params.model),
+        backend: backend.transpose()?,
+        input: params.input.map(raw_video).transpose()?,
+        options: ScoringOptions {
+            features: features.collect::<Result<_, _>>()?,
+            frame_step: frame_step.map_err(|error| InvalidRequest::new("frame_step", error))?,
+            scale_to: params.scale_to.and_then(|scale| scale.target).map(scale_to).transpose()?,
+            length_mismatch: match wire::LengthMismatch::try_from(params.length_mismatch) {
+                Ok(wire::LengthMismatch::Unspecified) => None,
+                Ok(wire::LengthMismatch::Fail) => Some(LengthMismatch::Fail),
+                Ok(wire::LengthMismatch::Shortest) => Some(LengthMismatch::Shortest),
+                Err(_) => return Err(unknown_value("length_mismatch", params.length_mismatch)),
+            },
+        },
+        report_uri: filled(params.report_uri),
+    })
+}
+
+fn raw_video(input: wire::RawVideo) -> Result<RawVideo, InvalidRequest> {
+    let pixel_format = match input.pixel_format() {
+        wire::PlaneLayout::Yuv420p => PixelFormat::Yuv420p,
+        wire::PlaneLayout::Yuv422p => PixelFormat::Yuv422p,
+        wire::PlaneLayout::Yuv444p => PixelFormat::Yuv444p,
+        wire::PlaneLayout::Unspecified => {
+            return Err(InvalidRequest::new("input.pixel_format", "is required"));
+        }
+    };
+    let bit_depth =
+        input.bit_depth.try_into().map_err(|error| InvalidRequest::new("input.bit_depth", error))?;
+    Ok(RawVideo { width: input.width, height: input.height, pixel_format, bit_depth })
+}
+
+fn scale_to(target: wire::scale_to::Target) -> Result<ScaleTo, InvalidRequest> {
+    match target {
+        wire::scale_to::Target::Size(wire::PictureSize { width, height }) => {
+            ScaleTo::size(FrameSize { width, height }).map_err(|error| InvalidRequest::new("scale_to", error))
+        }
+        wire::scale_to::Target::Mode(mode) => match wire::ScaleMode::try_from(mode) {
+            Ok(wire::ScaleMode::Unspecified | wire::ScaleMode::Reference) => Ok(ScaleTo::Reference),
+            Ok(wire::ScaleMode::Distorted) => Ok(ScaleTo::Distorted),
+            Ok(wire::ScaleMode::Never) => Ok(ScaleTo::Never),
+            Err(_) => Err(unknown_value("scale_to", mode)),
+        },
+    }
+}
+
+fn unknown_value(field: &str, number: i32) -> InvalidRequest {
+    InvalidRequest::new(field, format!("{number} is unknown to this release of vmafx-node; update the node"))
+}
+
+fn result_details(details: ScoreDetails) -> wire::ResultDetails {
+    let scores = details.scores.map(|scores| wire::PooledScores {
+        mean: scores.mean,
+        harmonic_mean: scores.harmonic_mean,
+        min: scores.min,
+        max: scores.max,
+        stddev: scores.stddev,
+        p1: scores.p1,
+        p5: scores.p5,
+        p10: scores.p10,
+        p50: scores.p50,
+    });
+    wire::ResultDetails {
+        model: details.model,
+        model_digest: details.model_digest,
+        backend: details.backend,
+        frames: details.frames,
+        size: details.size.map(|FrameSize { width, height }| wire::PictureSize { width, height }),
+        scores,
+        warnings: details.warnings,
+        report_uri: details.report_uri,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use vmafx_proto::controller::v1::ScaleTo as WireScale;
 
     use super::*;
-    use crate::task::{Pooled, Score};
 
-    fn scored() -> Scored {
-        Scored {
-            score: Score {
-                score: 80.5,
-                features: [("vmaf".to_owned(), 80.5)].into(),
-                model: "vmaf_v0.6.1".into(),
-                model_digest: "sha256:ab".into(),
-                frames: 48,
-                size: (576, 324),
-                pooled: Pooled { mean: 80.5, ..Pooled::default() },
-                warnings: vec!["w".into()],
-            },
-            backend: "cpu".into(),
-            report_uri: "/r.json".into(),
-        }
+    fn params() -> wire::ScoringParams {
+        wire::ScoringParams { reference: "r".into(), distorted: "d".into(), ..Default::default() }
     }
 
-    #[test]
-    fn a_number_that_is_none_is_a_failure_that_names_it() {
-        let mut odd = scored();
-        odd.score.features.insert("psnr_y".into(), f64::NAN);
-        let told = success(&odd);
-        assert_eq!(told.error, "the engine computed NaN for psnr_y");
-        assert_eq!((told.failure_reason, told.result), (Reason::Internal.number(), None));
-    }
-
-    #[test]
-    fn everything_is_told() {
-        let told = success(&scored());
-        let result = told.result.unwrap();
-        assert_eq!((told.score, told.features["vmaf"]), (80.5, 80.5));
-        assert_eq!((result.frames, result.size.unwrap().width, result.scores.unwrap().mean), (48, 576, 80.5));
-        assert_eq!((result.backend.as_str(), result.report_uri.as_str()), ("cpu", "/r.json"));
+    fn scale(target: wire::scale_to::Target) -> Option<wire::ScaleTo> {
+        Some(wire::ScaleTo { target: Some(target) })
     }
 
     #[rstest]
-    #[case::nothing(ScoringParams::default(), Ok((ScaleTo::Reference, false, 1)))]
-    #[case::step(ScoringParams { frame_step: 5, ..Default::default() }, Ok((ScaleTo::Reference, false, 5)))]
-    #[case::shortest(ScoringParams { length_mismatch: 2, ..Default::default() }, Ok((ScaleTo::Reference, true, 1)))]
+    #[case::nothing(params(), ScoringOptions::default())]
+    #[case::step(
+        wire::ScoringParams { frame_step: 5, ..params() },
+        ScoringOptions { frame_step: Some(5.try_into().unwrap()), ..ScoringOptions::default() }
+    )]
+    #[case::shortest(
+        wire::ScoringParams { length_mismatch: 2, ..params() },
+        ScoringOptions { length_mismatch: Some(LengthMismatch::Shortest), ..ScoringOptions::default() }
+    )]
     #[case::size(
-        ScoringParams { scale_to: Some(WireScale { target: Some(scale_to::Target::Size(PictureSize { width: 2, height: 4 })) }), ..Default::default() },
-        Ok((ScaleTo::Size { width: 2, height: 4 }, false, 1))
+        wire::ScoringParams {
+            scale_to: scale(wire::scale_to::Target::Size(wire::PictureSize { width: 2, height: 4 })),
+            ..params()
+        },
+        ScoringOptions { scale_to: Some(ScaleTo::Size(FrameSize { width: 2, height: 4 })), ..ScoringOptions::default() }
     )]
-    #[case::unknown_rule(
-        ScoringParams { scale_to: Some(WireScale { target: Some(scale_to::Target::Mode(99)) }), ..Default::default() },
-        Err("scoring.scale_to: this node does not know that rule; update it")
+    fn options_come_from_the_wire(#[case] params: wire::ScoringParams, #[case] expected: ScoringOptions) {
+        assert_eq!(scoring_request(params).unwrap().options, expected);
+    }
+
+    #[rstest]
+    #[case::scale(
+        wire::ScoringParams { scale_to: scale(wire::scale_to::Target::Mode(99)), ..params() },
+        "scale_to: 99 is unknown to this release of vmafx-node; update the node"
     )]
-    #[case::unknown_mismatch(
-        ScoringParams { length_mismatch: 99, ..Default::default() },
-        Err("scoring.length_mismatch: this node does not know that rule; update it")
+    #[case::mismatch(
+        wire::ScoringParams { length_mismatch: 99, ..params() },
+        "length_mismatch: 99 is unknown to this release of vmafx-node; update the node"
     )]
-    #[case::no_planes(
-        ScoringParams { input: Some(proto::RawVideo::default()), ..Default::default() },
-        Err("scoring.input.pixel_format: is required")
+    #[case::planes(
+        wire::ScoringParams { input: Some(wire::RawVideo::default()), ..params() },
+        "input.pixel_format: is required"
     )]
-    fn options_off_the_wire(
-        #[case] scoring: ScoringParams,
-        #[case] expected: Result<(ScaleTo, bool, u64), &str>,
+    #[case::feature(
+        wire::ScoringParams { features: vec!["psnrr".into()], ..params() },
+        "features[0]: must be one of psnr, ssim, ms-ssim, cambi, ciede, psnr-hvs"
+    )]
+    fn a_value_that_is_not_understood_is_refused_with_its_field(
+        #[case] params: wire::ScoringParams,
+        #[case] message: &str,
     ) {
-        let found = asked(&scoring).map(|asked| (asked.scale_to, asked.shortest, asked.frame_step));
-        assert_eq!(found.map_err(|failure| failure.message), expected.map_err(str::to_owned));
+        let job = wire::Job { scoring: Some(params), ..Default::default() };
+        let failure = request(&job).unwrap_err();
+        assert_eq!((failure.reason.name(), failure.message.as_str()), ("OptionsInvalid", message));
+    }
+
+    #[test]
+    fn a_job_without_scoring_parameters_is_refused() {
+        assert_eq!(request(&wire::Job::default()).unwrap_err().message, "scoring: is required");
     }
 }

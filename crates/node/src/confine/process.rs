@@ -1,4 +1,4 @@
-//! Privileges, and what becomes of the process when its parent or the memory ends.
+//! Privileges, access by other processes, and what happens when the parent or the memory is gone.
 
 use std::fs;
 
@@ -7,15 +7,15 @@ use rustix::io;
 use rustix::process::{DumpableBehavior, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::word;
+use super::measure;
 
-/// Dies with the thread that started it, or not any more.
+/// Whether the kernel kills this process together with the thread that started it.
 pub fn end_with_parent(yes: bool) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(yes.then_some(Signal::KILL))
 }
 
-/// Closes every descriptor but standard input, output and error: what the agent was started with, and whoever started it
-/// forgot to close. To be called before anything is opened.
+/// Closes every descriptor but standard input, output and error, which the agent may have inherited from a careless parent.
+/// Must be called before this process opens anything.
 pub fn close_inherited() -> String {
     let inherited: Vec<i32> = match fs::read_dir("/proc/self/fd") {
         Ok(entries) => entries
@@ -25,31 +25,31 @@ pub fn close_inherited() -> String {
         Err(error) => return format!("no descriptors closed: {error}"),
     };
     for descriptor in inherited {
-        // That of the list itself is closed already.
+        // An error is that of the directory's own descriptor, which is closed already.
         _ = nix::unistd::close(descriptor);
     }
     "no inherited descriptors".to_owned()
 }
 
-/// Keeps other processes of the same user from reading this one's memory and environment. For the agent too: it holds
-/// the credentials.
+/// Keeps other processes of the same user from reading the memory and environment of this one. The agent calls it too,
+/// because it holds the credentials.
 pub fn keep_to_itself() -> String {
-    word("not dumpable", rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable))
+    measure("not dumpable", rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable))
 }
 
 pub(super) fn confine() -> Vec<String> {
     rustix::process::umask(Mode::from_raw_mode(0o077));
     vec![
-        word("first to go when memory ends", fs::write("/proc/self/oom_score_adj", "1000")),
-        word("no new privileges", rustix::thread::set_no_new_privs(true)),
-        word("no capabilities", drop_capabilities()),
-        // After the file above: it belongs to root from here on.
+        measure("first victim of the OOM killer", fs::write("/proc/self/oom_score_adj", "1000")),
+        measure("no new privileges", rustix::thread::set_no_new_privs(true)),
+        measure("no capabilities", drop_capabilities()),
+        // After the file above, because the files of a process that is not dumpable belong to root.
         keep_to_itself(),
     ]
 }
 
-/// Keeps nothing of root's powers but to read the files that the agent, who checked them, can read. Together with
-/// `no_new_privs` no program that is started has more.
+/// Drops all capabilities but those to read the files that the agent can read and has checked. Because of `no_new_privs` no
+/// program that is started gets more.
 fn drop_capabilities() -> io::Result<()> {
     let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
     let held = rustix::thread::capabilities(None)?;

@@ -1,67 +1,66 @@
-//! What the command can be given.
+//! Refuses tasks that the command cannot score.
 
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::{Failure, FailureReason, FrameSize, ScaleTo};
 use vmafx_scoring::engine::models;
 use vmafx_scoring::input::{self, Probe, Tools};
+use vmafx_scoring::picture::Format;
 
-use crate::failure::{Failure, Reason};
-use crate::task::{Input, ScaleTo, Task};
-use crate::worker::{self, Names};
+use crate::task::{ClipFile, Task};
+use crate::worker::{self, PathRedactor};
 
-/// What was found out about a task that the command can do.
+/// Facts about a task that the command can score.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct CheckedTask {
     pub(super) model: models::Model,
-    pub(super) size: (u32, u32),
+    pub(super) size: FrameSize,
+    /// Format of both clips if they have no header.
+    pub(super) raw: Option<Format>,
 }
 
-pub(super) fn check(task: &Task, tools: &Tools, names: &Names) -> Result<Found, Failure> {
-    for name in &task.features {
-        if name.parse::<ExtraFeature>().is_err() {
-            return Err(Failure::new(Reason::OptionsInvalid, format!("there is no feature {name:?}")));
-        }
+pub(super) fn check(task: &Task, tools: &Tools, redactor: &PathRedactor) -> Result<CheckedTask, Failure> {
+    let reference = probe(&task.reference, tools, redactor)?;
+    let distorted = probe(&task.distorted, tools, redactor)?;
+    let differ = |message| Failure::new(FailureReason::ClipsDiffer, message);
+    if is_raw(&reference) != is_raw(&distorted) {
+        let message = "an external engine compares two Y4M clips, or two headerless clips of one format";
+        return Err(Failure::new(FailureReason::OptionsInvalid, message));
     }
-    let reference = probe(&task.reference, tools, names)?;
-    let distorted = probe(&task.distorted, tools, names)?;
-    if task.reference.raw != task.distorted.raw {
-        let message = "an external engine reads two raw clips of one shape, or two Y4M clips".to_owned();
-        return Err(Failure::new(Reason::OptionsInvalid, message));
-    }
-    let (ours, theirs) = (reference.format, distorted.format);
-    let size = (ours.width, ours.height);
-    let wanted = match task.scale_to {
-        ScaleTo::Size { width, height } => (width, height),
-        ScaleTo::Reference | ScaleTo::Distorted | ScaleTo::Never => size,
-    };
-    if ours != theirs || wanted != size {
-        let message = format!(
-            "{} is {ours} and {} is {theirs}: an external engine scales and converts nothing, so give clips of one shape",
-            task.reference.name, task.distorted.name
-        );
-        return Err(Failure::new(Reason::ClipsDiffer, message));
+    let format = reference.format;
+    let size = FrameSize { width: format.width, height: format.height };
+    let scales = matches!(task.options.scale_to, Some(ScaleTo::Size(wanted)) if wanted != size);
+    if format != distorted.format || scales {
+        return Err(differ(format!(
+            "{} is {format} and {} is {}: an external engine neither scales nor converts, so give it clips of one format",
+            task.reference.name, task.distorted.name, distorted.format
+        )));
     }
     if let (Some(ours), Some(theirs)) = (reference.frames, distorted.frames)
         && ours != theirs
-        && !task.shortest
+        && !task.options.scores_shortest()
     {
-        let message = format!(
-            "{} has {ours} frames and {} has {theirs}; ask for the shortest to compare the common part",
+        return Err(differ(format!(
+            "{} has {ours} frames and {} has {theirs}; set lengthMismatch to Shortest to compare the common part",
             task.reference.name, task.distorted.name
-        );
-        return Err(Failure::new(Reason::ClipsDiffer, message));
+        )));
     }
-    let model = models::Model::find(&worker::model(&task.model), ours, reference.frame_rate)
-        .map_err(|error| worker::model_failure(&error, names))?;
-    Ok(Found { model, size })
+    let model = models::Model::find(&worker::model(&task.model), format, reference.frame_rate)
+        .map_err(|error| worker::model_failure(&error, redactor))?;
+    Ok(CheckedTask { model, size, raw: is_raw(&reference).then_some(format) })
 }
 
-fn probe(clip: &Input, tools: &Tools, names: &Names) -> Result<Probe, Failure> {
+fn is_raw(probe: &Probe) -> bool {
+    probe.codec == "yuv"
+}
+
+fn probe(clip: &ClipFile, tools: &Tools, redactor: &PathRedactor) -> Result<Probe, Failure> {
     let probe =
-        input::probe(&worker::clip(clip)?, tools).map_err(|error| worker::input_failure(&error, names))?;
-    if !["y4m", "yuv"].contains(&probe.codec.as_str()) {
-        let message =
-            format!("{} is {}: an external engine reads Y4M and raw pictures only", clip.name, probe.codec);
-        return Err(Failure::new(Reason::InputInvalid, message));
+        input::probe(&worker::clip(clip), tools).map_err(|error| worker::input_failure(&error, redactor))?;
+    if !is_raw(&probe) && probe.codec != "y4m" {
+        let message = format!(
+            "{} is {}: an external engine reads Y4M and headerless clips only",
+            clip.name, probe.codec
+        );
+        return Err(Failure::new(FailureReason::InputInvalid, message));
     }
     Ok(probe)
 }

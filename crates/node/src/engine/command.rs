@@ -2,24 +2,24 @@
 
 use std::ffi::OsString;
 
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::Feature;
+use vmafx_scoring::picture::{Chroma, Format};
 
 use crate::task::{ExternalEngine, Task};
 
-/// A model as the command names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Model<'a> {
-    /// A file in its working directory, of a name without `:` and `=`.
+pub(super) enum ModelArgument<'a> {
+    /// A file in the working directory, with a name without `:` and `=`.
     File(&'static str),
-    /// One that it carries.
     BuiltIn(&'a str),
 }
 
-/// Everything after the program's name.
+/// The arguments after the program's name; `raw` is the format of clips without a header.
 pub(super) fn arguments(
     task: &Task,
     engine: &ExternalEngine,
-    model: Model<'_>,
+    model: ModelArgument<'_>,
+    raw: Option<Format>,
     output: &str,
 ) -> Vec<OsString> {
     let mut line: Vec<OsString> = vec![
@@ -29,33 +29,37 @@ pub(super) fn arguments(
         task.distorted.path.clone().into(),
         "-m".into(),
         match model {
-            Model::File(name) => format!("path={name}"),
-            Model::BuiltIn(name) => format!("version={name}"),
+            ModelArgument::File(name) => format!("path={name}"),
+            ModelArgument::BuiltIn(name) => format!("version={name}"),
         }
         .into(),
         "-o".into(),
         output.into(),
         "--json".into(),
         "--backend".into(),
-        engine.backend.clone().into(),
+        engine.backend.name().into(),
         "--threads".into(),
         task.threads.max(1).to_string().into(),
     ];
-    if task.frame_step > 1 {
-        line.extend(["--subsample".into(), task.frame_step.to_string().into()]);
+    if task.options.step() > 1 {
+        line.extend(["--subsample".into(), task.options.step().to_string().into()]);
     }
-    for name in &task.features {
-        line.extend(["--feature".into(), extractor(name).into()]);
+    for feature in &task.options.features {
+        line.extend(["--feature".into(), extractor(*feature).into()]);
     }
-    if let Some(raw) = &task.reference.raw {
-        let chroma = raw.pixel_format.trim_start_matches("yuv").trim_end_matches('p');
-        let shape = [
+    if let Some(raw) = raw {
+        let chroma = match raw.chroma {
+            Chroma::C420 => "420",
+            Chroma::C422 => "422",
+            Chroma::C444 => "444",
+        };
+        let described = [
             ("--width", raw.width.to_string()),
             ("--height", raw.height.to_string()),
             ("--pixel_format", chroma.to_owned()),
-            ("--bitdepth", raw.bit_depth.to_string()),
+            ("--bitdepth", raw.depth.bits().to_string()),
         ];
-        for (option, value) in shape {
+        for (option, value) in described {
             line.extend([option.into(), value.into()]);
         }
     }
@@ -63,14 +67,13 @@ pub(super) fn arguments(
 }
 
 /// The command's name for a feature.
-fn extractor(name: &str) -> &str {
-    match name.parse() {
-        Ok(ExtraFeature::Psnr) => "psnr",
-        Ok(ExtraFeature::Ssim) => "float_ssim",
-        Ok(ExtraFeature::MsSsim) => "float_ms_ssim",
-        Ok(ExtraFeature::Cambi) => "cambi",
-        Ok(ExtraFeature::Ciede) => "ciede",
-        Ok(ExtraFeature::PsnrHvs) => "psnr_hvs",
-        Err(_) => name,
+const fn extractor(feature: Feature) -> &'static str {
+    match feature {
+        Feature::Psnr => "psnr",
+        Feature::Ssim => "float_ssim",
+        Feature::MsSsim => "float_ms_ssim",
+        Feature::Cambi => "cambi",
+        Feature::Ciede => "ciede",
+        Feature::PsnrHvs => "psnr_hvs",
     }
 }

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use crate::failure::{Failure, Reason};
+use vmafx_job::{Failure, FailureReason};
+
 use crate::scratch::{Full, ScratchError, Size};
 
 /// A problem, and the address it is about, as it may be shown.
@@ -77,27 +78,27 @@ pub(crate) enum Problem {
 
 impl Problem {
     /// The one word for it.
-    pub(crate) fn reason(&self) -> Reason {
+    pub(crate) fn reason(&self) -> FailureReason {
         match self {
-            Self::NotFound(_) => Reason::InputNotFound,
+            Self::NotFound(_) => FailureReason::InputNotFound,
             Self::Denied(_)
             | Self::RedirectedOutside(_)
             | Self::AddressInside(_)
             | Self::TooManyRedirects(_)
-            | Self::BareRedirect(_) => Reason::InputDenied,
-            Self::TooLarge { .. } | Self::CalledTooLarge(_) => Reason::InputTooLarge,
-            Self::NoLength | Self::Compressed => Reason::InputInvalid,
+            | Self::BareRedirect(_) => FailureReason::InputDenied,
+            Self::TooLarge { .. } | Self::CalledTooLarge(_) => FailureReason::InputTooLarge,
+            Self::NoLength | Self::Compressed => FailureReason::InputInvalid,
             Self::Silent { .. }
             | Self::Overdue(_)
             | Self::Unreachable(_)
             | Self::Answer(_)
             | Self::Cut { .. }
             | Self::Changed
-            | Self::Settings(_) => Reason::SourceUnreachable,
+            | Self::Settings(_) => FailureReason::SourceUnreachable,
             Self::Full(_) | Self::Scratch(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-                Reason::ScratchFull
+                FailureReason::ScratchFull
             }
-            Self::Scratch(_) | Self::Cancelled => Reason::Internal,
+            Self::Scratch(_) | Self::Cancelled => FailureReason::Internal,
         }
     }
 

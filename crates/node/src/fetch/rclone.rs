@@ -266,24 +266,24 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::failure::Reason;
+    use vmafx_job::FailureReason;
 
     #[rstest]
-    #[case(3, "", Reason::InputNotFound, false)]
-    #[case(4, "", Reason::InputNotFound, false)]
+    #[case(3, "", FailureReason::InputNotFound, false)]
+    #[case(4, "", FailureReason::InputNotFound, false)]
     #[case(
         1,
         "Failed to create file system: didn't find section in config file (\"x\")",
-        Reason::InputDenied,
+        FailureReason::InputDenied,
         false
     )]
-    #[case(1, "ERROR : AccessDenied: Access Denied status code: 403", Reason::InputDenied, false)]
-    #[case(1, "ERROR : dial tcp: connection refused", Reason::SourceUnreachable, true)]
-    #[case(5, "", Reason::SourceUnreachable, true)]
+    #[case(1, "ERROR : AccessDenied: Access Denied status code: 403", FailureReason::InputDenied, false)]
+    #[case(1, "ERROR : dial tcp: connection refused", FailureReason::SourceUnreachable, true)]
+    #[case(5, "", FailureReason::SourceUnreachable, true)]
     fn an_end_has_a_reason(
         #[case] code: i32,
         #[case] said: &str,
-        #[case] reason: Reason,
+        #[case] reason: FailureReason,
         #[case] again: bool,
     ) {
         let problem = judge(ExitStatus::from_raw(code << 8), said);

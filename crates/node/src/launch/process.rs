@@ -1,9 +1,9 @@
-//! A process group that cannot be left behind.
+//! A process group that is always killed and reaped.
 //!
-//! A thread of its own starts the process and waits for it: until a worker has heard its task the kernel ends it together
+//! A thread of its own starts the process and waits for it: until a worker has read its task the kernel kills it together
 //! with the *thread* that started it (`PR_SET_PDEATHSIG`), and threads of a runtime come and go.
 //!
-//! The leader stays unreaped until the group was killed, so that its id cannot be another's by then.
+//! The leader stays unreaped until its group was killed: after that its id may belong to another process.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,13 +17,12 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// For a worker that has said how it ended to end.
-const GRACE: Duration = Duration::from_secs(2);
+/// Timeout for a worker to exit after it has reported its result.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// For the kernel to end a process that is killed; one that waits for a dead disk may take for ever.
-const REAPING: Duration = Duration::from_secs(10);
+/// Timeout for a killed process to exit; one that waits for a dead disk may never do.
+const REAP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The pipes of a process.
 #[derive(Debug)]
 pub(super) struct Pipes {
     pub(super) stdin: ChildStdin,
@@ -31,36 +30,35 @@ pub(super) struct Pipes {
     pub(super) stderr: ChildStderr,
 }
 
-/// A process that leads a group. Dropped, the group is killed.
+/// The leader of a process group. The group is killed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Process {
     group: Group,
-    ended: oneshot::Receiver<io::Result<ExitStatus>>,
-    status: Status,
+    exit: oneshot::Receiver<io::Result<ExitStatus>>,
+    status: ProcessStatus,
 }
 
-/// How far it is.
 #[derive(Clone, Copy, Debug)]
-enum Status {
+enum ProcessStatus {
     Running,
-    /// How it ended, if that is known.
-    Ended(Option<ExitStatus>),
+    /// The status is unknown if the process could not be waited for.
+    Exited(Option<ExitStatus>),
 }
 
-/// The group, as long as it is there.
+/// The id of the leader until it is reaped.
 #[derive(Clone, Debug)]
 struct Group(Arc<Mutex<Option<Pid>>>);
 
 impl Group {
-    /// Kills all of it. Does nothing once the leader is reaped.
+    /// Does nothing once the leader is reaped.
     fn kill(&self) {
         if let Some(leader) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            // An error says that nobody is left, which is what is wanted.
+            // An error means that no process is left.
             _ = rustix::process::kill_process_group(leader, Signal::KILL);
         }
     }
 
-    /// Kills what the leader left behind, and reaps it.
+    /// Kills what the leader left behind, and reaps the leader.
     fn reap(&self, mut child: Child) -> io::Result<ExitStatus> {
         let mut leader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(leader) = *leader {
@@ -73,10 +71,10 @@ impl Group {
 }
 
 impl Process {
-    /// Starts it as the leader of a new group.
+    /// Starts a process as the leader of a new group.
     pub(super) async fn start(mut command: Command) -> io::Result<(Self, Pipes)> {
         let (started, start) = oneshot::channel();
-        let (done, ended) = oneshot::channel();
+        let (exited, exit) = oneshot::channel();
         thread::Builder::new().name("worker".to_owned()).spawn(move || {
             let mut child = match command.process_group(0).spawn() {
                 Ok(child) => child,
@@ -89,19 +87,19 @@ impl Process {
                 group.kill();
             }
             if let Some(leader) = leader {
-                // Waits without reaping; an error is met again below.
+                // Waits without reaping; `reap` reports an error.
                 _ = rustix::process::waitid(
                     WaitId::Pid(leader),
                     WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
                 );
             }
-            // Nobody may want to know any more.
-            _ = done.send(group.reap(child));
+            // An error means that the receiver was dropped.
+            _ = exited.send(group.reap(child));
         })?;
-        let gone = || io::Error::other("the thread that starts workers is gone");
+        let gone = || io::Error::other("the thread that starts workers has panicked");
         let (group, (stdin, stdout, stderr)) = start.await.map_err(|_| gone())??;
-        // From here on a drop kills it.
-        let process = Self { group, ended, status: Status::Running };
+        // Made before the pipes, so that an error below kills the process.
+        let process = Self { group, exit, status: ProcessStatus::Running };
         let missing = || io::Error::other("a pipe to the worker is missing");
         let pipes = Pipes {
             stdin: ChildStdin::from_std(stdin.ok_or_else(missing)?)?,
@@ -111,25 +109,25 @@ impl Process {
         Ok((process, pipes))
     }
 
-    /// Waits until it has ended by itself. Safe to be dropped and called again.
-    pub(super) async fn ended(&mut self) {
-        if let Status::Running = self.status {
-            self.status = Status::Ended((&mut self.ended).await.ok().and_then(Result::ok));
+    /// Waits until the process exits. Safe to be dropped and called again.
+    pub(super) async fn exited(&mut self) {
+        if let ProcessStatus::Running = self.status {
+            self.status = ProcessStatus::Exited((&mut self.exit).await.ok().and_then(Result::ok));
         }
     }
 
-    /// Sees to its end: kills it, at once or, if it is about to end, after a while. Nothing is known of one that the
-    /// kernel cannot end.
-    pub(super) async fn end(mut self, about_to_end: bool) -> Option<ExitStatus> {
-        if !(about_to_end && timeout(GRACE, self.ended()).await.is_ok()) {
+    /// Kills the process: at once, or after [`EXIT_TIMEOUT`] if it is about to exit. `None` if the kernel could not kill
+    /// it in time.
+    pub(super) async fn stop(mut self, about_to_exit: bool) -> Option<ExitStatus> {
+        if !(about_to_exit && timeout(EXIT_TIMEOUT, self.exited()).await.is_ok()) {
             self.group.kill();
-            if timeout(REAPING, self.ended()).await.is_err() {
-                tracing::error!("a worker was killed and does not end; it waits for a device or a disk");
+            if timeout(REAP_TIMEOUT, self.exited()).await.is_err() {
+                tracing::error!("a killed worker does not exit; it waits for a device or a disk");
             }
         }
         match self.status {
-            Status::Running => None,
-            Status::Ended(status) => status,
+            ProcessStatus::Running => None,
+            ProcessStatus::Exited(status) => status,
         }
     }
 }

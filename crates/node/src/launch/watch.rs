@@ -1,4 +1,4 @@
-//! The course of a job: progress, silence, deadline, cancellation.
+//! Waits for the result of a worker, a stall, the deadline or a cancellation.
 
 use std::time::Duration;
 
@@ -6,141 +6,142 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Failure, ScoreResult};
 
-use super::listen::{Allowance, Lines, Nonsense};
 use super::process::{Pipes, Process};
-use crate::failure::Failure;
-use crate::task::{Message, Score};
+use super::protocol::{MessageParser, OutputBudget, ProtocolError};
+use crate::task::WorkerMessage;
 use crate::text::Tail;
 
-/// Bytes of standard error that are kept.
-const SAID: usize = 64 * 1024;
+/// Bytes that are kept of a worker's standard error.
+const MAX_STDERR_BYTES: usize = 64 * 1024;
 
-/// For what was written before the end to be read, when somebody else holds the pipe open.
-const REST: Duration = Duration::from_secs(2);
+/// Timeout for the rest of a pipe after the worker exited: another process may hold the pipe open.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How the course of a job ended.
+/// Why the watch ended.
 #[derive(Debug)]
-pub(super) enum Seen {
-    /// The worker said how.
-    Done(Result<Box<Score>, Failure>),
-    /// It ended without a word.
-    Ended,
-    /// It made no progress for so long.
+pub(super) enum WatchEnd {
+    Done(Result<Box<ScoreResult>, Failure>),
+    /// The worker exited without a result.
+    Exited,
+    /// There was no progress for this long.
     Stalled(Duration),
-    /// It was not done after so long.
-    Late(Duration),
-    /// It wrote nonsense.
-    Nonsense(Nonsense),
-    /// It was cancelled.
+    /// There was no result after this long.
+    TimedOut(Duration),
+    ProtocolError(ProtocolError),
     Cancelled,
 }
 
-/// What is watched, and what was seen.
 #[derive(Debug)]
-pub(super) struct Course<P> {
-    stall: Option<Duration>,
+pub(super) struct WorkerWatch<P> {
+    stall_timeout: Option<Duration>,
     deadline: Option<Duration>,
     progress: P,
-    best: Option<u64>,
-    /// The end of what the worker said on its standard error.
-    pub(super) said: Tail,
+    /// Most frame pairs reported so far. A repetition is not progress.
+    most_done: Option<u64>,
+    pub(super) stderr: Tail,
 }
 
-impl<P: FnMut(u64, u64)> Course<P> {
-    pub(super) fn new(stall: Duration, deadline: Option<Duration>, progress: P) -> Self {
-        Self { stall: Some(stall), deadline, progress, best: None, said: Tail::new(SAID) }
+impl<P: FnMut(u64, u64)> WorkerWatch<P> {
+    pub(super) fn new(stall_timeout: Duration, deadline: Option<Duration>, progress: P) -> Self {
+        let stderr = Tail::new(MAX_STDERR_BYTES);
+        Self { stall_timeout: Some(stall_timeout), deadline, progress, most_done: None, stderr }
     }
 
-    /// Silence means nothing; a deadline must do.
-    pub(super) fn expect_silence(&mut self, deadline: Duration) {
-        self.stall = None;
+    /// Replaces the stall timeout by a deadline, for a worker that cannot report progress.
+    pub(super) fn expect_no_progress(&mut self, deadline: Duration) {
+        self.stall_timeout = None;
         self.deadline.get_or_insert(deadline);
     }
 
-    /// Hands the task over and watches until the job is decided.
-    pub(super) async fn watch(
+    /// Sends the task and watches the worker until the job is decided.
+    pub(super) async fn run(
         &mut self,
         process: &mut Process,
         pipes: Pipes,
         task: &[u8],
         cancel: &CancellationToken,
         confined: impl FnMut(Vec<String>),
-    ) -> Seen {
-        // Open to the end: by its closing a worker knows that its agent is gone.
+    ) -> WatchEnd {
+        // Standard input stays open until the end: a worker takes its closing for the death of its agent.
         let Pipes { mut stdin, mut stdout, stderr } = pipes;
-        let mut said = std::mem::replace(&mut self.said, Tail::new(0));
-        let seen = {
-            let others = async { tokio::join!(hand_over(&mut stdin, task), overhear(stderr, &mut said)) };
-            let mut listening = Listening { course: self, confined, lines: Lines::default() };
-            let listened = listening.listen(process, &mut stdout, cancel);
-            tokio::pin!(others, listened);
-            let mut heard_out = false;
-            let seen = loop {
+        let mut tail = std::mem::replace(&mut self.stderr, Tail::new(0));
+        let end = {
+            let others = async { tokio::join!(send_task(&mut stdin, task), read_stderr(stderr, &mut tail)) };
+            let mut reader = MessageReader { watch: self, confined, parser: MessageParser::default() };
+            let read = reader.read(process, &mut stdout, cancel);
+            tokio::pin!(others, read);
+            let mut others_done = false;
+            let end = loop {
                 tokio::select! {
-                    seen = &mut listened => break seen,
-                    _ = &mut others, if !heard_out => heard_out = true,
+                    end = &mut read => break end,
+                    _ = &mut others, if !others_done => others_done = true,
                 }
             };
-            // Whoever crashed has said why, and it is on its way.
-            if matches!(seen, Seen::Ended) && !heard_out {
-                _ = timeout(REST, others).await;
+            // The cause of a crash is on standard error and may still be in the pipe.
+            if matches!(end, WatchEnd::Exited) && !others_done {
+                _ = timeout(DRAIN_TIMEOUT, others).await;
             }
-            seen
+            end
         };
-        self.said = said;
-        seen
+        self.stderr = tail;
+        end
     }
 }
 
-struct Listening<'a, P, C> {
-    course: &'a mut Course<P>,
+struct MessageReader<'a, P, C> {
+    watch: &'a mut WorkerWatch<P>,
     confined: C,
-    lines: Lines,
+    parser: MessageParser,
 }
 
-impl<P: FnMut(u64, u64), C: FnMut(Vec<String>)> Listening<'_, P, C> {
-    async fn listen(
+impl<P: FnMut(u64, u64), C: FnMut(Vec<String>)> MessageReader<'_, P, C> {
+    async fn read(
         &mut self,
         process: &mut Process,
         stdout: &mut (impl AsyncReadExt + Unpin),
         cancel: &CancellationToken,
-    ) -> Seen {
+    ) -> WatchEnd {
         let start = Instant::now();
-        let mut moved = start;
-        let mut allowance = Allowance::new(start);
+        let mut last_progress = start;
+        let mut budget = OutputBudget::new(start);
         let mut buffer = vec![0; 8 * 1024];
         loop {
-            let (stall, deadline) = (self.course.stall, self.course.deadline);
+            let (stall, deadline) = (self.watch.stall_timeout, self.watch.deadline);
             let read = tokio::select! {
                 read = stdout.read(&mut buffer) => read.unwrap_or(0),
-                () = cancel.cancelled() => return Seen::Cancelled,
-                () = after(moved, stall) => return Seen::Stalled(stall.unwrap_or_default()),
-                () = after(start, deadline) => return Seen::Late(deadline.unwrap_or_default()),
-                () = process.ended() => match timeout(REST, stdout.read(&mut buffer)).await {
+                () = cancel.cancelled() => return WatchEnd::Cancelled,
+                () = after(last_progress, stall) => return WatchEnd::Stalled(stall.unwrap_or_default()),
+                () = after(start, deadline) => return WatchEnd::TimedOut(deadline.unwrap_or_default()),
+                () = process.exited() => match timeout(DRAIN_TIMEOUT, stdout.read(&mut buffer)).await {
                     Ok(Ok(read)) => read,
                     _ => 0,
                 },
             };
             if read == 0 {
-                // A pipe that is closed is an end only together with its process.
-                return self.wait(process, cancel, (moved, stall), (start, deadline)).await;
+                // A worker may close its standard output and run on, so only its exit ends the watch.
+                return tokio::select! {
+                    () = process.exited() => WatchEnd::Exited,
+                    () = cancel.cancelled() => WatchEnd::Cancelled,
+                    () = after(last_progress, stall) => WatchEnd::Stalled(stall.unwrap_or_default()),
+                    () = after(start, deadline) => WatchEnd::TimedOut(deadline.unwrap_or_default()),
+                };
             }
             let now = Instant::now();
-            let heard = allowance.take(now, read).and_then(|()| self.lines.push(&buffer[..read]));
-            match heard {
-                Err(nonsense) => return Seen::Nonsense(nonsense),
+            match budget.consume(now, read).and_then(|()| self.parser.push(&buffer[..read])) {
+                Err(error) => return WatchEnd::ProtocolError(error),
                 Ok(messages) => {
                     for message in messages {
                         match message {
-                            Message::Done(result) => return Seen::Done(result),
-                            Message::Confined(words) => (self.confined)(words),
-                            Message::Progress { done, total } => {
-                                if self.course.best.is_none_or(|best| done > best) {
-                                    self.course.best = Some(done);
-                                    moved = now;
+                            WorkerMessage::Done(result) => return WatchEnd::Done(result),
+                            WorkerMessage::Confined(measures) => (self.confined)(measures),
+                            WorkerMessage::Progress { done, total } => {
+                                if self.watch.most_done.is_none_or(|most| done > most) {
+                                    self.watch.most_done = Some(done);
+                                    last_progress = now;
                                 }
-                                (self.course.progress)(done, total);
+                                (self.watch.progress)(done, total);
                             }
                         }
                     }
@@ -148,39 +149,23 @@ impl<P: FnMut(u64, u64), C: FnMut(Vec<String>)> Listening<'_, P, C> {
             }
         }
     }
-
-    async fn wait(
-        &self,
-        process: &mut Process,
-        cancel: &CancellationToken,
-        (moved, stall): (Instant, Option<Duration>),
-        (start, deadline): (Instant, Option<Duration>),
-    ) -> Seen {
-        tokio::select! {
-            () = process.ended() => Seen::Ended,
-            () = cancel.cancelled() => Seen::Cancelled,
-            () = after(moved, stall) => Seen::Stalled(stall.unwrap_or_default()),
-            () = after(start, deadline) => Seen::Late(deadline.unwrap_or_default()),
-        }
-    }
 }
 
-/// Writes the task. A worker that does not read it will end or stall, and that is seen elsewhere.
-async fn hand_over(stdin: &mut ChildStdin, task: &[u8]) {
+/// An error is ignored: a worker that does not read its task exits or stalls, which the watch notices.
+async fn send_task(stdin: &mut ChildStdin, task: &[u8]) {
     _ = stdin.write_all(task).await;
     _ = stdin.write_all(b"\n").await;
     _ = stdin.flush().await;
 }
 
-/// Keeps the end of what is said until the pipe is closed.
-async fn overhear(mut stderr: ChildStderr, said: &mut Tail) {
+async fn read_stderr(mut stderr: ChildStderr, tail: &mut Tail) {
     let mut buffer = vec![0; 8 * 1024];
     while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
-        said.push(&buffer[..count]);
+        tail.push(&buffer[..count]);
     }
 }
 
-/// So long after a moment; never, if not limited.
+/// Completes when `limit` has passed since `start`; never without a limit.
 async fn after(start: Instant, limit: Option<Duration>) {
     match limit.and_then(|limit| start.checked_add(limit)) {
         Some(end) => sleep_until(end).await,

@@ -1,4 +1,4 @@
-//! The model of the CPU, and GPUs by the tools of their makers. Shown to people; nothing is decided by it.
+//! Names of CPUs and GPUs, the latter from the tools of their vendors. Shown to people; no decision depends on them.
 
 mod names;
 mod tool;
@@ -7,37 +7,35 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
+use vmafx_job::Backend;
+
 pub use tool::DEADLINE;
 
-/// Makers of what is computed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Vendor of the device that a node computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
-    /// None in particular.
+    /// Any CPU.
     Cpu,
-    /// By CUDA.
     Nvidia,
-    /// By HIP.
     Amd,
-    /// By SYCL.
     Intel,
-    /// By Metal.
     Apple,
 }
 
 impl Vendor {
-    /// Whose devices a backend computes on; nothing for a backend that is not known.
-    pub fn of_backend(backend: &str) -> Option<Self> {
+    pub const ALL: [Self; 5] = [Self::Cpu, Self::Nvidia, Self::Amd, Self::Intel, Self::Apple];
+
+    pub const fn of_backend(backend: Backend) -> Self {
         match backend {
-            "cpu" => Some(Self::Cpu),
-            "cuda" => Some(Self::Nvidia),
-            "hip" => Some(Self::Amd),
-            "sycl" => Some(Self::Intel),
-            "metal" => Some(Self::Apple),
-            _ => None,
+            Backend::Cpu => Self::Cpu,
+            Backend::Cuda => Self::Nvidia,
+            Backend::Hip => Self::Amd,
+            Backend::Sycl => Self::Intel,
+            Backend::Metal => Self::Apple,
         }
     }
 
-    /// As it is announced.
+    /// Its name in `NodeCapability.gpu_vendor` and in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -49,25 +47,29 @@ impl Vendor {
     }
 }
 
-/// The device that a backend computes on, such as `NVIDIA L4` or `AMD EPYC 7763 64-Core Processor`: the first that the
-/// tool of its maker names. The model of the CPU where there is no tool or it names none.
+/// The first device that the vendor's tool lists, such as `NVIDIA L4`. Without a tool or a device, the model of the CPU, such
+/// as `AMD EPYC 7763 64-Core Processor`.
 pub async fn detect(vendor: Vendor) -> String {
     let path = std::env::var_os("PATH");
     detect_with(vendor, path.as_deref(), Path::new("/")).await
 }
 
-/// The same with the tools in the directories of `path`, and the files below `root`.
+/// The same with tools in the directories of `path` and files below `root`.
 pub async fn detect_with(vendor: Vendor, path: Option<&OsStr>, root: &Path) -> String {
-    let said = match vendor {
+    let name = match vendor {
         Vendor::Cpu => None,
-        Vendor::Nvidia => tool::ask("nvidia-smi", &["-L"], path).await.and_then(|said| names::nvidia(&said)),
-        Vendor::Amd => tool::ask("rocm-smi", &["--showid"], path).await.and_then(|said| names::amd(&said)),
-        Vendor::Intel => tool::ask("clinfo", &[], path).await.and_then(|said| names::opencl(&said)),
+        Vendor::Nvidia => {
+            tool::ask("nvidia-smi", &["-L"], path).await.and_then(|output| names::nvidia(&output))
+        }
+        Vendor::Amd => {
+            tool::ask("rocm-smi", &["--showid"], path).await.and_then(|output| names::amd(&output))
+        }
+        Vendor::Intel => tool::ask("clinfo", &[], path).await.and_then(|output| names::opencl(&output)),
         Vendor::Apple => tool::ask("system_profiler", &["SPDisplaysDataType"], path)
             .await
-            .and_then(|said| names::apple(&said)),
+            .and_then(|output| names::apple(&output)),
     };
-    said.unwrap_or_else(|| {
+    name.unwrap_or_else(|| {
         let text = fs::read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
         names::cpu(&text).unwrap_or_else(|| std::env::consts::ARCH.to_owned())
     })

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, Reason};
+use vmafx_job::{Failure, FailureReason};
+
 use crate::paths::Roots;
 use crate::paths::local::{LocalError, LocalFile};
 
@@ -27,13 +28,13 @@ impl Directory {
             Ok(Ok(found)) => Ok(found),
             Ok(Err(error)) => {
                 let reason = if matches!(error, LocalError::Io(_) | LocalError::Swapped) {
-                    Reason::SourceUnreachable
+                    FailureReason::SourceUnreachable
                 } else {
-                    Reason::ModelInvalid
+                    FailureReason::ModelInvalid
                 };
                 Err(Failure::new(reason, format!("model {name:?} in VMAFX_MODEL_DIR: {error}")))
             }
-            Err(_) => Err(Failure::new(Reason::Internal, "looking for the model went wrong")),
+            Err(_) => Err(Failure::new(FailureReason::Internal, "looking for the model went wrong")),
         }
     }
 

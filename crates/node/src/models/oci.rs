@@ -18,16 +18,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use vmafx_job::{Failure, FailureReason};
 use vmafx_oci::manifest::MODEL_LIMIT;
-use vmafx_oci::{BlobReader, Client, Credentials, Descriptor, Digest, OciError, Reference, ReferenceError};
+use vmafx_oci::{BlobReader, Client, Credentials, Descriptor, Digest, OciError, Reference};
 
 use self::cache::Cache;
 use self::guarded::Guarded;
 use super::{Found, ModelSettings};
-use crate::failure::{Failure, Reason};
 use crate::fetch::{Fetcher, Problem, Tools};
 use crate::scratch::{Patience, ScratchError, ScratchFile};
-use crate::task::Model;
+use crate::task::ModelSource;
 
 pub(super) use cache::Pin;
 
@@ -49,30 +49,24 @@ pub(crate) enum ArtifactError {
 }
 
 impl ArtifactError {
-    fn reason(&self) -> Reason {
+    fn reason(&self) -> FailureReason {
         match self {
             Self::Scratch(problem) => problem.reason(),
-            Self::Cache(_) => Reason::Internal,
+            Self::Cache(_) => FailureReason::Internal,
             Self::Registry(error) => match error.reason() {
-                "RegistryUnavailable" | "RegistryTlsFailed" => Reason::SourceUnreachable,
+                "RegistryUnavailable" | "RegistryTlsFailed" => FailureReason::SourceUnreachable,
                 "RegistryUnauthorized"
                 | "RegistryDenied"
                 | "RegistryNotFound"
                 | "RegistryRefused"
-                | "RegistryWithoutTls" => Reason::ModelNotFound,
-                _ => Reason::ModelInvalid,
+                | "RegistryWithoutTls" => FailureReason::ModelNotFound,
+                _ => FailureReason::ModelInvalid,
             },
         }
     }
 
     fn may_pass(&self) -> bool {
-        !matches!(self, Self::Cache(_)) && self.reason().may_pass()
-    }
-}
-
-impl From<ReferenceError> for Failure {
-    fn from(error: ReferenceError) -> Self {
-        Self::new(Reason::ModelNotFound, error.to_string())
+        !matches!(self, Self::Cache(_)) && self.reason().is_retryable()
     }
 }
 
@@ -125,7 +119,8 @@ impl Artifacts {
     }
 
     pub(super) async fn find(&self, name: &str) -> Result<Found, Failure> {
-        let reference = Reference::parse(name)?;
+        let reference = Reference::parse(name)
+            .map_err(|error| Failure::new(FailureReason::ModelNotFound, error.to_string()))?;
         // One at a time asks for the same reference; the others find what it got. If it leaves, the next one asks.
         let pull = self.pull_of(name);
         let _alone = pull.lock().await;
@@ -138,7 +133,7 @@ impl Artifacts {
             Some(_) => reference.to_string(),
             None => format!("{reference}@{manifest}"),
         };
-        Ok(Found { model: Model::File { path: pin.path().to_owned(), name }, _pin: Some(pin) })
+        Ok(Found { model: ModelSource::File { path: pin.path().to_owned(), name }, _pin: Some(pin) })
     }
 
     /// The model's file, and the digest of the manifest that names it.

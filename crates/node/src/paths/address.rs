@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use url::Url;
+use vmafx_job::{Failure, FailureReason};
 
 use super::redacted::Redacted;
-use crate::failure::{Failure, Reason};
 
 /// How often an address is decoded in the search for hidden steps upwards. Servers decode once; proxies in front of
 /// them sometimes once more.
@@ -121,8 +121,8 @@ pub enum AddressError {
 impl From<AddressError> for Failure {
     fn from(error: AddressError) -> Self {
         let reason = match error {
-            AddressError::Upwards { .. } | AddressError::Options { .. } => Reason::InputDenied,
-            _ => Reason::InputInvalid,
+            AddressError::Upwards { .. } | AddressError::Options { .. } => FailureReason::InputDenied,
+            _ => FailureReason::InputInvalid,
         };
         Self::new(reason, error.to_string())
     }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use url::{Host, Url};
+use vmafx_job::{Failure, FailureReason};
 
 use super::address::{Address, ObjectAddress, Store, decoded};
 use super::network::Reach;
 use super::redacted::Redacted;
-use crate::failure::{Failure, Reason};
 
 /// What a job may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Roots {
 }
 
 fn denied(message: impl Into<String>) -> Failure {
-    Failure::new(Reason::InputDenied, message)
+    Failure::new(FailureReason::InputDenied, message)
 }
 
 impl Root {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_job_without_roots_is_refused() {
-        assert_eq!(Roots::parse(&[]).unwrap_err().reason, Reason::InputDenied);
+        assert_eq!(Roots::parse(&[]).unwrap_err().reason, FailureReason::InputDenied);
     }
 
     #[rstest]
@@ -252,6 +252,6 @@ mod tests {
     #[case(":local:/")]
     #[case("box,type=local:/")]
     fn a_root_that_cannot_be_understood_is_refused(#[case] root: &str) {
-        assert_eq!(Roots::parse(&[root.to_owned()]).unwrap_err().reason, Reason::InputDenied);
+        assert_eq!(Roots::parse(&[root.to_owned()]).unwrap_err().reason, FailureReason::InputDenied);
     }
 }

@@ -1,5 +1,3 @@
-//! Names of signals.
-
 /// The name of a signal, such as `SIGSEGV`.
 pub(crate) fn signal(number: i32) -> String {
     let name = match number {

@@ -1,34 +1,30 @@
-//! The end of what a process says, in bounded memory.
+//! The end of a process's output, in bounded memory.
 
 use std::collections::VecDeque;
 
-/// Keeps the last bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Tail {
     bytes: VecDeque<u8>,
-    most: usize,
+    max_bytes: usize,
 }
 
 impl Tail {
-    /// Keeps so many.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { bytes: VecDeque::new(), most }
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self { bytes: VecDeque::new(), max_bytes }
     }
 
-    /// Adds what was said.
-    pub(crate) fn push(&mut self, said: &[u8]) {
-        self.bytes.extend(&said[said.len().saturating_sub(self.most)..]);
-        let excess = self.bytes.len().saturating_sub(self.most);
+    pub(crate) fn push(&mut self, output: &[u8]) {
+        self.bytes.extend(&output[output.len().saturating_sub(self.max_bytes)..]);
+        let excess = self.bytes.len().saturating_sub(self.max_bytes);
         self.bytes.drain(..excess);
     }
 
-    /// All that is kept.
     pub(crate) fn text(&self) -> String {
         let (start, end) = self.bytes.as_slices();
         String::from_utf8_lossy(&[start, end].concat()).into_owned()
     }
 
-    /// The last line with anything in it; nothing if there is none.
+    /// The last line that is not blank; empty if there is none.
     pub(crate) fn last_line(&self) -> String {
         let text = self.text();
         text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()

@@ -3,44 +3,50 @@
 use std::io::Write;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Failure, FailureReason, ScoreResult};
 use vmafx_scoring::input::{self, Tools};
 use vmafx_scoring::report::Report;
 use vmafx_scoring::score::plan::{ClipFacts, plan};
 use vmafx_scoring::score::{self, Request, ScoreError};
 
-use super::names::Names;
-use super::speak::Speaker;
-use super::{admit, internal, reason, request, result};
-use crate::failure::{Failure, Reason};
-use crate::task::{Score, Task};
+use super::message_writer::MessageWriter;
+use super::path_redactor::PathRedactor;
+use super::{admission, classify, internal, request, result};
+use crate::task::Task;
 
-/// Scores what the task asks for and writes the report.
 pub(super) fn score<W: Write + Send>(
     task: &Task,
     tools: &Tools,
-    speaker: &Speaker<W>,
-) -> Result<Score, Failure> {
-    let names = Names::of(task);
-    let mut request = request::request(task)?;
-    request.threads = admitted_threads(task, &request, tools, &names)?;
-    // Nothing cancels it: a worker that is not wanted any more is killed.
-    let outcomes = score::run(&request, tools, speaker, &CancellationToken::new())
-        .map_err(|error| reason::failure(&error, &names))?;
+    writer: &MessageWriter<W>,
+) -> Result<ScoreResult, Failure> {
+    let redactor = PathRedactor::of(task);
+    let mut request = request::request(task);
+    request.threads = admitted_threads(task, &request, tools, &redactor)?;
+    // The token is never cancelled: a worker whose job is cancelled is killed.
+    let outcomes = score::run(&request, tools, writer, &CancellationToken::new())
+        .map_err(|error| classify::scoring_failure(&error, &redactor))?;
     let Some(outcome) = outcomes.into_iter().next() else {
         return Err(internal("the comparison has no outcome"));
     };
-    let outcome = result::renamed(outcome, task);
-    let found = result::score(&outcome)?;
+    let outcome = result::with_public_names(outcome, task);
+    let scored = result::score_result(&outcome)?;
     if let Some(path) = &task.report {
         let report = Report { outcomes: std::slice::from_ref(&outcome), speed: None };
-        report.save(path).map_err(|error| Failure::new(Reason::ReportNotWritten, names.message(&error)))?;
+        report
+            .save(path)
+            .map_err(|error| Failure::new(FailureReason::ReportNotWritten, redactor.message(&error)))?;
     }
-    Ok(found)
+    Ok(scored)
 }
 
-/// How many threads there is memory for.
-fn admitted_threads(task: &Task, request: &Request, tools: &Tools, names: &Names) -> Result<u32, Failure> {
-    let failed = |error: ScoreError| reason::failure(&error, names);
+/// How many of the task's threads fit into its memory.
+fn admitted_threads(
+    task: &Task,
+    request: &Request,
+    tools: &Tools,
+    redactor: &PathRedactor,
+) -> Result<u32, Failure> {
+    let failed = |error: ScoreError| classify::scoring_failure(&error, redactor);
     let facts = |clip| Ok(ClipFacts::new(clip, &input::probe(clip, tools)?));
     let reference = facts(&request.reference).map_err(failed)?;
     let distorted: Vec<ClipFacts> =
@@ -50,7 +56,7 @@ fn admitted_threads(task: &Task, request: &Request, tools: &Tools, names: &Names
     let compared = plan.groups.iter().map(|group| group.format);
     let mut threads = request.threads;
     for format in clips.chain(compared) {
-        threads = admit::threads(format, &request.features, threads, task.limits.memory_bytes)?;
+        threads = admission::threads(format, &task.options.features, threads, task.limits.memory_bytes)?;
     }
     Ok(threads)
 }

@@ -1,101 +1,68 @@
-//! A task in the words of the engine. Pure.
+//! Converts a task into a request of `vmafx-scoring`. Pure, and the only place of this crate that knows both spellings.
 
+use vmafx_job::{BitDepth, Feature, PixelFormat, RawVideo, ScaleTo};
 use vmafx_scoring::engine::ExtraFeature;
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, RawFormat};
 use vmafx_scoring::picture::{Chroma, Depth, Format};
-use vmafx_scoring::score::{Request, ScaleTo};
+use vmafx_scoring::score::{self, Request};
 
-use crate::failure::{Failure, Reason};
-use crate::task::{self, Input, Model, RawVideo, Task};
+use crate::task::{ClipFile, ModelSource, Task};
 
-/// What the engine is asked for.
-pub(super) fn request(task: &Task) -> Result<Request, Failure> {
-    let mut request = Request::new(clip(&task.reference)?, vec![clip(&task.distorted)?]);
+pub(super) fn request(task: &Task) -> Request {
+    let options = &task.options;
+    let mut request = Request::new(clip(&task.reference), vec![clip(&task.distorted)]);
     request.models = vec![model(&task.model)];
-    request.features = task.features.iter().map(|name| feature(name)).collect::<Result<_, _>>()?;
     request.threads = task.threads.max(1);
-    request.step = task.frame_step;
-    request.shortest = task.shortest;
-    request.scale = match task.scale_to {
-        task::ScaleTo::Reference => ScaleTo::Reference,
-        task::ScaleTo::Distorted => ScaleTo::Distorted,
-        task::ScaleTo::Never => ScaleTo::Never,
-        task::ScaleTo::Size { width, height } => ScaleTo::Size { width, height },
+    request.features = options.features.iter().map(|feature| extra_feature(*feature)).collect();
+    request.step = u64::from(options.step());
+    request.shortest = options.scores_shortest();
+    request.scale = match options.scale_to.unwrap_or_default() {
+        ScaleTo::Reference => score::ScaleTo::Reference,
+        ScaleTo::Distorted => score::ScaleTo::Distorted,
+        ScaleTo::Never => score::ScaleTo::Never,
+        ScaleTo::Size(size) => score::ScaleTo::Size { width: size.width, height: size.height },
     };
-    Ok(request)
+    request
 }
 
-/// A clip as the engine names it.
-pub(crate) fn clip(input: &Input) -> Result<Clip, Failure> {
-    Ok(match &input.raw {
-        None => Clip::new(&input.path),
-        Some(raw) => Clip::raw(&input.path, RawFormat { format: shape(&input.name, raw)?, frame_rate: None }),
-    })
+pub(crate) fn clip(clip: &ClipFile) -> Clip {
+    match clip.raw {
+        None => Clip::new(&clip.path),
+        Some(raw) => Clip::raw(&clip.path, RawFormat { format: format(raw), frame_rate: None }),
+    }
 }
 
-/// A model as the engine names it.
-pub(crate) fn model(model: &Model) -> ModelChoice {
+pub(crate) fn model(model: &ModelSource) -> ModelChoice {
     match model {
-        Model::Auto => ModelChoice::Auto,
-        Model::BuiltIn(name) => ModelChoice::Named(name.clone()),
-        Model::File { path, .. } => ModelChoice::File(path.clone()),
+        ModelSource::Auto => ModelChoice::Auto,
+        ModelSource::BuiltIn(name) => ModelChoice::Named(name.clone()),
+        ModelSource::File { path, .. } => ModelChoice::File(path.clone()),
     }
 }
 
-fn shape(name: &str, raw: &RawVideo) -> Result<Format, Failure> {
-    let invalid = |message: String| Failure::new(Reason::OptionsInvalid, message);
-    let chroma = match raw.pixel_format.as_str() {
-        "yuv420p" => Chroma::C420,
-        "yuv422p" => Chroma::C422,
-        "yuv444p" => Chroma::C444,
-        other => {
-            return Err(invalid(format!(
-                "the pixel format {other:?} of {name} is none of yuv420p, yuv422p and yuv444p"
-            )));
-        }
+fn format(raw: RawVideo) -> Format {
+    let chroma = match raw.pixel_format {
+        PixelFormat::Yuv420p => Chroma::C420,
+        PixelFormat::Yuv422p => Chroma::C422,
+        PixelFormat::Yuv444p => Chroma::C444,
     };
-    let depth = Depth::from_bits(raw.bit_depth).ok_or_else(|| {
-        invalid(format!("the bit depth {} of {name} is none of 8, 10, 12 and 16", raw.bit_depth))
-    })?;
-    Ok(Format { width: raw.width, height: raw.height, chroma, depth })
+    let depth = match raw.bit_depth {
+        BitDepth::Eight => Depth::Eight,
+        BitDepth::Ten => Depth::Ten,
+        BitDepth::Twelve => Depth::Twelve,
+        BitDepth::Sixteen => Depth::Sixteen,
+    };
+    Format { width: raw.width, height: raw.height, chroma, depth }
 }
 
-fn feature(name: &str) -> Result<ExtraFeature, Failure> {
-    name.parse().map_err(|_| {
-        let known = ExtraFeature::ALL.map(ExtraFeature::name).join(", ");
-        Failure::new(Reason::OptionsInvalid, format!("there is no feature {name:?}; there are {known}"))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    fn raw(pixel_format: &str, bit_depth: u32) -> RawVideo {
-        RawVideo { width: 160, height: 90, pixel_format: pixel_format.to_owned(), bit_depth }
-    }
-
-    #[test]
-    fn a_shape_is_taken_as_it_is_said() {
-        let format = shape("a", &raw("yuv422p", 10)).unwrap();
-        assert_eq!(format.to_string(), "160x90 yuv422p 10 bit");
-    }
-
-    #[rstest]
-    #[case(raw("nv12", 8), "the pixel format \"nv12\" of s3://b/a is none of yuv420p, yuv422p and yuv444p")]
-    #[case(raw("yuv420p", 9), "the bit depth 9 of s3://b/a is none of 8, 10, 12 and 16")]
-    fn a_shape_that_cannot_be_names_the_input_and_the_choice(#[case] raw: RawVideo, #[case] message: &str) {
-        let failure = shape("s3://b/a", &raw).unwrap_err();
-        assert_eq!((failure.reason, failure.message.as_str()), (Reason::OptionsInvalid, message));
-    }
-
-    #[test]
-    fn an_unknown_feature_names_the_known_ones() {
-        let failure = feature("psnrr").unwrap_err();
-        assert_eq!(failure.reason, Reason::OptionsInvalid);
-        assert!(failure.message.contains("\"psnrr\"") && failure.message.contains("psnr, ssim, ms-ssim"));
+fn extra_feature(feature: Feature) -> ExtraFeature {
+    match feature {
+        Feature::Psnr => ExtraFeature::Psnr,
+        Feature::Ssim => ExtraFeature::Ssim,
+        Feature::MsSsim => ExtraFeature::MsSsim,
+        Feature::Cambi => ExtraFeature::Cambi,
+        Feature::Ciede => ExtraFeature::Ciede,
+        Feature::PsnrHvs => ExtraFeature::PsnrHvs,
     }
 }

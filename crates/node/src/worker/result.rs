@@ -1,19 +1,19 @@
-//! What the engine found in the words of a job. Pure.
+//! Converts the outcome of `vmafx-scoring` into a result. Pure.
 
 use std::path::PathBuf;
 
+use vmafx_job::{Failure, FrameSize, PooledScores, ScoreDetails, ScoreResult};
 use vmafx_scoring::outcome::{Outcome, Warning};
 use vmafx_scoring::report::{Summary, SummaryError, pooling, wording};
 
 use super::internal;
-use crate::failure::Failure;
-use crate::task::{Model, Pooled, Score, Task};
+use crate::task::{ModelSource, Task};
 
-/// Calls clips and model by their addresses, for everything that is made of the outcome.
-pub(super) fn renamed(mut outcome: Outcome, task: &Task) -> Outcome {
+/// Replaces local paths by the addresses of the job, for the result and for the report.
+pub(super) fn with_public_names(mut outcome: Outcome, task: &Task) -> Outcome {
     outcome.reference.path = PathBuf::from(&task.reference.name);
     outcome.distorted.path = PathBuf::from(&task.distorted.name);
-    if let Model::File { name, .. } = &task.model {
+    if let ModelSource::File { name, .. } = &task.model {
         for scores in &mut outcome.models {
             scores.name.clone_from(name);
         }
@@ -26,10 +26,11 @@ pub(super) fn renamed(mut outcome: Outcome, task: &Task) -> Outcome {
     outcome
 }
 
-/// One comparison by one model.
-pub(super) fn score(outcome: &Outcome) -> Result<Score, Failure> {
-    let unfit = |error: SummaryError| internal(format!("the comparison cannot be summed up: {error}"));
-    let summary = Summary::of(outcome).map_err(unfit)?;
+/// The result of a comparison with one model.
+pub(super) fn score_result(outcome: &Outcome) -> Result<ScoreResult, Failure> {
+    let summary = Summary::of(outcome).map_err(|error: SummaryError| {
+        internal(format!("the scores of the frames cannot be summarized: {error}"))
+    })?;
     let Some(model) = summary.models.into_iter().next() else {
         return Err(internal("the comparison has no model"));
     };
@@ -37,28 +38,31 @@ pub(super) fn score(outcome: &Outcome) -> Result<Score, Failure> {
     if let Some(because) = &model.picked_because {
         warnings.push(format!("The model {} was picked because {because}.", model.name));
     }
-    // JSON has no word for infinite, and a mean of such values says nothing.
-    let (finite, endless): (Vec<_>, Vec<_>) =
+    // JSON cannot carry an infinite number.
+    let (finite, infinite): (Vec<_>, Vec<_>) =
         summary.features.into_iter().partition(|(_, values)| values.mean.is_finite());
     warnings.extend(
-        endless.iter().map(|(name, _)| format!("{name} is infinite for equal pictures, so it has no mean.")),
+        infinite.iter().map(|(name, _)| format!("{name} is infinite for equal pictures, so it has no mean.")),
     );
     let format = outcome.alignment.format;
-    Ok(Score {
+    Ok(ScoreResult {
         score: model.pooled.mean,
         features: finite.into_iter().map(|(name, values)| (name.to_lowercase(), values.mean)).collect(),
-        model: model.name,
-        model_digest: model.digest,
-        frames: summary.frames,
-        size: (format.width, format.height),
-        pooled: pooled(&model.pooled),
-        warnings,
+        details: Some(ScoreDetails {
+            model: model.name,
+            model_digest: model.digest,
+            frames: summary.frames,
+            size: Some(FrameSize { width: format.width, height: format.height }),
+            scores: Some(pooled_scores(&model.pooled)),
+            warnings,
+            ..ScoreDetails::default()
+        }),
     })
 }
 
-/// Without the frames that the numbers come from.
-pub(crate) fn pooled(from: &pooling::Pooled) -> Pooled {
-    Pooled {
+/// The statistics without the frames that they come from.
+pub(crate) fn pooled_scores(from: &pooling::Pooled) -> PooledScores {
+    PooledScores {
         mean: from.mean,
         harmonic_mean: from.harmonic_mean,
         min: from.min.value,

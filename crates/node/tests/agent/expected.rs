@@ -1,4 +1,4 @@
-//! What the engine says of a pair, without anything around it.
+//! The score of a pair by `vmafx-scoring`, without a node.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::picture::{Chroma, Depth, Format};
 use vmafx_scoring::score::{Request, run};
 
-/// The score of two bare clips of 160x90.
+/// The score of two headerless clips of 160x90.
 pub(crate) fn expected(reference: &Path, distorted: &Path) -> f64 {
     let format = Format { width: 160, height: 90, chroma: Chroma::C420, depth: Depth::Eight };
     let clip = |path: &Path| Clip::raw(path.to_owned(), RawFormat { format, frame_rate: None });

@@ -1,28 +1,28 @@
-//! The agent: the real binary, working for a real controller.
+//! The agent: the real binary with a real controller.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod crashes;
 mod expected;
+mod harness;
 mod labels;
-mod leaving;
 mod pages;
 mod processes;
-mod stage;
+mod shutdown;
 
 use expected::expected;
-use stage::Stage;
+use harness::Harness;
 use vmafx_proto::controller::v1::JobStatus;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_pulled_scored_and_reported_to_the_last_bit() {
-    let stage = Stage::set().await;
-    let node = stage.node("node-0", &[]);
-    let job = stage.submit("ref.yuv", "dis.yuv").await;
-    let done = stage.ended(&job).await;
+    let harness = Harness::start().await;
+    let node = harness.node("node-0", &[]);
+    let job = harness.submit("ref.yuv", "dis.yuv").await;
+    let done = harness.ended(&job).await;
     assert_eq!((done.status(), done.error.as_str()), (JobStatus::Completed, ""));
     assert_eq!(
         done.final_score.to_bits(),
-        expected(&stage.clip("ref.yuv"), &stage.clip("dis.yuv")).to_bits()
+        expected(&harness.clip("ref.yuv"), &harness.clip("dis.yuv")).to_bits()
     );
     assert_eq!((done.assigned_node.as_str(), done.attempt), ("node-0", 1));
     let result = done.result.unwrap();
@@ -30,18 +30,18 @@ async fn a_job_is_pulled_scored_and_reported_to_the_last_bit() {
     assert!(result.model_digest.starts_with("sha256:"), "{}", result.model_digest);
     assert!(result.frames > 0 && result.scores.is_some() && !done.features.is_empty());
     node.terminate();
-    assert_eq!(node.end(), Some(0));
+    assert_eq!(node.exit_code(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_job_fails_with_its_reason_and_the_next_one_is_scored() {
-    let stage = Stage::set().await;
-    let _node = stage.node("node-0", &[]);
-    let missing = stage.submit("ref.yuv", "nothing.yuv").await;
-    let cut = stage.submit("ref.yuv", "cut.yuv").await;
-    let good = stage.submit("ref.yuv", "dis.yuv").await;
+    let harness = Harness::start().await;
+    let _node = harness.node("node-0", &[]);
+    let missing = harness.submit("ref.yuv", "nothing.yuv").await;
+    let cut = harness.submit("ref.yuv", "cut.yuv").await;
+    let good = harness.submit("ref.yuv", "dis.yuv").await;
     let (missing, cut, good) =
-        (stage.ended(&missing).await, stage.ended(&cut).await, stage.ended(&good).await);
+        (harness.ended(&missing).await, harness.ended(&cut).await, harness.ended(&good).await);
     assert_eq!((missing.status(), missing.failure_reason), (JobStatus::Failed, 1), "{}", missing.error);
     assert_eq!((cut.status(), cut.failure_reason), (JobStatus::Failed, 3), "{}", cut.error);
     assert!(cut.error.contains("cut.yuv"), "{}", cut.error);
@@ -49,27 +49,27 @@ async fn a_bad_job_fails_with_its_reason_and_the_next_one_is_scored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_does_not_fit_into_the_grace_is_released_and_done_by_another_node() {
-    let stage = Stage::set().await;
-    let first = stage.node("first", &["--graceful-shutdown", "0s"]);
-    let job = stage.submit_long().await;
-    stage.until(&job, |job| job.status() == JobStatus::Running).await;
+async fn a_job_that_exceeds_the_grace_period_is_released_and_done_by_another_node() {
+    let harness = Harness::start().await;
+    let first = harness.node("first", &["--graceful-shutdown", "0s"]);
+    let job = harness.submit_long().await;
+    harness.until(&job, |job| job.status() == JobStatus::Running).await;
     first.terminate();
-    let second = stage.node("second", &[]);
-    assert_eq!(first.end(), Some(0));
-    let again = stage.until(&job, |job| job.assigned_node == "second").await;
+    let second = harness.node("second", &[]);
+    assert_eq!(first.exit_code(), Some(0));
+    let again = harness.until(&job, |job| job.assigned_node == "second").await;
     assert_eq!((again.attempt, again.lost_attempts), (2, 0));
-    stage.cancel(&job).await;
+    harness.cancel(&job).await;
     drop(second);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_job_ends_on_its_node_and_frees_the_slot() {
-    let stage = Stage::set().await;
-    let _node = stage.node("node-0", &["--heartbeat-interval", "200ms"]);
-    let long = stage.submit_long().await;
-    stage.until(&long, |job| job.status() == JobStatus::Running).await;
-    stage.cancel(&long).await;
-    let next = stage.submit("ref.yuv", "dis.yuv").await;
-    assert_eq!(stage.ended(&next).await.status(), JobStatus::Completed);
+async fn a_cancelled_job_is_stopped_and_frees_its_slot() {
+    let harness = Harness::start().await;
+    let _node = harness.node("node-0", &["--heartbeat-interval", "200ms"]);
+    let long = harness.submit_long().await;
+    harness.until(&long, |job| job.status() == JobStatus::Running).await;
+    harness.cancel(&long).await;
+    let next = harness.submit("ref.yuv", "dis.yuv").await;
+    assert_eq!(harness.ended(&next).await.status(), JobStatus::Completed);
 }

@@ -1,4 +1,4 @@
-//! The processes of jobs: workers, and whatever they have started.
+//! The processes of jobs: workers, and all that they have started.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-/// A process, by what stands in its environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JobProcess {
     pub(crate) id: Pid,
-    /// The private directory of its job.
+    /// The private directory of its job, from its environment.
     pub(crate) directory: PathBuf,
 }
 
-/// Those whose job has its directory below `scratch`.
+/// The processes of jobs whose directory is below `scratch`.
 pub(crate) fn processes_below(scratch: &Path) -> Vec<JobProcess> {
     fs::read_dir("/proc")
         .unwrap()
@@ -25,7 +24,7 @@ pub(crate) fn processes_below(scratch: &Path) -> Vec<JobProcess> {
         .collect()
 }
 
-/// Where a process may write, if it is one of a job.
+/// The private directory of a process that belongs to a job.
 pub(crate) fn directory_of(id: Pid) -> Option<PathBuf> {
     let environment = fs::read(format!("/proc/{}/environ", id.as_raw_nonzero())).ok()?;
     let variable = environment.split(|byte| *byte == 0).find_map(|pair| pair.strip_prefix(b"TMPDIR="))?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::Failure;
 use vmafx_kit::config::GoDuration;
-use vmafx_node::failure::Failure;
 use vmafx_node::fetch::{FetchSettings, Fetched, Fetcher, Limits, StoreVariables};
 use vmafx_node::paths::Roots;
 use vmafx_node::scratch::{Scratch, ScratchSettings, Size};

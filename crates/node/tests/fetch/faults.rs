@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use tokio_util::sync::CancellationToken;
-use vmafx_node::failure::Reason;
+use vmafx_job::FailureReason;
 use vmafx_node::fetch::Limits;
 use vmafx_testkit::http_server::{Body, HttpServer, Reply};
 use vmafx_testkit::{script, wait};
@@ -28,27 +28,27 @@ fn hasty() -> Setup {
 }
 
 #[rstest]
-#[case::endless(Reply::body(Body::Endless), Reason::InputTooLarge)]
-#[case::declared_too_long(Reply::file(vec![0; (4 << 20) + 1]), Reason::InputTooLarge)]
-#[case::called_too_large(Reply::status(413), Reason::InputTooLarge)]
-#[case::cut_without_a_version(Reply::body(Body::Cut { file: clip(100_000), sent: 50_000 }), Reason::SourceUnreachable)]
-#[case::no_length_at_all(Reply::body(Body::UntilClose(clip(1000))), Reason::InputInvalid)]
-#[case::compressed(Reply::file("x").header("content-encoding", "gzip"), Reason::InputInvalid)]
-#[case::hung_up(Reply::body(Body::HangUp), Reason::SourceUnreachable)]
-#[case::broken(Reply::status(503), Reason::SourceUnreachable)]
-#[case::missing(Reply::status(404), Reason::InputNotFound)]
-#[case::not_for_us(Reply::status(403), Reason::InputDenied)]
-#[case::no_content(Reply::status(204), Reason::InputNotFound)]
-#[case::redirect_to_nowhere(Reply::status(302), Reason::InputDenied)]
+#[case::endless(Reply::body(Body::Endless), FailureReason::InputTooLarge)]
+#[case::declared_too_long(Reply::file(vec![0; (4 << 20) + 1]), FailureReason::InputTooLarge)]
+#[case::called_too_large(Reply::status(413), FailureReason::InputTooLarge)]
+#[case::cut_without_a_version(Reply::body(Body::Cut { file: clip(100_000), sent: 50_000 }), FailureReason::SourceUnreachable)]
+#[case::no_length_at_all(Reply::body(Body::UntilClose(clip(1000))), FailureReason::InputInvalid)]
+#[case::compressed(Reply::file("x").header("content-encoding", "gzip"), FailureReason::InputInvalid)]
+#[case::hung_up(Reply::body(Body::HangUp), FailureReason::SourceUnreachable)]
+#[case::broken(Reply::status(503), FailureReason::SourceUnreachable)]
+#[case::missing(Reply::status(404), FailureReason::InputNotFound)]
+#[case::not_for_us(Reply::status(403), FailureReason::InputDenied)]
+#[case::no_content(Reply::status(204), FailureReason::InputNotFound)]
+#[case::redirect_to_nowhere(Reply::status(302), FailureReason::InputDenied)]
 #[case::redirect_to_metadata(
     Reply::redirect("http://169.254.169.254/latest/meta-data/"),
-    Reason::InputDenied
+    FailureReason::InputDenied
 )]
-#[case::redirect_to_a_file(Reply::redirect("file:///etc/passwd"), Reason::InputDenied)]
-#[case::redirect_upwards(Reply::redirect("/%2e%2e/secret"), Reason::InputDenied)]
-#[case::redirect_to_itself(Reply::redirect("/a"), Reason::InputDenied)]
+#[case::redirect_to_a_file(Reply::redirect("file:///etc/passwd"), FailureReason::InputDenied)]
+#[case::redirect_upwards(Reply::redirect("/%2e%2e/secret"), FailureReason::InputDenied)]
+#[case::redirect_to_itself(Reply::redirect("/a"), FailureReason::InputDenied)]
 #[tokio::test]
-async fn a_fault_has_a_reason_and_leaves_nothing(#[case] reply: Reply, #[case] expected: Reason) {
+async fn a_fault_has_a_reason_and_leaves_nothing(#[case] reply: Reply, #[case] expected: FailureReason) {
     let server = HttpServer::start(move |_| reply.clone());
     let agent = quick().agent();
     let failure = agent.fetch(&server.url("/a?token=S3cr3t"), &server.url("/")).await.unwrap_err();
@@ -66,7 +66,7 @@ async fn a_server_that_says_nothing_is_not_waited_for(#[case] body: Body) {
     let server = HttpServer::start(move |_| Reply::body(body.clone()));
     let agent = hasty().agent();
     let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
     agent.assert_clean();
 }
 
@@ -115,7 +115,7 @@ async fn two_versions_are_never_put_together() {
     });
     let agent = quick().agent();
     let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable);
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable);
     assert!(failure.message.ends_with("it changed while it was read"), "{failure}");
     agent.assert_clean();
 }
@@ -132,7 +132,7 @@ async fn a_part_that_was_not_asked_for_is_not_taken() {
         part.header("content-range", "bytes 900-999/1000")
     });
     let failure = quick().agent().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn redirects_inside_the_roots_are_followed_and_those_outside_are_not_asked
     assert_eq!(read(&**agent.fetch(&server.url("/media/here"), &root).await.unwrap()), b"here");
     for path in ["/media/there", "/media/out"] {
         let failure = agent.fetch(&server.url(path), &root).await.unwrap_err();
-        assert_eq!(failure.reason, Reason::InputDenied, "{failure}");
+        assert_eq!(failure.reason, FailureReason::InputDenied, "{failure}");
         assert!(failure.message.contains("a redirect leads outside the scoring roots"), "{failure}");
     }
     assert_eq!((other.requests().len(), server.count("/private")), (0, 0));
@@ -172,7 +172,7 @@ async fn redirects_inside_the_roots_are_followed_and_those_outside_are_not_asked
 #[tokio::test]
 async fn an_address_inside_is_refused_unless_a_root_names_the_host(#[case] uri: &str) {
     let failure = quick().agent().fetch(uri, "http://").await.unwrap_err();
-    assert_eq!(failure.reason, Reason::InputDenied, "{failure}");
+    assert_eq!(failure.reason, FailureReason::InputDenied, "{failure}");
     assert!(failure.message.contains("no scoring root names"), "{failure}");
 }
 
@@ -189,7 +189,7 @@ async fn a_named_host_may_be_inside() {
 async fn a_name_that_nobody_has_is_unreachable() {
     let failure =
         quick().agent().fetch("http://nobody.invalid/a", "http://nobody.invalid").await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn a_download_that_takes_too_long_in_all_ends() {
     let agent = Setup { limits, scratch_bytes: 1 << 40, ..setup }.agent();
     let server = HttpServer::start(|_| Reply::body(Body::Endless));
     let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
     agent.assert_clean();
 }
 
@@ -216,7 +216,7 @@ async fn a_cancelled_download_ends_at_once_and_leaves_nothing() {
         cancel.cancel();
     };
     let (failure, ()) = tokio::join!(fetch, stop);
-    assert_eq!(failure.unwrap_err().reason, Reason::Internal);
+    assert_eq!(failure.unwrap_err().reason, FailureReason::Internal);
     agent.assert_clean();
     wait::until(LATER, "the connection's end", async || server.open_connections() == 0).await.unwrap();
 }
@@ -230,7 +230,7 @@ async fn what_does_not_fit_into_the_scratch_says_so() {
     let agent = Setup { scratch_bytes: 1 << 20, ..quick() }.agent();
     for path in ["/declared", "/chunked"] {
         let failure = agent.fetch(&server.url(path), &server.url("/")).await.unwrap_err();
-        assert_eq!(failure.reason, Reason::ScratchFull, "{failure}");
+        assert_eq!(failure.reason, FailureReason::ScratchFull, "{failure}");
         agent.assert_clean();
     }
 }
@@ -249,7 +249,7 @@ async fn a_remote_that_hangs_is_given_up_and_its_rclone_is_gone() {
     let limits = Limits { headers: LATER, attempts: 1, ..setup.limits };
     let agent = Setup { limits, rclone: Some((program, String::new())), ..setup }.agent();
     let failure = agent.fetch("box:a", "box:").await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
     let pids = std::fs::read_to_string(&pid).unwrap();
     for pid in pids.split_whitespace() {
         let gone = async || {
@@ -271,6 +271,6 @@ async fn a_remote_that_sends_less_than_it_listed_is_no_input() {
     let agent = Setup { rclone: Some((program, String::new())), ..quick() }.agent();
     let failure = agent.fetch("box:a", "box:").await.unwrap_err();
     // Two of its answers together would have the right length.
-    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
     agent.assert_clean();
 }

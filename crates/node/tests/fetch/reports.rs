@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
-use vmafx_node::failure::{Failure, Reason};
+use vmafx_job::{Failure, FailureReason};
 use vmafx_node::publish::Publisher;
 use vmafx_testkit::http_server::{HttpServer, Reply};
 use vmafx_testkit::rclone;
@@ -44,10 +44,10 @@ async fn a_local_report_replaces_the_one_before_and_leaves_nothing_beside_it() {
 
     std::fs::create_dir(format!("{root}/taken")).unwrap();
     for (uri, expected) in [
-        (format!("{root}/nowhere/a.json"), Reason::ReportNotWritten),
-        (format!("{root}/taken"), Reason::ReportNotWritten),
-        ("/etc/a.json".to_owned(), Reason::InputDenied),
-        (format!("{root}/../a.json"), Reason::InputDenied),
+        (format!("{root}/nowhere/a.json"), FailureReason::ReportNotWritten),
+        (format!("{root}/taken"), FailureReason::ReportNotWritten),
+        ("/etc/a.json".to_owned(), FailureReason::InputDenied),
+        (format!("{root}/../a.json"), FailureReason::InputDenied),
     ] {
         assert_eq!(report.publish(&uri, root).await.unwrap_err().reason, expected, "{uri}");
     }
@@ -67,7 +67,7 @@ async fn a_link_in_the_place_of_the_report_is_replaced_and_not_followed() {
     report.publish(&format!("{root}/a.json"), root).await.unwrap();
     assert_eq!((read(format!("{root}/a.json")), read(&victim)), (b"new".to_vec(), b"untouched".to_vec()));
     let out = report.publish(&format!("{root}/out/victim"), root).await.unwrap_err();
-    assert_eq!(out.reason, Reason::ReportNotWritten);
+    assert_eq!(out.reason, FailureReason::ReportNotWritten);
     assert_eq!(read(&victim), b"untouched");
 }
 
@@ -78,7 +78,7 @@ async fn what_a_worker_left_in_the_place_of_its_report_is_not_published() {
     symlink("/etc/passwd", &report.file).unwrap();
     let root = report.agent.directory.path().to_str().unwrap();
     let failure = report.publish(&format!("{root}/a.json"), root).await.unwrap_err();
-    assert_eq!(failure.reason, Reason::ReportNotWritten);
+    assert_eq!(failure.reason, FailureReason::ReportNotWritten);
     assert!(!PathBuf::from(format!("{root}/a.json")).exists());
 }
 
@@ -92,7 +92,7 @@ async fn a_report_goes_to_a_bucket_in_one_part_or_in_many() {
         report.publish("s3://reports/a.json", "s3://reports").await.unwrap();
         assert!(read(server.files().join("reports/a.json")) == content);
         let failure = report.publish("s3://nowhere/a.json", "s3://nowhere").await.unwrap_err();
-        assert_eq!(failure.reason, Reason::ReportNotWritten, "{failure}");
+        assert_eq!(failure.reason, FailureReason::ReportNotWritten, "{failure}");
     }
 }
 
@@ -112,7 +112,7 @@ async fn a_report_is_put_to_a_web_server_with_its_length() {
     assert!(request.body == content);
     for path in ["/reports/b.json?sig=S3cr3t", "/reports/moved?sig=S3cr3t"] {
         let failure = report.publish(&server.url(path), &root).await.unwrap_err();
-        assert_eq!(failure.reason, Reason::ReportNotWritten, "{failure}");
+        assert_eq!(failure.reason, FailureReason::ReportNotWritten, "{failure}");
         assert!(!failure.message.contains("S3cr3t"), "{failure}");
     }
     assert_eq!(server.requests().len(), 3, "a redirect is not followed");

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use tokio_util::sync::CancellationToken;
-use vmafx_node::failure::Reason;
+use vmafx_job::FailureReason;
 use vmafx_node::fetch::Progress;
 use vmafx_testkit::http_server::{Body, HttpServer, Reply};
 use vmafx_testkit::rclone::{self, RcloneServer};
@@ -25,13 +25,13 @@ async fn a_local_file_is_used_in_place() {
         agent.assert_clean();
     }
     let missing = agent.fetch(&format!("{root}/b.y4m"), root).await.unwrap_err();
-    assert_eq!(missing.reason, Reason::InputNotFound);
+    assert_eq!(missing.reason, FailureReason::InputNotFound);
     assert_eq!(missing.message, format!("{root}/b.y4m: there is no such file"));
     let outside = agent.fetch("/etc/passwd", root).await.unwrap_err();
-    assert_eq!(outside.reason, Reason::InputDenied);
+    assert_eq!(outside.reason, FailureReason::InputDenied);
     std::fs::write(media.join("large"), vec![0; (4 << 20) + 1]).unwrap();
     let large = agent.fetch(&format!("{root}/large"), root).await.unwrap_err();
-    assert_eq!(large.reason, Reason::InputTooLarge);
+    assert_eq!(large.reason, FailureReason::InputTooLarge);
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_web_server_s_file_comes_whole_and_goes_with_its_last_user() {
     drop(fetched);
     agent.assert_clean();
     let missing = agent.fetch(&format!("{}/clips/b.y4m", server.url()), server.url()).await.unwrap_err();
-    assert_eq!(missing.reason, Reason::InputNotFound);
+    assert_eq!(missing.reason, FailureReason::InputNotFound);
     agent.assert_clean();
 }
 
@@ -72,9 +72,9 @@ async fn an_s3_object_comes_whole() {
     assert!(read(&**fetched) == content);
     drop(fetched);
     let missing = agent.fetch("s3://clips/b.y4m", "s3://clips").await.unwrap_err();
-    assert_eq!(missing.reason, Reason::InputNotFound, "{missing}");
+    assert_eq!(missing.reason, FailureReason::InputNotFound, "{missing}");
     let elsewhere = agent.fetch("s3://other/a.y4m", "s3://clips").await.unwrap_err();
-    assert_eq!(elsewhere.reason, Reason::InputDenied, "{elsewhere}");
+    assert_eq!(elsewhere.reason, FailureReason::InputDenied, "{elsewhere}");
     agent.assert_clean();
 }
 
@@ -89,7 +89,7 @@ async fn an_s3_store_that_does_not_know_us_denies_access() {
         .for_each(|(_, value)| *value = "WrongSecret".into());
     let agent = Setup { variables, ..Setup::default() }.agent();
     let denied = agent.fetch("s3://clips/a.y4m", "s3://clips").await.unwrap_err();
-    assert_eq!(denied.reason, Reason::InputDenied, "{denied}");
+    assert_eq!(denied.reason, FailureReason::InputDenied, "{denied}");
     assert!(!denied.message.contains("WrongSecret"));
 }
 
@@ -100,7 +100,7 @@ async fn a_store_without_tls_is_not_spoken_to_unless_that_is_configured() {
     variables.retain(|(name, _)| name != "AWS_ALLOW_HTTP");
     let agent = Setup { variables, ..Setup::default() }.agent();
     let failure = agent.fetch("s3://clips/a.y4m", "s3://clips").await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable, "{failure}");
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn google_and_azure_objects_come_whole() {
         let fetched = fetched.unwrap_or_else(|error| panic!("{uri}: {error}: {:?}", server.requests()));
         assert!(read(&**fetched) == content, "{uri}");
         let missing = agent.fetch(&uri.replace("a.y4m", "b.y4m"), root).await.unwrap_err();
-        assert_eq!(missing.reason, Reason::InputNotFound, "{missing}");
+        assert_eq!(missing.reason, FailureReason::InputNotFound, "{missing}");
     }
     agent.assert_clean();
 }
@@ -156,8 +156,10 @@ async fn everything_else_comes_by_rclone() {
         let fetched = agent.fetch(uri, "dav:").await.unwrap();
         assert!(read(&**fetched) == content);
     }
-    let cases =
-        [("dav:b.y4m", "dav:", Reason::InputNotFound), ("other:a.y4m", "other:", Reason::InputDenied)];
+    let cases = [
+        ("dav:b.y4m", "dav:", FailureReason::InputNotFound),
+        ("other:a.y4m", "other:", FailureReason::InputDenied),
+    ];
     for (uri, root, expected) in cases {
         let failure = agent.fetch(uri, root).await.unwrap_err();
         assert_eq!(failure.reason, expected, "{failure}");
@@ -169,7 +171,7 @@ async fn everything_else_comes_by_rclone() {
 async fn a_node_without_rclone_says_so() {
     let agent = Setup::default().agent();
     let failure = agent.fetch("dav:a.y4m", "dav:").await.unwrap_err();
-    assert_eq!(failure.reason, Reason::SourceUnreachable);
+    assert_eq!(failure.reason, FailureReason::SourceUnreachable);
     assert!(failure.message.contains("VMAFX_RCLONE_BIN"), "{failure}");
 }
 
@@ -194,5 +196,5 @@ async fn a_user_and_password_in_an_address_are_used() {
     let with = server.url("/a").replace("http://", "http://user:pass@");
     assert_eq!(read(&**agent.fetch(&with, &server.url("/")).await.unwrap()), b"ok");
     let without = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
-    assert_eq!(without.reason, Reason::InputDenied);
+    assert_eq!(without.reason, FailureReason::InputDenied);
 }

@@ -1,39 +1,39 @@
-//! The inputs, and what must become of them.
+//! The hostile inputs, and the failures that are expected.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use vmafx_node::failure::Reason;
+use vmafx_job::FailureReason;
 use vmafx_scoring::input::Tools;
 use vmafx_testkit::http_server::{Body, HttpServer, Reply};
 use vmafx_testkit::script;
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 /// A job that must fail.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// Of both clips.
+    /// Address of both clips.
     pub(crate) address: String,
-    /// The size that the job tells, for clips without a header.
+    /// The size of headerless clips.
     pub(crate) size: Option<(u32, u32)>,
-    /// The reason, and part of the message; decoders differ in how they end.
-    pub(crate) ends: Vec<(Reason, &'static str)>,
-    /// Whether it takes long enough for honest jobs to be done beside it.
+    /// Accepted reasons, each with a part of the message: versions of decoders differ.
+    pub(crate) failures: Vec<(FailureReason, &'static str)>,
+    /// Whether it takes long enough for honest jobs to be scored meanwhile.
     pub(crate) lasts: bool,
 }
 
-/// Where the inputs are.
-pub(crate) struct Scene {
-    pub(crate) stage: Stage,
+/// Holds the inputs.
+pub(crate) struct Attacker {
+    pub(crate) harness: Harness,
     server: HttpServer,
     decoder: tempfile::TempDir,
 }
 
-/// Decodes as the real one does, but for two names. The one clip it shows again and again, for ever; with the other it
-/// behaves as a decoder does that was taken over, or has a leak.
+/// Runs the real decoder, except for two clips: it repeats the one for ever, and allocates memory without end for the other,
+/// as a decoder does that was taken over or leaks.
 const DECODER: &str = r#"#!/bin/bash
 case "$*" in
 *endless.mkv*) exec FFMPEG -stream_loop -1 "$@" ;;
@@ -42,23 +42,23 @@ case "$*" in
 esac
 "#;
 
-impl Scene {
-    pub(crate) async fn set() -> Self {
+impl Attacker {
+    pub(crate) async fn start() -> Self {
         let server = HttpServer::start(|request| match request.path.as_str() {
             "/endless.yuv" => Reply::body(Body::Endless),
             "/elsewhere.yuv" => Reply::redirect("http://169.254.169.254/latest/meta-data/"),
             _ => Reply::status(404),
         });
-        let stage = Stage::with_roots(&["/dev", &server.url("/")]).await;
-        let scene = Self { stage, server, decoder: tempfile::tempdir().unwrap() };
-        scene.write_clips();
-        scene
+        let harness = Harness::with_roots(&["/dev", &server.url("/")]).await;
+        let attacker = Self { harness, server, decoder: tempfile::tempdir().unwrap() };
+        attacker.write_clips();
+        attacker
     }
 
-    /// The program that nodes shall decode with.
+    /// The program that nodes decode with.
     pub(crate) fn decoder(&self) -> PathBuf {
         let path = self.decoder.path().join("ffmpeg");
-        // A worker may run its decoder, and what lies beside that as a library does: nothing else of this directory.
+        // A worker may use its decoder and the libraries beside it, and nothing else of this directory.
         let real = self.decoder.path().join("ffmpeg.so");
         fs::copy(ffmpeg(), &real).unwrap();
         script::write(&path, &DECODER.replace("FFMPEG", &real.display().to_string())).unwrap();
@@ -66,11 +66,11 @@ impl Scene {
     }
 
     fn write_clips(&self) {
-        let clip = |name: &str| self.stage.clip(name);
+        let clip = |name: &str| self.harness.clip(name);
         let header = "YUV4MPEG2 W100000 H100000 F25:1 Ip A1:1 C420jpeg\nFRAME\n";
         fs::write(clip("header.y4m"), [header.as_bytes(), &[16; 4096]].concat()).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, clip("pipe.yuv"), rustix::fs::Mode::RWXU).unwrap();
-        // A clip like any other, but not below the roots.
+        // A valid clip, but not below the roots.
         let outside = self.decoder.path().join("private.yuv");
         fs::copy(clip("dis.yuv"), &outside).unwrap();
         symlink(&outside, clip("link.yuv")).unwrap();
@@ -84,18 +84,18 @@ impl Scene {
         assert!(fs::metadata(clip("bomb.mkv")).unwrap().len() < 1 << 20);
         encode("testsrc2=size=160x90:rate=25", &["-c:v", "ffv1"], 25, clip("endless.mkv"));
         fs::copy(clip("endless.mkv"), clip("greedy.mkv")).unwrap();
-        // Nothing but a hole, which a worker reads as a picture.
+        // A sparse file, which a worker reads as a black picture.
         fs::File::create(clip("large.yuv")).unwrap().set_len(7680 * 4320 * 3 / 2).unwrap();
     }
 
-    /// The one that lasts comes first, so that everything else happens beside it.
+    /// The one that lasts comes first, so that all others run meanwhile.
     pub(crate) fn attacks(&self) -> Vec<Attack> {
-        let clip = |name: &str| self.stage.clip(name).display().to_string();
+        let clip = |name: &str| self.harness.clip(name).display().to_string();
         let attack = |name, address, reason, cause| Attack {
             name,
             address,
             size: None,
-            ends: vec![(reason, cause)],
+            failures: vec![(reason, cause)],
             lasts: false,
         };
         vec![
@@ -104,48 +104,65 @@ impl Scene {
                 ..attack(
                     "endless pictures",
                     clip("endless.mkv"),
-                    Reason::WorkerStalled,
-                    "the job was not done after 12 s and was ended",
+                    FailureReason::WorkerStalled,
+                    "the job was not done after 12 s and its worker was killed",
                 )
             },
             attack(
                 "an endless body",
                 self.server.url("/endless.yuv"),
-                Reason::InputTooLarge,
+                FailureReason::InputTooLarge,
                 "it goes on beyond the limit of 96Mi",
             ),
             Attack {
-                ends: vec![
-                    (Reason::OutOfMemory, "pictures of 12000x12000"),
-                    (Reason::WorkerStalled, "the job was not done after 12 s and was ended"),
+                failures: vec![
+                    (FailureReason::OutOfMemory, "pictures of 12000x12000"),
+                    (
+                        FailureReason::WorkerStalled,
+                        "the job was not done after 12 s and its worker was killed",
+                    ),
                 ],
-                ..attack("enormous pictures", clip("bomb.mkv"), Reason::OutOfMemory, "")
+                ..attack("enormous pictures", clip("bomb.mkv"), FailureReason::OutOfMemory, "")
             },
-            attack("a header", clip("header.y4m"), Reason::InputInvalid, "the width is \"100000\""),
-            attack("a pipe", clip("pipe.yuv"), Reason::InputInvalid, "it is a FIFO, not a regular file"),
+            attack(
+                "an enormous header",
+                clip("header.y4m"),
+                FailureReason::InputInvalid,
+                "the width is \"100000\"",
+            ),
+            attack(
+                "a pipe",
+                clip("pipe.yuv"),
+                FailureReason::InputInvalid,
+                "it is a FIFO, not a regular file",
+            ),
             attack(
                 "a device",
                 "/dev/zero".to_owned(),
-                Reason::InputInvalid,
+                FailureReason::InputInvalid,
                 "it is a device, not a regular file",
             ),
-            attack("a link", clip("link.yuv"), Reason::InputDenied, "outside the scoring roots"),
-            attack("a redirect", self.server.url("/elsewhere.yuv"), Reason::InputDenied, "169.254.169.254"),
-            attack("a greedy decoder", clip("greedy.mkv"), Reason::OutOfMemory, "memory"),
+            attack("a link", clip("link.yuv"), FailureReason::InputDenied, "outside the scoring roots"),
+            attack(
+                "a redirect",
+                self.server.url("/elsewhere.yuv"),
+                FailureReason::InputDenied,
+                "169.254.169.254",
+            ),
+            attack("a greedy decoder", clip("greedy.mkv"), FailureReason::OutOfMemory, "memory"),
             Attack {
                 size: Some((7680, 4320)),
                 ..attack(
                     "a greedy worker",
                     clip("large.yuv"),
-                    Reason::OutOfMemory,
-                    "the memory that a job has here is used up",
+                    FailureReason::OutOfMemory,
+                    "the memory of a job on this node is used up",
                 )
             },
         ]
     }
 }
 
-/// The `ffmpeg` of this machine.
 fn ffmpeg() -> PathBuf {
     let tools = Tools::from_process_env();
     tools.ffmpeg().expect("these tests need ffmpeg: install it or set VMAFX_FFMPEG_BIN").to_owned()

@@ -1,13 +1,11 @@
-//! What a process has of the memory, and may have.
+//! Memory of a process, and its limit.
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// In bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
-    /// At this moment.
     pub(crate) resident: u64,
-    /// At any moment so far.
     pub(crate) peak: u64,
 }
 
@@ -22,7 +20,7 @@ impl Memory {
     }
 }
 
-/// So much for a process and for each that it starts, as a machine with less would have it.
+/// Limits the memory of a process and of each that it starts.
 pub(crate) fn limit_memory(process: Pid, bytes: u64) {
     let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
     prlimit(Some(process), Resource::Data, limit).unwrap();

@@ -1,4 +1,4 @@
-//! The real controller as a process of its own, on a file.
+//! The real controller as a process of its own, with its database in a file.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -14,13 +14,13 @@ use vmafx_testkit::kube::process::{Launch, Process};
 
 use crate::pages::page;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Set in the process that is to be the controller.
+/// Set in the process that runs the controller.
 const ROLE: &str = "VMAFX_TEST_IS_CONTROLLER";
 
-/// Leases end within the test; no job fails for having been lost too often.
-const HASTY: [(&str, &str); 6] = [
+/// Short enough for leases to expire within the test; enough lost attempts for every job.
+const SETTINGS: [(&str, &str); 6] = [
     ("VMAFX_STORE_LEASE_TTL", "1s"),
     ("VMAFX_STORE_SESSION_TTL", "2s"),
     ("VMAFX_STORE_SWEEP_INTERVAL", "200ms"),
@@ -39,14 +39,13 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// Starts one whose jobs may read from `roots`.
     pub(crate) async fn start(directory: &Path, roots: &[String]) -> Self {
         let (http, grpc) = (free_address(), free_address());
         let program = std::env::current_exe().unwrap();
         let mut launch = Launch::new("the controller", program, directory.join("controller.log"))
             .args([
                 "--exact",
-                "controller::this_program_is_the_controller_where_it_is_told_so",
+                "controller::this_program_runs_the_controller_if_the_environment_says_so",
                 "--nocapture",
             ])
             .env(ROLE, "yes")
@@ -55,7 +54,7 @@ impl Controller {
             .env("VMAFX_GRPC_LISTEN", grpc.as_str())
             .env("VMAFX_DB_PATH", directory.join("queue.db"))
             .env("VMAFX_SCORING_ROOTS", roots.join(","));
-        for (variable, value) in HASTY {
+        for (variable, value) in SETTINGS {
             launch = launch.env(variable, value);
         }
         let process = Process::start(&launch).unwrap();
@@ -64,13 +63,12 @@ impl Controller {
         controller
     }
 
-    /// Ends without a word.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
     }
 
-    /// Begins again, at the same addresses and with the same file.
-    pub(crate) async fn begin_again(&mut self) {
+    /// Restarts with the same addresses and database.
+    pub(crate) async fn restart(&mut self) {
         self.process = Process::start(&self.launch).unwrap();
         self.ready().await;
     }
@@ -79,39 +77,40 @@ impl Controller {
         let address = self.http.clone();
         let ready = || {
             let address = address.clone();
-            async move { page(&address, "/readyz").await.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) }
+            async move {
+                page(&address, "/readyz").await.is_ok_and(|response| response.starts_with("HTTP/1.1 200"))
+            }
         };
-        self.process.ready(PATIENCE, ready).await.unwrap();
+        self.process.ready(TIMEOUT, ready).await.unwrap();
     }
 
-    /// Where nodes find it.
+    /// Address of the gRPC service.
     pub(crate) fn address(&self) -> &str {
         &self.grpc
     }
 
-    /// Where people find it.
     pub(crate) fn http(&self) -> &str {
         &self.http
     }
 
-    /// Somebody who speaks to it. The connection is made when it is needed, and made again.
+    /// The connection is opened lazily, and again after a restart.
     pub(crate) fn client(&self) -> Client {
         let endpoint = Endpoint::from_shared(format!("http://{}", self.grpc)).unwrap();
         VmafxControllerClient::new(endpoint.timeout(Duration::from_secs(10)).connect_lazy())
     }
 }
 
-/// Nothing but the tests themselves and `vmafx-node` is built for this test, so the controller is this program, started
-/// again. Without being told to be it, it has nothing to do.
+/// Cargo builds nothing but the tests and `vmafx-node` for this test, so the controller is this test program, started
+/// again. Without the variable the test does nothing.
 #[test]
-fn this_program_is_the_controller_where_it_is_told_so() {
+fn this_program_runs_the_controller_if_the_environment_says_so() {
     if std::env::var_os(ROLE).is_some() {
         let settings: Settings = parse(["vmafx-controller"], &Environment::of_process(), &[]).ok().unwrap();
         daemon::run(settings, vmafx_controller::start::start).unwrap();
     }
 }
 
-/// A port that nobody has. Below those that the system hands out to clients, so that it is still free after a kill.
+/// A free port below the ephemeral range, so that it is still free after the process was killed.
 fn free_address() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 10_000).unwrap();

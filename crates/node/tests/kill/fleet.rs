@@ -1,4 +1,4 @@
-//! Agents as processes, which share a scratch directory, and their workers.
+//! Agents as processes that share a scratch directory, and their workers.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,7 +12,7 @@ use vmafx_testkit::wait;
 use crate::processes::{JobProcess, directory_of, processes_below};
 use crate::seed::Seed;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 const AGENTS: usize = 2;
 
@@ -20,8 +20,8 @@ pub(crate) struct Fleet {
     scratch: PathBuf,
     log: PathBuf,
     agents: Vec<(Launch, Process)>,
-    /// Jobs that have lost a worker, by agent and directory: a job gets one more, so it must not lose two.
-    struck: HashSet<(Pid, PathBuf)>,
+    /// Jobs whose worker was killed, by agent and directory. A job gets a second worker only, so it must not lose two.
+    hit_jobs: HashSet<(Pid, PathBuf)>,
 }
 
 impl Fleet {
@@ -39,28 +39,27 @@ impl Fleet {
             (launch, process)
         };
         let agents = (0..AGENTS).map(start).collect();
-        Self { scratch, log, agents, struck: HashSet::new() }
+        Self { scratch, log, agents, hit_jobs: HashSet::new() }
     }
 
-    /// Kills a worker.
-    pub(crate) async fn strike_a_worker(&mut self, seed: &mut Seed) {
-        wait::until(PATIENCE, "a worker to kill", || {
+    pub(crate) async fn kill_a_worker(&mut self, seed: &mut Seed) {
+        wait::until(TIMEOUT, "a worker to kill", || {
             let mut workers = self.processes();
             seed.shuffle(&mut workers);
-            let struck = workers.iter().find_map(|worker| {
+            let hit = workers.iter().find_map(|worker| {
                 let job = (parent_of(worker.id)?, worker.directory.clone());
-                (!self.struck.contains(&job) && kill(worker)).then_some(job)
+                (!self.hit_jobs.contains(&job) && kill(worker)).then_some(job)
             });
-            let met = struck.is_some();
-            self.struck.extend(struck);
-            std::future::ready(met)
+            let found = hit.is_some();
+            self.hit_jobs.extend(hit);
+            std::future::ready(found)
         })
         .await
         .unwrap();
     }
 
-    /// Kills an agent that has a worker, and starts it again.
-    pub(crate) async fn strike_an_agent(&mut self, seed: &mut Seed) {
+    /// Kills an agent that has a worker, and restarts it.
+    pub(crate) async fn kill_an_agent(&mut self, seed: &mut Seed) {
         let victim = seed.below(AGENTS);
         self.until_busy(|worker| parent_of(worker) == id_of(&self.agents[victim].1)).await;
         let (launch, process) = &mut self.agents[victim];
@@ -71,11 +70,11 @@ impl Fleet {
     /// Waits for a worker.
     pub(crate) async fn until_busy(&self, is: impl Fn(Pid) -> bool) {
         let busy = || std::future::ready(self.processes().iter().any(|process| is(process.id)));
-        wait::until(PATIENCE, "a worker", busy).await.unwrap();
+        wait::until(TIMEOUT, "a worker", busy).await.unwrap();
     }
 
-    /// Tells all agents to leave, and waits until they have.
-    pub(crate) fn leave(&mut self) {
+    /// Sends SIGTERM to all agents, and waits until they exit.
+    pub(crate) fn shut_down(&mut self) {
         for (_, agent) in &mut self.agents {
             agent.signal(Signal::TERM).unwrap();
         }
@@ -84,40 +83,42 @@ impl Fleet {
         }
     }
 
-    /// How many agents there are.
     pub(crate) const fn agents(&self) -> usize {
         self.agents.len()
     }
 
-    /// Everything that works for a job.
+    /// The processes of all jobs.
     pub(crate) fn processes(&self) -> Vec<JobProcess> {
         processes_below(&self.scratch)
     }
 
-    /// What agents have as their own.
-    pub(crate) fn homes(&self) -> Vec<PathBuf> {
+    /// Private directories of agents.
+    pub(crate) fn agent_directories(&self) -> Vec<PathBuf> {
         let of_agent = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("agent-");
         entries(&self.scratch).into_iter().filter(of_agent).collect()
     }
 
-    /// Downloads, and directories of jobs.
+    /// Downloads and directories of jobs.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let parts = self.homes().into_iter().flat_map(|home| ["objects", "jobs"].map(|part| home.join(part)));
+        let parts = self
+            .agent_directories()
+            .into_iter()
+            .flat_map(|own| ["objects", "jobs"].map(|part| own.join(part)));
         parts.flat_map(|part| entries(&part)).collect()
     }
 
-    /// Workers in whose place another one was started.
+    /// Workers that were replaced by another one, by the log.
     pub(crate) fn replaced(&self) -> usize {
-        self.said("the worker died; the job gets another one")
+        self.logged("the worker crashed; starting another one")
     }
 
-    /// Calls that nobody answered, as far as agents speak of them.
-    pub(crate) fn unheard(&self) -> usize {
-        self.said("cannot pull") + self.said("a heartbeat was not heard")
+    /// Failed calls to the controller, by the log.
+    pub(crate) fn failed_calls(&self) -> usize {
+        self.logged("cannot pull") + self.logged("a heartbeat failed")
     }
 
-    fn said(&self, words: &str) -> usize {
-        fs::read_to_string(&self.log).unwrap().matches(words).count()
+    fn logged(&self, message: &str) -> usize {
+        fs::read_to_string(&self.log).unwrap().matches(message).count()
     }
 }
 
@@ -142,9 +143,10 @@ fn parent_of(process: Pid) -> Option<Pid> {
     Pid::from_raw(status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?)
 }
 
-/// Whether it was there to be killed. The number is held first and looked at again then: it may be another's by now.
+/// Whether the worker was still there. The pidfd is opened before the check, because the id may belong to another process by
+/// now.
 fn kill(worker: &JobProcess) -> bool {
-    let Ok(held) = pidfd_open(worker.id, PidfdFlags::empty()) else { return false };
+    let Ok(pidfd) = pidfd_open(worker.id, PidfdFlags::empty()) else { return false };
     directory_of(worker.id).as_ref() == Some(&worker.directory)
-        && pidfd_send_signal(held, Signal::KILL).is_ok()
+        && pidfd_send_signal(pidfd, Signal::KILL).is_ok()
 }

@@ -1,15 +1,16 @@
 //! `kill -9` of workers, of agents and of the controller at random, over many small jobs.
 //!
-//! What is held against the queue and the machine afterwards (`audit.rs`):
+//! What is checked afterwards (`audit.rs`):
 //!
-//! | promise                                  | how it would show                                             |
+//! | invariant                                | violated by                                                   |
 //! |------------------------------------------|---------------------------------------------------------------|
-//! | every job ends once, with the right score| one that waits or failed; two attempts that completed it; another score |
-//! | no process is left                       | one whose directory is below the scratch directory            |
-//! | no scratch file is left                  | a download, a job's directory, the home of a killed agent     |
-//! | no lease is left                         | a job with one, a node that is said to run something          |
+//! | every job completes once, with the right score | a job that is pending or failed; two attempts that completed it; another score |
+//! | no process is left                       | a process whose directory is below the scratch directory      |
+//! | no scratch file is left                  | a download, a job's directory, the directory of a killed agent |
+//! | no lease is left                         | a job with a lease, a node that is listed with a running job   |
 //!
-//! Points are drawn from a seed, which is printed: in progress, not in time, so that a busy machine has the same.
+//! The points of the kills are drawn from a seed, which is printed. They are counts of jobs and not times, so that they are
+//! the same on a busy machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod audit;
@@ -20,14 +21,14 @@ mod fleet;
 #[path = "../agent/pages.rs"]
 #[allow(dead_code, reason = "other tests use all of it")]
 mod pages;
+mod plan;
 #[path = "../agent/processes.rs"]
 mod processes;
 mod seed;
-mod story;
 
-use story::{Story, Strike};
+use plan::{KillPlan, Victim};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_hundred_jobs_survive_kills_of_everybody() {
-    Story::new(300, &[(Strike::Worker, 12), (Strike::Agent, 5), (Strike::Controller, 4)]).play().await;
+async fn three_hundred_jobs_survive_kills_of_every_process() {
+    KillPlan::new(300, &[(Victim::Worker, 12), (Victim::Agent, 5), (Victim::Controller, 4)]).run().await;
 }

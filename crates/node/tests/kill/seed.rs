@@ -1,18 +1,18 @@
-//! Numbers that look random and come again when the seed does.
+//! Reproducible random numbers.
 
 /// `SplitMix64`.
 pub(crate) struct Seed(u64);
 
 impl Seed {
-    /// The one that the environment names (`VMAFX_TEST_SEED`), else always the same.
-    pub(crate) fn chosen() -> Self {
+    /// `VMAFX_TEST_SEED` if it is set, otherwise a constant.
+    pub(crate) fn from_environment() -> Self {
         let chosen = std::env::var("VMAFX_TEST_SEED").ok().and_then(|text| text.parse().ok());
         let seed = chosen.unwrap_or(20_260_411);
         eprintln!("VMAFX_TEST_SEED={seed}");
         Self(seed)
     }
 
-    /// Below `bound`.
+    /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -22,7 +22,6 @@ impl Seed {
         usize::try_from(mixed % u64::try_from(bound).unwrap()).unwrap()
     }
 
-    /// In another order.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

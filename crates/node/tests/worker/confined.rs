@@ -1,15 +1,15 @@
-//! What a decoder that was taken over can do: a script in its place tries everything, and writes down how it went.
+//! What a decoder that was taken over can do: a script in its place tries everything and records what succeeded.
 
 use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
 
-use crate::stage::{Stage, ffmpeg, node, run_with};
-use vmafx_node::failure::Reason;
+use crate::fixture::{Fixture, ffmpeg, node, run_with};
+use vmafx_job::FailureReason;
 use vmafx_node::launch::{Launcher, Unscored};
 use vmafx_node::paths::local::FileId;
 
-/// Tries one thing after the other; `OUT` is where to write, `PORT` where somebody listens.
+/// `OUT` is the prefix of its output files, `PORT` that of a listening socket.
 const ATTEMPTS: &str = r#"
 try() { name=$1; shift; if ( "$@" ) >/dev/null 2>&1; then echo "$name yes"; else echo "$name no"; fi; }
 {
@@ -35,41 +35,41 @@ try raise_a_limit      bash -c 'ulimit -c unlimited'
 exit 1
 "#;
 
-struct Scene {
-    stage: Stage,
+struct Attacker {
+    fixture: Fixture,
     _listener: TcpListener,
     script: String,
 }
 
-fn scene() -> Scene {
-    let stage = Stage::new();
+fn attacker() -> Attacker {
+    let fixture = Fixture::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let clip = stage.write("clip.mp4", [7; 1000]);
-    let secret = stage.write("secret", "s3cr3t");
-    let outside = stage.path("outside");
+    let clip = fixture.write("clip.mp4", [7; 1000]);
+    let secret = fixture.write("secret", "s3cr3t");
+    let outside = fixture.path("outside");
     let script = ATTEMPTS
         .replace("OUTSIDE", &outside.display().to_string())
-        .replace("OUT", &stage.scratch().join("out").display().to_string())
+        .replace("OUT", &fixture.scratch().join("out").display().to_string())
         .replace("CLIP", &clip.display().to_string())
         .replace("SECRET", &secret.display().to_string())
         .replace("AGENT", &std::process::id().to_string())
         .replace("FFMPEG", &ffmpeg().display().to_string())
         .replace("PORT", &listener.local_addr().unwrap().port().to_string());
-    Scene { stage, _listener: listener, script }
+    Attacker { fixture, _listener: listener, script }
 }
 
-fn result(stage: &Stage) -> Vec<String> {
-    let text = fs::read_to_string(stage.scratch().join("out.result")).unwrap();
+fn result(fixture: &Fixture) -> Vec<String> {
+    let text = fs::read_to_string(fixture.scratch().join("out.result")).unwrap();
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// What is possible without any confinement; here to show that the script can tell.
+/// Proves that the script succeeds without confinement.
 #[test]
 fn a_process_that_is_not_confined_can_do_nearly_all_of_it() {
-    let scene = scene();
-    let script = scene.script.replace("try ffmpeg_by_http", ": ");
-    Command::new(scene.stage.script("free", &script)).status().unwrap();
-    let found = result(&scene.stage);
+    let attacker = attacker();
+    let script = attacker.script.replace("try ffmpeg_by_http", ": ");
+    Command::new(attacker.fixture.script("free", &script)).status().unwrap();
+    let found = result(&attacker.fixture);
     for name in [
         "read_an_input",
         "write_to_scratch",
@@ -92,25 +92,25 @@ fn a_process_that_is_not_confined_can_do_nearly_all_of_it() {
 
 #[tokio::test]
 async fn a_decoder_can_read_its_clip_and_write_to_scratch_and_nothing_else() {
-    let scene = scene();
-    let clip = scene.stage.path("clip.mp4");
-    let mut task = scene.stage.task(&clip, &clip);
-    task.ffmpeg = Some(scene.stage.script("ffmpeg", &scene.script));
+    let attacker = attacker();
+    let clip = attacker.fixture.path("clip.mp4");
+    let mut task = attacker.fixture.task(&clip, &clip);
+    task.ffmpeg = Some(attacker.fixture.script("ffmpeg", &attacker.script));
     let launcher = Launcher::new(node());
     let failed = run_with(&launcher, &task).await;
     assert!(failed.is_err(), "{failed:?}");
     let (allowed, denied): (Vec<String>, Vec<String>) =
-        result(&scene.stage).into_iter().partition(|line| line.ends_with(" yes"));
+        result(&attacker.fixture).into_iter().partition(|line| line.ends_with(" yes"));
     assert_eq!(
         allowed,
         ["read_an_input yes", "write_to_scratch yes", "run_a_program yes"],
         "denied: {denied:?}"
     );
     assert!(denied.len() == 14, "{denied:?}");
-    assert!(!scene.stage.path("outside").exists());
+    assert!(!attacker.fixture.path("outside").exists());
     assert_eq!(fs::read(&clip).unwrap(), [7; 1000]);
 
-    let limits = fs::read_to_string(scene.stage.scratch().join("out.limits")).unwrap();
+    let limits = fs::read_to_string(attacker.fixture.scratch().join("out.limits")).unwrap();
     let limits: Vec<&str> = limits.lines().collect();
     assert_eq!(
         limits[..5],
@@ -119,34 +119,34 @@ async fn a_decoder_can_read_its_clip_and_write_to_scratch_and_nothing_else() {
     );
 }
 
-/// Between the agent's look at a clip and the worker's, somebody puts another file in its place.
+/// Another file takes the place of a clip after the agent has checked it and before the worker opens it.
 #[tokio::test]
 async fn a_clip_that_was_replaced_after_the_check_is_not_read() {
-    let stage = Stage::new();
-    let mut task = stage.golden_task();
-    let clip = stage.path("clip.yuv");
+    let fixture = Fixture::new();
+    let mut task = fixture.golden_task();
+    let clip = fixture.path("clip.yuv");
     fs::copy(&task.distorted.path, &clip).unwrap();
     task.distorted.path.clone_from(&clip);
     task.distorted.file = Some(FileId::of(fs::File::open(&clip).unwrap()).unwrap());
     let launcher = Launcher::new(node());
     run_with(&launcher, &task).await.unwrap();
 
-    fs::rename(&clip, stage.path("moved.yuv")).unwrap();
-    fs::copy(stage.path("moved.yuv"), &clip).unwrap();
+    fs::rename(&clip, fixture.path("moved.yuv")).unwrap();
+    fs::copy(fixture.path("moved.yuv"), &clip).unwrap();
     let Err(Unscored::Failed(failure)) = run_with(&launcher, &task).await else { panic!("it was scored") };
-    assert_eq!(failure.reason, Reason::InputDenied);
+    assert_eq!(failure.reason, FailureReason::InputDenied);
     assert_eq!(failure.message, "s3://bucket/distorted was replaced by another file after it was checked");
 }
 
 #[tokio::test]
-async fn everything_this_kernel_has_is_active() {
-    let stage = Stage::new();
+async fn every_measure_of_this_kernel_is_active() {
+    let fixture = Fixture::new();
     let launcher = Launcher::new(node());
-    run_with(&launcher, &stage.golden_task()).await.unwrap();
-    let said = launcher.confinement().unwrap();
-    for word in [
-        "ends with its agent",
-        "first to go when memory ends",
+    run_with(&launcher, &fixture.golden_task()).await.unwrap();
+    let measures = launcher.confinement().unwrap();
+    for name in [
+        "killed with its agent",
+        "first victim of the OOM killer",
         "no new privileges",
         "no capabilities",
         "not dumpable",
@@ -159,7 +159,7 @@ async fn everything_this_kernel_has_is_active() {
         "seccomp",
         "no sockets",
     ] {
-        assert!(said.iter().any(|said| said == word), "{word}: {said:?}");
+        assert!(measures.iter().any(|measure| measure == name), "{name}: {measures:?}");
     }
-    assert!(said.iter().any(|said| said.contains("landlock")), "{said:?}");
+    assert!(measures.iter().any(|measure| measure.contains("landlock")), "{measures:?}");
 }

@@ -1,15 +1,15 @@
-//! The external engine: a program that checks how it is called and writes what a real one wrote.
+//! The external engine: a script that records its arguments and writes a recorded result.
 
 use std::fs;
 use std::path::PathBuf;
 
 use rstest::rstest;
-use vmafx_node::failure::Reason;
-use vmafx_node::task::{ExternalEngine, Model, RawVideo, ScaleTo, Task};
+use vmafx_job::{Backend, FailureReason, Feature, FrameSize, LengthMismatch, ScaleTo};
+use vmafx_node::task::{ExternalEngine, ModelSource, Task};
 
-use crate::stage::{Stage, failure, golden, processes_in, run};
+use crate::fixture::{Fixture, failure, golden, processes_in, raw, run};
 
-/// What `vmaf` 3.2 writes with `--json`, of two frames.
+/// The output of `vmaf` 3.2 with `--json` for two frames.
 const RECORDED: &str = r#"{
   "version": "3.2.0",
   "fps": 161.35,
@@ -26,45 +26,44 @@ const RECORDED: &str = r#"{
 }
 "#;
 
-/// Writes down its arguments and leaves the recorded result where it is told to.
-fn recorder(stage: &Stage) -> ExternalEngine {
-    stage.write("recorded.json", RECORDED);
+/// Records its arguments and writes the recorded result to the file that they name.
+fn recorder(fixture: &Fixture) -> ExternalEngine {
+    fixture.write("recorded.json", RECORDED);
     let script = format!(
         "printf '%s\\n' \"$@\" > $TMPDIR/arguments
 while [ $# -gt 0 ]; do [ \"$1\" = -o ] && out=$2; [ \"$1\" = -m ] && model=$2; shift; done
 case $model in path=*) cp \"${{model#path=}}\" $TMPDIR/model.seen;; esac
 cat > $out <<'END'\n{RECORDED}END"
     );
-    ExternalEngine { program: stage.script("vmaf", &script), backend: "cuda".to_owned() }
+    ExternalEngine { program: fixture.script("vmaf", &script), backend: Backend::Cuda }
 }
 
-/// A Y4M clip of so many frames.
-fn y4m(stage: &Stage, name: &str, frames: usize) -> PathBuf {
+fn y4m(fixture: &Fixture, name: &str, frames: usize) -> PathBuf {
     let mut file = b"YUV4MPEG2 W160 H96 F25:1 Ip A1:1 C420jpeg\n".to_vec();
     for frame in 0..frames {
         file.extend_from_slice(b"FRAME\n");
         file.resize(file.len() + 160 * 96 * 3 / 2, u8::try_from(frame % 200).unwrap());
     }
-    stage.write(name, file)
+    fixture.write(name, file)
 }
 
-fn task(stage: &Stage) -> Task {
-    let mut task = stage.task(&y4m(stage, "reference.y4m", 2), &y4m(stage, "distorted.y4m", 2));
-    task.engine = Some(recorder(stage));
+fn task(fixture: &Fixture) -> Task {
+    let mut task = fixture.task(&y4m(fixture, "reference.y4m", 2), &y4m(fixture, "distorted.y4m", 2));
+    task.engine = Some(recorder(fixture));
     task
 }
 
-fn arguments(stage: &Stage) -> Vec<String> {
-    let text = fs::read_to_string(stage.scratch().join("arguments")).unwrap();
+fn arguments(fixture: &Fixture) -> Vec<String> {
+    let text = fs::read_to_string(fixture.scratch().join("arguments")).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 
 #[tokio::test]
 async fn the_command_is_called_as_the_contract_says() {
-    let stage = Stage::new();
-    let task = task(&stage);
+    let fixture = Fixture::new();
+    let task = task(&fixture);
     let found = run(&task).await.unwrap();
-    let (reference, distorted) = (stage.path("reference.y4m"), stage.path("distorted.y4m"));
+    let (reference, distorted) = (fixture.path("reference.y4m"), fixture.path("distorted.y4m"));
     let expected = [
         "-r",
         reference.to_str().unwrap(),
@@ -80,101 +79,102 @@ async fn the_command_is_called_as_the_contract_says() {
         "--threads",
         "2",
     ];
-    assert_eq!(arguments(&stage), expected);
-    assert_eq!((found.score, found.frames, found.size), (92.599_074, 2, (160, 96)));
+    assert_eq!(arguments(&fixture), expected);
+    let details = found.details.unwrap();
+    let size = FrameSize { width: 160, height: 96 };
+    assert_eq!((found.score, details.frames, details.size), (92.599_074, 2, Some(size)));
     assert_eq!(found.features.keys().collect::<Vec<_>>(), ["integer_adm2", "integer_motion2"]);
-    assert_eq!((found.pooled.min, found.pooled.max), (90.273_022, 94.925_126));
-    assert_eq!(found.model, "vmaf_v0.6.1");
-    assert!(found.model_digest.starts_with("sha256:"));
+    let scores = details.scores.unwrap();
+    assert_eq!((scores.min, scores.max), (90.273_022, 94.925_126));
+    assert_eq!(details.model, "vmaf_v0.6.1");
+    assert!(details.model_digest.starts_with("sha256:"));
 }
 
 #[tokio::test]
 async fn a_model_file_needs_no_escaping_whatever_it_is_called() {
-    let stage = Stage::new();
-    let mut task = task(&stage);
-    let path = stage.path("a:b=c\\d.json");
+    let fixture = Fixture::new();
+    let mut task = task(&fixture);
+    let path = fixture.path("a:b=c\\d.json");
     fs::copy(golden("vmaf_v0.6.1.json"), &path).unwrap();
-    task.model = Model::File { path: path.clone(), name: "oci://registry/model:1".to_owned() };
-    task.report = Some(stage.scratch().join("report.json"));
+    task.model = ModelSource::File { path: path.clone(), name: "oci://registry/model:1".to_owned() };
+    task.report = Some(fixture.scratch().join("report.json"));
     let found = run(&task).await.unwrap();
-    assert!(arguments(&stage).contains(&"path=engine-model.json".to_owned()));
-    assert_eq!(fs::read(stage.scratch().join("model.seen")).unwrap(), fs::read(&path).unwrap());
-    assert_eq!(found.model, "oci://registry/model:1");
-    assert_eq!(fs::read_to_string(stage.scratch().join("report.json")).unwrap(), RECORDED);
+    assert!(arguments(&fixture).contains(&"path=engine-model.json".to_owned()));
+    assert_eq!(fs::read(fixture.scratch().join("model.seen")).unwrap(), fs::read(&path).unwrap());
+    assert_eq!(found.details.unwrap().model, "oci://registry/model:1");
+    assert_eq!(fs::read_to_string(fixture.scratch().join("report.json")).unwrap(), RECORDED);
 }
 
 #[tokio::test]
 async fn every_option_reaches_the_command() {
-    let stage = Stage::new();
-    let mut task = stage.golden_task();
-    task.engine = Some(recorder(&stage));
-    task.features = vec!["psnr".to_owned(), "ms-ssim".to_owned()];
-    task.frame_step = 3;
+    let fixture = Fixture::new();
+    let mut task = fixture.golden_task();
+    task.engine = Some(recorder(&fixture));
+    task.options.features = vec![Feature::Psnr, Feature::MsSsim];
+    task.options.frame_step = Some(3.try_into().unwrap());
     run(&task).await.unwrap();
-    let found = arguments(&stage).join(" ");
+    let found = arguments(&fixture).join(" ");
     let expected = "--json --backend cuda --threads 2 --subsample 3 --feature psnr --feature float_ms_ssim --width 160 \
                     --height 90 --pixel_format 420 --bitdepth 8";
     assert!(found.ends_with(expected), "{found}");
 }
 
 #[rstest]
-#[case::coded(|stage: &Stage, task: &mut Task| {
-    let coded = stage.encode("clip.mp4", "160x96", 2, &["-c:v", "libx264", "-pix_fmt", "yuv420p"]);
+#[case::coded(|fixture: &Fixture, task: &mut Task| {
+    let coded = fixture.encode("clip.mp4", "160x96", 2, &["-c:v", "libx264", "-pix_fmt", "yuv420p"]);
     task.distorted.path = coded;
-}, Reason::InputInvalid, "s3://bucket/distorted is h264: an external engine reads Y4M and raw pictures only")]
-#[case::longer(|stage: &Stage, task: &mut Task| task.distorted.path = y4m(stage, "longer.y4m", 3), Reason::ClipsDiffer, "s3://bucket/reference has 2 frames and s3://bucket/distorted has 3")]
-#[case::scaled(|_: &Stage, task: &mut Task| task.scale_to = ScaleTo::Size { width: 320, height: 192 }, Reason::ClipsDiffer, "scales and converts nothing")]
-#[case::one_is_raw(|_: &Stage, task: &mut Task| {
-    let raw = RawVideo { width: 160, height: 96, pixel_format: "yuv420p".to_owned(), bit_depth: 8 };
+}, FailureReason::InputInvalid, "s3://bucket/distorted is h264: an external engine reads Y4M and headerless clips only")]
+#[case::longer(|fixture: &Fixture, task: &mut Task| task.distorted.path = y4m(fixture, "longer.y4m", 3), FailureReason::ClipsDiffer, "s3://bucket/reference has 2 frames and s3://bucket/distorted has 3")]
+#[case::scaled(|_: &Fixture, task: &mut Task| task.options.scale_to = Some(ScaleTo::Size(FrameSize { width: 320, height: 192 })), FailureReason::ClipsDiffer, "neither scales nor converts")]
+#[case::one_is_raw(|_: &Fixture, task: &mut Task| {
     task.distorted.path = golden("dis_160x90.yuv");
-    task.distorted.raw = Some(RawVideo { height: 90, ..raw });
-}, Reason::OptionsInvalid, "two raw clips of one shape, or two Y4M clips")]
-#[case::no_such_model(|_: &Stage, task: &mut Task| task.model = Model::BuiltIn("vmaf_v9".to_owned()), Reason::ModelNotFound, "vmaf_v9")]
-#[case::no_such_feature(|_: &Stage, task: &mut Task| task.features = vec!["-x".to_owned()], Reason::OptionsInvalid, "there is no feature \"-x\"")]
+    task.distorted.raw = Some(raw(160, 90));
+}, FailureReason::OptionsInvalid, "two Y4M clips, or two headerless clips of one format")]
+#[case::no_such_model(|_: &Fixture, task: &mut Task| task.model = ModelSource::BuiltIn("vmaf_v9".to_owned()), FailureReason::ModelNotFound, "vmaf_v9")]
 #[tokio::test]
-async fn what_it_would_get_wrong_is_refused(
-    #[case] change: fn(&Stage, &mut Task),
-    #[case] reason: Reason,
+async fn a_task_that_it_would_score_wrongly_is_refused(
+    #[case] change: fn(&Fixture, &mut Task),
+    #[case] reason: FailureReason,
     #[case] part: &str,
 ) {
-    let stage = Stage::new();
-    let mut task = task(&stage);
-    change(&stage, &mut task);
-    let failure = failure(&stage, &task).await;
+    let fixture = Fixture::new();
+    let mut task = task(&fixture);
+    change(&fixture, &mut task);
+    let failure = failure(&fixture, &task).await;
     assert_eq!(failure.reason, reason, "{}", failure.message);
     assert!(failure.message.contains(part), "{}", failure.message);
-    assert!(!stage.scratch().join("arguments").exists(), "it was started");
+    assert!(!fixture.scratch().join("arguments").exists(), "it was started");
 }
 
 #[tokio::test]
-async fn a_longer_clip_is_allowed_when_the_shortest_is_asked_for() {
-    let stage = Stage::new();
-    let mut task = task(&stage);
-    task.distorted.path = y4m(&stage, "longer.y4m", 3);
-    task.shortest = true;
+async fn a_longer_clip_is_allowed_when_the_shortest_is_requested() {
+    let fixture = Fixture::new();
+    let mut task = task(&fixture);
+    task.distorted.path = y4m(&fixture, "longer.y4m", 3);
+    task.options.length_mismatch = Some(LengthMismatch::Shortest);
     run(&task).await.unwrap();
 }
 
 #[rstest]
 #[case::fails(
     "echo 'no CUDA device' >&2; exit 5",
-    "the engine vmaf failed with exit code 5; it said: no CUDA device"
+    "the external engine vmaf failed with exit code 5; its last message: no CUDA device"
 )]
-#[case::crashes("kill -SEGV $$", "the engine vmaf was ended by SIGSEGV; it said: ")]
+#[case::crashes("kill -SEGV $$", "the external engine vmaf was killed by SIGSEGV; its last message: ")]
 #[case::leaves_nothing(
     "exit 0",
-    "the engine left no readable result: No such file or directory (os error 2)"
+    "cannot read the result of the external engine: No such file or directory (os error 2)"
 )]
-#[case::leaves_nonsense(
+#[case::leaves_garbage(
     "echo nonsense > engine.json",
-    "the engine's result cannot be read: expected ident at line 1 column 2"
+    "the result of the external engine cannot be parsed: expected ident at line 1 column 2"
 )]
 #[tokio::test]
 async fn an_engine_that_fails_is_quoted(#[case] script: &str, #[case] message: &str) {
-    let stage = Stage::new();
-    let mut task = task(&stage);
-    task.engine = Some(ExternalEngine { program: stage.script("vmaf", script), backend: "cuda".to_owned() });
-    let failure = failure(&stage, &task).await;
-    assert_eq!((failure.reason, failure.message.as_str()), (Reason::WorkerCrashed, message));
-    assert_eq!(processes_in(&stage.scratch()), []);
+    let fixture = Fixture::new();
+    let mut task = task(&fixture);
+    task.engine = Some(ExternalEngine { program: fixture.script("vmaf", script), backend: Backend::Cuda });
+    let failure = failure(&fixture, &task).await;
+    assert_eq!((failure.reason, failure.message.as_str()), (FailureReason::WorkerCrashed, message));
+    assert_eq!(processes_in(&fixture.scratch()), []);
 }

@@ -1,19 +1,20 @@
-//! A score through the worker is the score of the engine, to the last bit.
+//! A score of the worker is the score of `vmafx-scoring`, to the last bit.
 
 use std::fs;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{Feature, FrameSize, PooledScores};
 use vmafx_node::launch::Launcher;
-use vmafx_node::task::{Model, Pooled};
+use vmafx_node::task::ModelSource;
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::picture::{Chroma, Depth, Format};
 use vmafx_scoring::report::Summary;
 use vmafx_scoring::score::{self, Request};
 
-use crate::stage::{LONG, Stage, golden, node, run};
+use crate::fixture::{Fixture, LONG, golden, node, run};
 
 fn direct(request: &Request) -> Summary {
     let outcomes = score::run(request, &Tools::from_process_env(), &(), &CancellationToken::new()).unwrap();
@@ -22,9 +23,9 @@ fn direct(request: &Request) -> Summary {
 
 #[tokio::test]
 async fn the_golden_pair_is_equal_bit_for_bit() {
-    let stage = Stage::new();
-    let mut task = stage.golden_task();
-    task.features = vec!["psnr".to_owned()];
+    let fixture = Fixture::new();
+    let mut task = fixture.golden_task();
+    task.options.features = vec![Feature::Psnr];
     let format = Format { width: 160, height: 90, chroma: Chroma::C420, depth: Depth::Eight };
     let clip = |name| Clip::raw(golden(name), RawFormat { format, frame_rate: None });
     let mut request = Request::new(clip("ref_160x90.yuv"), vec![clip("dis_160x90.yuv")]);
@@ -35,8 +36,9 @@ async fn the_golden_pair_is_equal_bit_for_bit() {
     let found = run(&task).await.unwrap();
     let model = &expected.models[0];
     assert_eq!(found.score.to_bits(), model.pooled.mean.to_bits());
+    let details = found.details.unwrap();
     let pooled = &model.pooled;
-    let numbers = Pooled {
+    let scores = PooledScores {
         mean: pooled.mean,
         harmonic_mean: pooled.harmonic_mean,
         min: pooled.min.value,
@@ -47,70 +49,72 @@ async fn the_golden_pair_is_equal_bit_for_bit() {
         p10: pooled.p10.value,
         p50: pooled.p50.value,
     };
-    assert_eq!(found.pooled, numbers);
+    assert_eq!(details.scores, Some(scores));
     let features: Vec<_> =
         expected.features.iter().map(|(name, pooled)| (name.clone(), pooled.mean)).collect();
     assert_eq!(found.features.into_iter().collect::<Vec<_>>(), features);
-    assert_eq!((found.model, found.model_digest), (model.name.clone(), model.digest.clone()));
-    assert_eq!((found.frames, found.size), (48, (160, 90)));
+    assert_eq!((details.model, details.model_digest), (model.name.clone(), model.digest.clone()));
+    assert_eq!((details.frames, details.size), (48, Some(FrameSize { width: 160, height: 90 })));
 }
 
 #[tokio::test]
 async fn coded_clips_are_decoded_inside_the_confinement() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let coded = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"];
-    let reference = stage.encode("reference.mp4", "320x240", 12, &coded);
-    let small = stage.encode("distorted.mp4", "160x120", 12, &coded);
+    let reference = fixture.encode("reference.mp4", "320x240", 12, &coded);
+    let small = fixture.encode("distorted.mp4", "160x120", 12, &coded);
     let mut request = Request::new(Clip::new(&reference), vec![Clip::new(&small)]);
     request.models = vec![ModelChoice::Named("vmaf_v0.6.1".to_owned())];
-    let found = run(&stage.task(&reference, &small)).await.unwrap();
+    let found = run(&fixture.task(&reference, &small)).await.unwrap();
     assert_eq!(found.score.to_bits(), direct(&request).models[0].pooled.mean.to_bits());
-    assert_eq!(found.size, (320, 240));
-    assert!(found.warnings.iter().any(|warning| warning.contains("160x120")), "{:?}", found.warnings);
+    let details = found.details.unwrap();
+    assert_eq!(details.size, Some(FrameSize { width: 320, height: 240 }));
+    assert!(details.warnings.iter().any(|warning| warning.contains("160x120")), "{:?}", details.warnings);
 }
 
 #[tokio::test]
-async fn the_report_calls_clips_and_model_by_their_addresses() {
-    let stage = Stage::new();
-    let mut task = stage.golden_task();
-    task.model = Model::File { path: golden("vmaf_v0.6.1.json"), name: "oci://registry/model:1".to_owned() };
-    task.report = Some(stage.scratch().join("report.json"));
+async fn the_report_names_clips_and_model_by_their_addresses() {
+    let fixture = Fixture::new();
+    let mut task = fixture.golden_task();
+    task.model =
+        ModelSource::File { path: golden("vmaf_v0.6.1.json"), name: "oci://registry/model:1".to_owned() };
+    task.report = Some(fixture.scratch().join("report.json"));
     let found = run(&task).await.unwrap();
-    assert_eq!(found.model, "oci://registry/model:1");
-    let text = fs::read_to_string(stage.scratch().join("report.json")).unwrap();
+    assert_eq!(found.details.unwrap().model, "oci://registry/model:1");
+    let text = fs::read_to_string(fixture.scratch().join("report.json")).unwrap();
     assert!(text.contains("s3://bucket/reference") && text.contains("oci://registry/model:1"), "{text}");
-    assert!(!text.contains("ref_160x90") && !text.contains("/tests/data"), "a path of this machine");
+    assert!(!text.contains("ref_160x90") && !text.contains("/tests/data"), "a local path leaks");
     let report: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["frames"].as_array().unwrap().len(), 48);
 }
 
 #[tokio::test]
-async fn progress_begins_with_nothing_and_ends_with_everything() {
-    let stage = Stage::new();
-    let heard = Mutex::new(Vec::new());
+async fn progress_starts_at_zero_and_ends_at_the_total() {
+    let fixture = Fixture::new();
+    let progress = Mutex::new(Vec::new());
     let launcher = Launcher::new(node());
     launcher
         .run(
-            &stage.golden_task(),
-            |done, total| heard.lock().unwrap().push((done, total)),
+            &fixture.golden_task(),
+            |done, total| progress.lock().unwrap().push((done, total)),
             &CancellationToken::new(),
             LONG,
             None,
         )
         .await
         .unwrap();
-    let heard = heard.into_inner().unwrap();
-    assert_eq!((heard.first(), heard.last()), (Some(&(0, 48)), Some(&(48, 48))));
-    let said = launcher.confinement().unwrap();
-    assert!(said.len() > 10, "{said:?}");
+    let progress = progress.into_inner().unwrap();
+    assert_eq!((progress.first(), progress.last()), (Some(&(0, 48)), Some(&(48, 48))));
+    let measures = launcher.confinement().unwrap();
+    assert!(measures.len() > 10, "{measures:?}");
 }
 
 #[tokio::test]
-async fn a_task_is_not_begun_after_its_cancellation() {
-    let stage = Stage::new();
+async fn a_task_is_not_started_after_its_cancellation() {
+    let fixture = Fixture::new();
     let cancel = CancellationToken::new();
     cancel.cancel();
     let launcher = Launcher::new("/no/such/program".into());
-    let result = launcher.run(&stage.golden_task(), |_, _| {}, &cancel, Duration::from_secs(1), None).await;
+    let result = launcher.run(&fixture.golden_task(), |_, _| {}, &cancel, Duration::from_secs(1), None).await;
     assert_eq!(result, Err(vmafx_node::launch::Unscored::Cancelled));
 }

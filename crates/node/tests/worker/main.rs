@@ -7,11 +7,11 @@
 )]
 
 mod confined;
-mod ends;
+mod crashes;
 mod engine;
+mod fixture;
 mod golden;
 mod groups;
 mod hostile;
 mod memory;
 mod run_once;
-mod stage;

@@ -1,44 +1,41 @@
-//! `run-once`: one job from arguments.
+//! `run-once`: one job from a JSON document.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use rstest::rstest;
-use serde_json::Value;
+use serde_json::{Value, json};
+use vmafx_job::Feature;
 use vmafx_testkit::wait::until;
 
-use crate::stage::{LONG, Stage, ffmpeg, golden, node, run};
+use crate::fixture::{Fixture, LONG, ffmpeg, golden, node, run};
 
-/// The command about these clips.
-fn command(stage: &Stage, reference: &Path, distorted: &Path) -> Command {
+fn command(fixture: &Fixture, request: &Value) -> Command {
     let mut command = Command::new(node());
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("VMAFX_FFMPEG_BIN", ffmpeg())
-        .env("VMAFX_SCRATCH_DIR", stage.scratch())
-        .arg("run-once")
-        .arg("--reference")
-        .arg(reference)
-        .arg("--distorted")
-        .arg(distorted)
+        .env("VMAFX_SCRATCH_DIR", fixture.scratch())
+        .args(["run-once", "--request", &request.to_string()])
+        .arg("--scoring-roots")
+        .arg(fixture.path(""))
         .arg("--result")
-        .arg(stage.path("result.json"));
+        .arg(fixture.path("result.json"));
     command
 }
 
-/// The golden pair, in the directory of a stage.
-fn golden_command(stage: &Stage) -> Command {
+/// The golden pair, below the scoring root.
+fn golden_request(fixture: &Fixture) -> Value {
     let copy = |name: &str| {
-        fs::copy(golden(name), stage.path(name)).unwrap();
-        stage.path(name)
+        fs::copy(golden(name), fixture.path(name)).unwrap();
+        fixture.path(name)
     };
-    let (reference, distorted) = (copy("ref_160x90.yuv"), copy("dis_160x90.yuv"));
-    let mut command = command(stage, &reference, &distorted);
-    command.args(["--width", "160", "--height", "90", "--model", "vmaf_v0.6.1"]);
-    command.arg("--scoring-roots").arg(stage.path(""));
-    command
+    json!({
+        "reference": copy("ref_160x90.yuv"), "distorted": copy("dis_160x90.yuv"),
+        "model": "vmaf_v0.6.1", "input": { "width": 160, "height": 90 },
+    })
 }
 
 fn ran(command: &mut Command) -> (Option<i32>, Output) {
@@ -46,32 +43,33 @@ fn ran(command: &mut Command) -> (Option<i32>, Output) {
     (output.status.code(), output)
 }
 
-fn result(stage: &Stage) -> Value {
-    serde_json::from_str(&fs::read_to_string(stage.path("result.json")).unwrap()).unwrap()
+fn result(fixture: &Fixture) -> Value {
+    serde_json::from_str(&fs::read_to_string(fixture.path("result.json")).unwrap()).unwrap()
 }
 
 #[tokio::test]
 async fn the_golden_pair_has_its_score_and_report() {
-    let stage = Stage::new();
-    let mut command = golden_command(&stage);
-    command.arg("--report-uri").arg(stage.path("report.csv")).args(["--feature", "psnr"]);
-    let (code, output) = ran(&mut command);
+    let fixture = Fixture::new();
+    let mut request = golden_request(&fixture);
+    request["features"] = json!(["psnr"]);
+    request["reportURI"] = json!(fixture.path("report.csv"));
+    let (code, output) = ran(&mut command(&fixture, &request));
     assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let found = result(&stage);
+    let found = result(&fixture);
     assert_eq!(found["outcome"], "Scored");
-    let mut task = stage.golden_task();
-    task.features = vec!["psnr".to_owned()];
+    let mut task = fixture.golden_task();
+    task.options.features = vec![Feature::Psnr];
     let expected = run(&task).await.unwrap();
     assert_eq!(found["score"].as_f64().unwrap().to_bits(), expected.score.to_bits());
     assert_eq!(found["features"]["psnr_y"].as_f64(), expected.features.get("psnr_y").copied());
-    assert_eq!(fs::read_to_string(stage.path("report.csv")).unwrap().lines().count(), 49);
+    assert_eq!(fs::read_to_string(fixture.path("report.csv")).unwrap().lines().count(), 49);
     assert!(output.stdout.is_empty());
     assert!(String::from_utf8_lossy(&output.stderr).contains("workers are confined"));
-    let left: Vec<_> = walk(&stage.scratch());
+    let left: Vec<_> = walk(&fixture.scratch());
     assert_eq!(left, Vec::<String>::new(), "the scratch directory is clean");
 }
 
-/// Files below a directory, but for the lock that stays.
+/// Files below a directory, except for lock files.
 fn walk(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -94,54 +92,81 @@ fn the_exit_code_tells_a_bad_input_from_a_broken_machine(
     #[case] reason: &str,
     #[case] expected: i32,
 ) {
-    let stage = Stage::new();
-    stage.write("text.mp4", "hello ".repeat(1000));
-    let clip = if clip.contains('/') { clip.into() } else { stage.path(clip) };
-    let mut command = command(&stage, &clip, &clip);
-    command.args(["--fetch-timeout", "3s", "--scoring-roots"]);
-    command.arg(format!("{},http://127.0.0.1:1/", stage.path("").display()));
+    let fixture = Fixture::new();
+    fixture.write("text.mp4", "hello ".repeat(1000));
+    let clip = if clip.contains('/') { clip.into() } else { fixture.path(clip) };
+    let mut command = command(&fixture, &json!({ "reference": &clip, "distorted": &clip }));
+    command.args(["--fetch-timeout", "3s", "--scoring-roots", "http://127.0.0.1:1/"]);
     let (code, output) = ran(&mut command);
-    let found = result(&stage);
+    let found = result(&fixture);
     assert_eq!(found["reason"], reason, "{found} {}", String::from_utf8_lossy(&output.stderr));
     assert_eq!((code, found["outcome"].as_str()), (Some(expected), Some("Failed")));
     assert!(found["number"].is_i64() && found["message"].as_str().unwrap().len() > 10, "{found}");
 }
 
 #[rstest]
-#[case::unknown_option(&["--what"])]
-#[case::half_a_shape(&["--width", "160"])]
-fn wrong_usage_tries_nothing(#[case] arguments: &[&str]) {
-    let stage = Stage::new();
-    let mut command = command(&stage, &stage.path("a"), &stage.path("b"));
-    let (code, output) = ran(command.args(arguments));
-    assert_eq!(code, Some(64), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(!stage.path("result.json").exists());
+#[case::unknown_option(json!({ "reference": "/a", "distorted": "/b" }), &["--what"], "--what")]
+#[case::two_documents(json!({ "reference": "/a", "distorted": "/b" }), &["--request-file", "-"], "--request-file")]
+#[case::gpu_without_an_engine(json!({ "reference": "/a", "distorted": "/b" }), &["--backend", "cuda"], "VMAFX_VMAF_BINARY")]
+#[case::half_a_description(
+    json!({ "reference": "/a", "distorted": "/b", "input": { "width": 160 } }),
+    &[],
+    "error: --request: input: missing field `height`"
+)]
+#[case::unknown_field(
+    json!({ "reference": "/a", "distorted": "/b", "frame_step": 2 }),
+    &[],
+    "error: --request: frame_step: unknown field"
+)]
+fn wrong_usage_tries_nothing(#[case] request: Value, #[case] arguments: &[&str], #[case] message: &str) {
+    let fixture = Fixture::new();
+    let (code, output) = ran(command(&fixture, &request).args(arguments));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(code, Some(64), "{stderr}");
+    assert!(stderr.contains(message), "{stderr}");
+    assert!(!fixture.path("result.json").exists());
 }
 
 #[test]
-fn help_is_no_error() {
+fn a_document_comes_from_a_file_or_from_standard_input_too() {
+    let fixture = Fixture::new();
+    let file = fixture.write("request.json", golden_request(&fixture).to_string());
+    for argument in [file.as_path(), Path::new("-")] {
+        let mut command = Command::new(node());
+        command.arg("run-once").arg("--request-file").arg(argument);
+        command.arg("--scratch-dir").arg(fixture.scratch()).arg("--scoring-roots").arg(fixture.path(""));
+        command.arg("--result").arg(fixture.path("result.json")).stdin(fs::File::open(&file).unwrap());
+        let (code, output) = ran(&mut command);
+        assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(result(&fixture)["outcome"], "Scored");
+        fs::remove_file(fixture.path("result.json")).unwrap();
+    }
+}
+
+#[test]
+fn help_is_not_an_error() {
     let (code, output) = ran(Command::new(node()).args(["run-once", "--help"]));
     assert_eq!(code, Some(0));
     let help = String::from_utf8_lossy(&output.stdout);
-    for option in ["--reference", "--length-mismatch", "--report-uri", "--result", "--scoring-roots"] {
+    for option in ["--request", "--request-file", "--result", "--scoring-roots", "--worker-cpu"] {
         assert!(help.contains(option), "{option}: {help}");
     }
 }
 
 #[tokio::test]
-async fn a_request_to_end_ends_the_job_and_says_so() {
-    let stage = Stage::new();
-    let clip = stage.write("clip.mp4", [7; 1000]);
-    let mut command = command(&stage, &clip, &clip);
-    let decoder = stage.script("ffmpeg", "touch $TMPDIR/started; exec sleep 1000");
-    command.env("VMAFX_FFMPEG_BIN", decoder).arg("--scoring-roots").arg(stage.path(""));
+async fn a_termination_signal_stops_the_job_and_the_result_says_so() {
+    let fixture = Fixture::new();
+    let clip = fixture.write("clip.mp4", [7; 1000]);
+    let mut command = command(&fixture, &json!({ "reference": &clip, "distorted": &clip }));
+    let decoder = fixture.script("ffmpeg", "touch $TMPDIR/started; exec sleep 1000");
+    command.env("VMAFX_FFMPEG_BIN", decoder);
     let mut child = tokio::process::Command::from(command)
         .stderr(std::process::Stdio::null())
         .kill_on_drop(true)
         .spawn()
         .unwrap();
     until(LONG, "the decoder runs", async || {
-        if walk(&stage.scratch()).iter().any(|file| file.ends_with("/started")) {
+        if walk(&fixture.scratch()).iter().any(|file| file.ends_with("/started")) {
             Ok(())
         } else {
             Err("not yet".to_owned())
@@ -152,7 +177,7 @@ async fn a_request_to_end_ends_the_job_and_says_so() {
     let id = rustix::process::Pid::from_raw(child.id().unwrap().cast_signed()).unwrap();
     rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
     assert_eq!(child.wait().await.unwrap().code(), Some(3));
-    let found = result(&stage);
-    assert_eq!(found["message"], "the job was interrupted: the process was asked to end");
-    assert_eq!(walk(&stage.scratch()), Vec::<String>::new());
+    let found = result(&fixture);
+    assert_eq!(found["message"], "the job was interrupted: the process was asked to terminate");
+    assert_eq!(walk(&fixture.scratch()), Vec::<String>::new());
 }

@@ -75,7 +75,7 @@ pub(super) fn backend(backend: Backend) -> &'static str {
 }
 
 /// What they call a metric.
-pub(super) fn feature(feature: Feature) -> &'static str {
+fn feature(feature: Feature) -> &'static str {
     match feature {
         Feature::Psnr => "psnr",
         Feature::Ssim => "ssim",

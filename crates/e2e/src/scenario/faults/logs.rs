@@ -16,8 +16,9 @@ pub(super) fn thanks(log: &str) -> Vec<Thanks> {
 
 /// Jobs whose result came too late, and was refused.
 pub(super) fn refused(log: &str) -> Vec<String> {
-    let late = lines(log)
-        .filter(|line| line["message"] == "the result was not taken" && line["code"] == "PermissionDenied");
+    let late = lines(log).filter(|line| {
+        line["message"] == "the result was not accepted" && line["code"] == "PermissionDenied"
+    });
     late.filter_map(|line| line["job"].as_str().map(str::to_owned)).collect()
 }
 
@@ -30,11 +31,11 @@ mod tests {
     use super::*;
 
     const LOG: &str = r#"not of ours
-{"level":"INFO","message":"job begun","job":"a","attempt":1}
+{"level":"INFO","message":"job started","job":"a","attempt":1}
 {"level":"INFO","message":"job ended","job":"a","attempt":1,"outcome":"Completed","elapsed":"1s"}
-{"level":"WARN","message":"the result was not taken","job":"b","code":"PermissionDenied","said":"not yours"}
+{"level":"WARN","message":"the result was not accepted","job":"b","code":"PermissionDenied","error":"not yours"}
 {"level":"INFO","message":"job ended","job":"b","attempt":2,"outcome":"Lost","elapsed":"9s"}
-{"level":"WARN","message":"the result was not taken","job":"c","code":"Unavailable"}
+{"level":"WARN","message":"the result was not accepted","job":"c","code":"Unavailable"}
 "#;
 
     #[test]

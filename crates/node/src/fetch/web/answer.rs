@@ -97,25 +97,25 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::failure::Reason;
+    use vmafx_job::FailureReason;
 
     #[rstest]
-    #[case(404, Reason::InputNotFound, false)]
-    #[case(410, Reason::InputNotFound, false)]
-    #[case(204, Reason::InputNotFound, false)]
-    #[case(401, Reason::InputDenied, false)]
-    #[case(403, Reason::InputDenied, false)]
-    #[case(400, Reason::InputDenied, false)]
-    #[case(451, Reason::InputDenied, false)]
-    #[case(304, Reason::InputDenied, false)]
-    #[case(413, Reason::InputTooLarge, false)]
-    #[case(408, Reason::SourceUnreachable, true)]
-    #[case(429, Reason::SourceUnreachable, true)]
-    #[case(500, Reason::SourceUnreachable, true)]
-    #[case(503, Reason::SourceUnreachable, true)]
+    #[case(404, FailureReason::InputNotFound, false)]
+    #[case(410, FailureReason::InputNotFound, false)]
+    #[case(204, FailureReason::InputNotFound, false)]
+    #[case(401, FailureReason::InputDenied, false)]
+    #[case(403, FailureReason::InputDenied, false)]
+    #[case(400, FailureReason::InputDenied, false)]
+    #[case(451, FailureReason::InputDenied, false)]
+    #[case(304, FailureReason::InputDenied, false)]
+    #[case(413, FailureReason::InputTooLarge, false)]
+    #[case(408, FailureReason::SourceUnreachable, true)]
+    #[case(429, FailureReason::SourceUnreachable, true)]
+    #[case(500, FailureReason::SourceUnreachable, true)]
+    #[case(503, FailureReason::SourceUnreachable, true)]
     fn a_status_has_a_reason_and_is_asked_again_or_not(
         #[case] status: u16,
-        #[case] reason: Reason,
+        #[case] reason: FailureReason,
         #[case] again: bool,
     ) {
         let problem = judge(StatusCode::from_u16(status).unwrap());

@@ -18,7 +18,7 @@ use vmafx_testkit::wait;
 
 type Client = VmafxControllerClient<tonic::transport::Channel>;
 
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     directory: tempfile::TempDir,
     address: String,
     pub(crate) client: Client,
@@ -26,14 +26,14 @@ pub(crate) struct Stage {
     _controller: JoinSet<Result<(), TaskError>>,
 }
 
-impl Stage {
-    pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+impl Harness {
+    pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
-    pub(crate) async fn set() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::with_roots(&[]).await
     }
 
-    /// One whose jobs may read from elsewhere, too.
+    /// With further scoring roots.
     pub(crate) async fn with_roots(more: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let clips = directory.path().join("clips");
@@ -43,7 +43,7 @@ impl Stage {
         std::fs::copy(data.join("dis_160x90.yuv"), clips.join("dis.yuv")).unwrap();
         let whole = std::fs::read(clips.join("dis.yuv")).unwrap();
         std::fs::write(clips.join("cut.yuv"), &whole[..whole.len() - 100]).unwrap();
-        // Long enough to be met at work, and short enough to be done twice.
+        // Long enough to be observed while it is scored, and short enough to be scored twice.
         let reference = std::fs::read(clips.join("ref.yuv")).unwrap();
         std::fs::write(clips.join("longer_ref.yuv"), reference.repeat(30)).unwrap();
         std::fs::write(clips.join("longer_dis.yuv"), whole.repeat(30)).unwrap();
@@ -76,12 +76,11 @@ impl Stage {
         self.directory.path().join("clips").join(name)
     }
 
-    /// Where nodes put what they fetch and what their jobs write.
+    /// The scratch directory of all nodes.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.directory.path().join("scratch")
     }
 
-    /// Starts a node.
     pub(crate) fn node(&self, name: &str, arguments: &[&str]) -> Node {
         let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
             .args(["--controller-addr", &self.address, "--node-id", name])
@@ -101,7 +100,7 @@ impl Stage {
         self.submit_of(Some((160, 90)), &address(reference), &address(distorted)).await
     }
 
-    /// Submits a comparison of any two addresses; a size is that of clips without a header.
+    /// Submits a comparison of any two addresses; the size is that of headerless clips.
     pub(crate) async fn submit_of(
         &self,
         size: Option<(u32, u32)>,
@@ -116,8 +115,8 @@ impl Stage {
             input: size.map(|(width, height)| RawVideo { width, height, pixel_format, bit_depth: 8 }),
             ..ScoringParams::default()
         };
-        let asked = SubmitJobRequest { scoring: Some(scoring), ..SubmitJobRequest::default() };
-        self.client.clone().submit_job(asked).await.unwrap().into_inner().job_id
+        let request = SubmitJobRequest { scoring: Some(scoring), ..SubmitJobRequest::default() };
+        self.client.clone().submit_job(request).await.unwrap().into_inner().job_id
     }
 
     pub(crate) async fn submit_long(&self) -> String {
@@ -125,53 +124,53 @@ impl Stage {
     }
 
     pub(crate) async fn cancel(&self, job: &str) {
-        let asked = CancelJobRequest { job_id: job.to_owned(), ..CancelJobRequest::default() };
-        self.client.clone().cancel_job(asked).await.unwrap();
+        let request = CancelJobRequest { job_id: job.to_owned(), ..CancelJobRequest::default() };
+        self.client.clone().cancel_job(request).await.unwrap();
     }
 
     pub(crate) async fn ended(&self, job: &str) -> Job {
         self.until(job, |job| !matches!(job.status(), JobStatus::Pending | JobStatus::Running)).await
     }
 
-    pub(crate) async fn until(&self, job: &str, is: impl Fn(&Job) -> bool) -> Job {
-        self.until_within(Self::PATIENCE, job, is).await.unwrap()
+    pub(crate) async fn until(&self, job: &str, condition: impl Fn(&Job) -> bool) -> Job {
+        self.until_within(Self::TIMEOUT, job, condition).await.unwrap()
     }
 
-    /// A job as it is wanted, unless that takes too long.
+    /// Waits until a job satisfies the condition; `None` after the timeout.
     pub(crate) async fn until_within(
         &self,
-        patience: Duration,
+        timeout: Duration,
         job: &str,
-        is: impl Fn(&Job) -> bool,
+        condition: impl Fn(&Job) -> bool,
     ) -> Option<Job> {
-        let look = || async {
+        let poll = || async {
             let job = self.get(job).await;
-            is(&job).then_some(job)
+            condition(&job).then_some(job)
         };
-        wait::until(patience, "the job", look).await.ok()
+        wait::until(timeout, "the job", poll).await.ok()
     }
 
-    /// The first of some jobs to be as it is wanted.
-    pub(crate) async fn until_one(&self, jobs: &[String], is: impl Fn(&Job) -> bool) -> Job {
-        let look = || async {
+    /// Waits until one of the jobs satisfies the condition.
+    pub(crate) async fn until_one(&self, jobs: &[String], condition: impl Fn(&Job) -> bool) -> Job {
+        let poll = || async {
             for job in jobs {
                 let job = self.get(job).await;
-                if is(&job) {
+                if condition(&job) {
                     return Some(job);
                 }
             }
             None
         };
-        wait::until(Self::PATIENCE, "one of the jobs", look).await.unwrap()
+        wait::until(Self::TIMEOUT, "one of the jobs", poll).await.unwrap()
     }
 
     async fn get(&self, job: &str) -> Job {
-        let asked = GetJobRequest { job_id: job.to_owned() };
-        self.client.clone().get_job(asked).await.unwrap().into_inner()
+        let request = GetJobRequest { job_id: job.to_owned() };
+        self.client.clone().get_job(request).await.unwrap().into_inner()
     }
 }
 
-impl Drop for Stage {
+impl Drop for Harness {
     fn drop(&mut self) {
         self.shutdown.begin();
     }
@@ -181,18 +180,17 @@ impl Drop for Stage {
 pub(crate) struct Node(Child);
 
 impl Node {
-    /// Its process.
     pub(crate) fn id(&self) -> Pid {
         Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap()
     }
 
-    /// Tells it to leave.
+    /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
         kill_process(self.id(), Signal::TERM).unwrap();
     }
 
-    /// Waits for its end, and gives the exit code.
-    pub(crate) fn end(mut self) -> Option<i32> {
+    /// Waits until it exits; returns the exit code.
+    pub(crate) fn exit_code(mut self) -> Option<i32> {
         self.0.wait().unwrap().code()
     }
 }

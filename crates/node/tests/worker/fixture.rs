@@ -1,4 +1,4 @@
-//! A scratch directory, tasks about it, and programs that play worker or decoder.
+//! A scratch directory, tasks that use it, and scripts that replace a worker or a decoder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,41 +7,39 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use vmafx_node::failure::Failure;
+use vmafx_job::{BitDepth, Failure, PixelFormat, RawVideo, ScoreResult, ScoringOptions};
 use vmafx_node::launch::{Launcher, Unscored};
-use vmafx_node::task::{Input, Limits, Model, RawVideo, ScaleTo, Score, Task};
+use vmafx_node::task::{ClipFile, ModelSource, Task, WorkerLimits};
 use vmafx_scoring::input::Tools;
 use vmafx_testkit::script;
 use vmafx_testkit::wait::until;
 
-/// Longer than anything here takes.
+/// Longer than anything in these tests takes.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
 
-/// The real program.
 pub(crate) fn node() -> PathBuf {
     env!("CARGO_BIN_EXE_vmafx-node").into()
 }
 
-/// A clip of Netflix's.
+/// A file of the golden data: clips and a model that Netflix publishes.
 pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../scoring/tests/data").join(name).canonicalize().unwrap()
 }
 
-/// The `ffmpeg` of this machine.
 pub(crate) fn ffmpeg() -> PathBuf {
     let tools = Tools::from_process_env();
     tools.ffmpeg().expect("these tests need ffmpeg: install it or set VMAFX_FFMPEG_BIN").to_owned()
 }
 
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     directory: TempDir,
 }
 
-impl Stage {
+impl Fixture {
     pub(crate) fn new() -> Self {
-        let stage = Self { directory: tempfile::tempdir().unwrap() };
-        fs::create_dir(stage.scratch()).unwrap();
-        stage
+        let fixture = Self { directory: tempfile::tempdir().unwrap() };
+        fs::create_dir(fixture.scratch()).unwrap();
+        fixture
     }
 
     pub(crate) fn scratch(&self) -> PathBuf {
@@ -57,14 +55,14 @@ impl Stage {
         self.path(name)
     }
 
-    /// A program in the language of the shell.
+    /// An executable shell script.
     pub(crate) fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         script::write(&path, &format!("#!/bin/bash\n{text}\n")).unwrap();
         path
     }
 
-    /// A clip of moving test pictures.
+    /// Encodes a moving test pattern.
     pub(crate) fn encode(&self, name: &str, size: &str, frames: u32, arguments: &[&str]) -> PathBuf {
         let path = self.path(name);
         let output = Command::new(ffmpeg())
@@ -79,9 +77,9 @@ impl Stage {
         path
     }
 
-    /// A comparison of two files that say themselves what they are.
+    /// A comparison of two clips that have headers.
     pub(crate) fn task(&self, reference: &Path, distorted: &Path) -> Task {
-        let input = |path: &Path, name: &str| Input {
+        let input = |path: &Path, name: &str| ClipFile {
             path: path.into(),
             file: None,
             name: name.to_owned(),
@@ -90,16 +88,13 @@ impl Stage {
         Task {
             reference: input(reference, "s3://bucket/reference"),
             distorted: input(distorted, "s3://bucket/distorted"),
-            model: Model::BuiltIn("vmaf_v0.6.1".to_owned()),
-            features: Vec::new(),
-            frame_step: 1,
-            scale_to: ScaleTo::Reference,
-            shortest: false,
+            model: ModelSource::BuiltIn("vmaf_v0.6.1".to_owned()),
+            options: ScoringOptions::default(),
             threads: 2,
             report: None,
             ffmpeg: Some(ffmpeg()),
             engine: None,
-            limits: Limits {
+            limits: WorkerLimits {
                 memory_bytes: 1 << 30,
                 cpu_seconds: 600,
                 file_bytes: 1 << 30,
@@ -108,16 +103,15 @@ impl Stage {
         }
     }
 
-    /// The smaller pair of Netflix's.
+    /// The smaller of the golden pairs.
     pub(crate) fn golden_task(&self) -> Task {
         let mut task = self.task(&golden("ref_160x90.yuv"), &golden("dis_160x90.yuv"));
-        let raw = RawVideo { width: 160, height: 90, pixel_format: "yuv420p".to_owned(), bit_depth: 8 };
-        task.reference.raw = Some(raw.clone());
-        task.distorted.raw = Some(raw);
+        task.reference.raw = Some(raw(160, 90));
+        task.distorted.raw = Some(raw(160, 90));
         task
     }
 
-    /// Waits until no process of this stage is left.
+    /// Waits until no process of a job is left.
     pub(crate) async fn wait_until_empty(&self) {
         until(LONG, "no process of the job is left", async || {
             let left = processes_in(&self.scratch());
@@ -128,41 +122,46 @@ impl Stage {
     }
 }
 
-/// Processes that were started for a scratch directory, by what stands in their environment: id and name.
+/// 4:2:0, 8 bit.
+pub(crate) fn raw(width: u32, height: u32) -> RawVideo {
+    RawVideo { width, height, pixel_format: PixelFormat::Yuv420p, bit_depth: BitDepth::Eight }
+}
+
+/// Processes of jobs that use a scratch directory, told by their environment: id and name.
 pub(crate) fn processes_in(scratch: &Path) -> Vec<(u32, String)> {
-    let mark = format!("TMPDIR={}\0", scratch.display()).into_bytes();
+    let variable = format!("TMPDIR={}\0", scratch.display()).into_bytes();
     fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
         .filter(|id| {
             let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-            environment.windows(mark.len()).any(|part| part == mark)
+            environment.windows(variable.len()).any(|part| part == variable)
         })
         .map(|id| (id, fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default().trim().to_owned()))
         .collect()
 }
 
 /// Runs a task with the real worker.
-pub(crate) async fn run(task: &Task) -> Result<Score, Unscored> {
+pub(crate) async fn run(task: &Task) -> Result<ScoreResult, Unscored> {
     run_with(&Launcher::new(node()), task).await
 }
 
-pub(crate) async fn run_with(launcher: &Launcher, task: &Task) -> Result<Score, Unscored> {
+pub(crate) async fn run_with(launcher: &Launcher, task: &Task) -> Result<ScoreResult, Unscored> {
     launcher.run(task, |_, _| {}, &CancellationToken::new(), LONG, Some(LONG)).await
 }
 
-/// The failure of a job that fails. It tells no path of this machine.
-pub(crate) async fn failure(stage: &Stage, task: &Task) -> Failure {
-    failure_of(stage, run(task).await)
+/// The failure of a job, whose message must not contain a local path.
+pub(crate) async fn failure(fixture: &Fixture, task: &Task) -> Failure {
+    failure_of(fixture, run(task).await)
 }
 
-pub(crate) fn failure_of(stage: &Stage, result: Result<Score, Unscored>) -> Failure {
+pub(crate) fn failure_of(fixture: &Fixture, result: Result<ScoreResult, Unscored>) -> Failure {
     match result {
         Err(Unscored::Failed(failure)) => {
-            let home = stage.directory.path().display().to_string();
-            assert!(!failure.message.contains(&home), "a path leaks: {}", failure.message);
+            let home = fixture.directory.path().display().to_string();
+            assert!(!failure.message.contains(&home), "a local path leaks: {}", failure.message);
             failure
         }
-        other => panic!("no failure: {other:?}"),
+        other => panic!("not a failure: {other:?}"),
     }
 }

@@ -1,12 +1,12 @@
 //! Which system calls the process can make (seccomp).
 //!
-//! A list of what is denied: an allow-list would have to follow every codec library of every ffmpeg. What is denied is
-//! what no decoder has business with. Three answers:
+//! A deny-list, because an allow-list would have to follow every codec library of every ffmpeg. It denies what no decoder
+//! needs. Three answers:
 //!
 //! - *not permitted*, for what is denied;
-//! - *no such call* for `clone3`, whose flags are out of a filter's sight: libraries then use `clone`, whose are not;
-//! - *done* for `setpgid` and `setsid`, without doing it. Whatever a worker starts stays in the worker's process group,
-//!   so that one signal ends all of it.
+//! - *no such call* for `clone3`, whose flags a filter cannot read: libraries then use `clone`, whose flags it can;
+//! - *done* for `setpgid` and `setsid`, without effect. Whatever a worker starts stays in the worker's process group, so
+//!   that one signal kills all of it.
 
 mod denied;
 
@@ -19,16 +19,14 @@ use seccompiler::{
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Why there is no filter.
 #[derive(Debug, thiserror::Error)]
-enum CallsError {
+enum SyscallFilterError {
     #[error("{0}")]
     Backend(#[from] seccompiler::BackendError),
     #[error("{0}")]
     Apply(#[from] seccompiler::Error),
 }
 
-/// What is said when every filter is in place; the launcher relies on the second.
 pub(super) fn confine(gpu: bool) -> Vec<String> {
     match filters(gpu).and_then(|filters| Ok(filters.iter().try_for_each(|filter| apply_filter(filter))?)) {
         Ok(()) => vec!["seccomp".to_owned(), if gpu { "no network" } else { "no sockets" }.to_owned()],
@@ -36,7 +34,7 @@ pub(super) fn confine(gpu: bool) -> Vec<String> {
     }
 }
 
-fn filters(gpu: bool) -> Result<Vec<BpfProgram>, CallsError> {
+fn filters(gpu: bool) -> Result<Vec<BpfProgram>, SyscallFilterError> {
     let mut rules: Rules = denied::ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_clone, new_namespaces()?);
     if gpu {
@@ -56,14 +54,14 @@ fn filters(gpu: bool) -> Result<Vec<BpfProgram>, CallsError> {
     Ok(filters)
 }
 
-fn filter(rules: Rules, errno: i32) -> Result<BpfProgram, CallsError> {
+fn filter(rules: Rules, errno: i32) -> Result<BpfProgram, SyscallFilterError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let answer = SeccompAction::Errno(errno.unsigned_abs());
     Ok(SeccompFilter::new(rules, SeccompAction::Allow, answer, arch)?.try_into()?)
 }
 
-/// `clone` with a new namespace of any kind: in one of his own a process could be root again.
-fn new_namespaces() -> Result<Vec<SeccompRule>, CallsError> {
+/// `clone` with a new namespace of any kind: in a namespace of its own a process could be root again.
+fn new_namespaces() -> Result<Vec<SeccompRule>, SyscallFilterError> {
     denied::NAMESPACES
         .iter()
         .map(|flag| {
@@ -74,15 +72,15 @@ fn new_namespaces() -> Result<Vec<SeccompRule>, CallsError> {
         .collect()
 }
 
-/// Sockets but those that stay on the machine; drivers of GPUs talk to their daemons and to the kernel by them.
-fn not_local() -> Result<SeccompRule, CallsError> {
+/// All sockets but local ones, by which the drivers of GPUs talk to their daemons and to the kernel.
+fn not_local() -> Result<SeccompRule, SyscallFilterError> {
     let other_than = |family: i32| {
         SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))
     };
     Ok(SeccompRule::new(vec![other_than(libc::AF_UNIX)?, other_than(libc::AF_NETLINK)?])?)
 }
 
-/// On this architecture calls have a second set of numbers (x32) which the filters above do not know. Nothing uses it.
+/// On this architecture system calls have a second set of numbers (x32) that the filters above do not know. Nothing uses it.
 fn no_second_numbering() -> BpfProgram {
     const LOAD_NUMBER: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS, of the first field of `seccomp_data`
     const JUMP_IF_AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K

@@ -1,13 +1,13 @@
-//! The calls that are denied.
+//! The system calls that are denied.
 
 use libc as sys;
 
-/// Without sockets there is no network, and no daemon of the machine to talk to. Pairs of connected sockets are pipes
-/// and stay.
+/// Without these there is no network and no daemon of the machine to talk to. Pairs of connected sockets are like pipes and
+/// stay allowed.
 pub(super) const SOCKETS: &[i64] =
     &[sys::SYS_socket, sys::SYS_connect, sys::SYS_bind, sys::SYS_listen, sys::SYS_accept, sys::SYS_accept4];
 
-/// Memory that no limit of a process counts. Drivers of GPUs use it.
+/// Memory that no limit of a process counts. Drivers of GPUs use it, so it is allowed for them.
 pub(super) const SHARED_MEMORY: &[i64] = &[
     sys::SYS_memfd_create,
     sys::SYS_memfd_secret,
@@ -17,7 +17,7 @@ pub(super) const SHARED_MEMORY: &[i64] = &[
     sys::SYS_shmget,
 ];
 
-/// New views of the machine, in each of which a process could be its root.
+/// Namespaces in each of which a process could be root.
 pub(super) const NAMESPACES: &[i32] = &[
     sys::CLONE_NEWCGROUP,
     sys::CLONE_NEWIPC,
@@ -28,7 +28,7 @@ pub(super) const NAMESPACES: &[i32] = &[
     sys::CLONE_NEWUTS,
 ];
 
-/// What no decoder has business with.
+/// Calls that no decoder needs.
 pub(super) const ALWAYS: &[i64] = &[
     // Other processes.
     sys::SYS_kcmp,

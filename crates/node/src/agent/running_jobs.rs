@@ -1,0 +1,176 @@
+//! The jobs of this process, their progress, and how to stop them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use vmafx_proto::controller::v1::{JobProgress, Progress};
+
+/// Why a job is stopped before it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StopCause {
+    Cancelled,
+    /// The lease is lost: another node may have the job, and our result does not count.
+    Lost,
+    /// This node shuts down.
+    Shutdown,
+}
+
+/// Clones share one set of jobs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunningJobs(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    jobs: Mutex<BTreeMap<String, RunningJob>>,
+    progressed: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+struct RunningJob {
+    attempt: u32,
+    session: String,
+    progress: Progress,
+    /// The progress of the last heartbeat.
+    reported: Progress,
+    stop_cause: Option<StopCause>,
+    cancel: CancellationToken,
+}
+
+/// A running job; it is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct RunningJobGuard {
+    jobs: RunningJobs,
+    job: String,
+    pub(super) cancel: CancellationToken,
+}
+
+impl RunningJobs {
+    /// Adds a job. An older attempt of the same job is replaced and cancelled.
+    pub(super) fn add(&self, job: &str, attempt: u32, session: &str) -> RunningJobGuard {
+        let cancel = CancellationToken::new();
+        let running = RunningJob {
+            attempt,
+            session: session.to_owned(),
+            progress: Progress::default(),
+            reported: Progress::default(),
+            stop_cause: None,
+            cancel: cancel.clone(),
+        };
+        if let Some(older) = self.lock().insert(job.to_owned(), running) {
+            older.cancel.cancel();
+        }
+        RunningJobGuard { jobs: self.clone(), job: job.to_owned(), cancel }
+    }
+
+    /// The jobs of a session, and the progress that no heartbeat has reported yet, which counts as reported from now on.
+    pub(super) fn heartbeat(&self, session: &str) -> (Vec<String>, Vec<JobProgress>) {
+        let mut jobs = self.lock();
+        let mut progress = Vec::new();
+        for (job, state) in jobs.iter_mut().filter(|(_, state)| state.session == session) {
+            if state.progress != state.reported {
+                state.reported = state.progress;
+                progress.push(JobProgress {
+                    job_id: job.clone(),
+                    attempt: state.attempt,
+                    progress: Some(state.progress),
+                });
+            }
+        }
+        let of_session = jobs.iter().filter(|(_, state)| state.session == session);
+        (of_session.map(|(job, _)| job.clone()).collect(), progress)
+    }
+
+    pub(super) fn stop<'a>(&self, ids: impl IntoIterator<Item = &'a String>, cause: StopCause) {
+        let mut jobs = self.lock();
+        for id in ids {
+            if let Some(state) = jobs.get_mut(id) {
+                state.stop_cause.get_or_insert(cause);
+                state.cancel.cancel();
+            }
+        }
+    }
+
+    /// Stops all jobs of a session that is over.
+    pub(super) fn lose_session(&self, session: &str) {
+        let mut jobs = self.lock();
+        for state in jobs.values_mut().filter(|state| state.session == session) {
+            state.stop_cause.get_or_insert(StopCause::Lost);
+            state.cancel.cancel();
+        }
+    }
+
+    /// Notifies of progress of any job.
+    pub(super) fn subscribe(&self) -> watch::Receiver<()> {
+        self.0.progressed.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, RunningJob>> {
+        // Every change is one assignment, so the map is consistent even if its last holder panicked.
+        self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunningJobGuard {
+    pub(super) fn progress(&self, done: u64, total: u64) {
+        if let Some(state) = self.jobs.lock().get_mut(&self.job) {
+            state.progress = Progress { frames_done: done, frames_total: total };
+        }
+        self.jobs.0.progressed.send_replace(());
+    }
+
+    /// Stops the job for the shutdown of this node, unless it was stopped before.
+    pub(super) fn stop_for_shutdown(&self) {
+        self.jobs.stop([&self.job], StopCause::Shutdown);
+    }
+
+    pub(super) fn stop_cause(&self) -> Option<StopCause> {
+        self.jobs.lock().get(&self.job).and_then(|state| state.stop_cause)
+    }
+}
+
+impl Drop for RunningJobGuard {
+    fn drop(&mut self) {
+        self.jobs.lock().remove(&self.job);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heartbeat_names_the_jobs_of_its_session_and_progress_once() {
+        let jobs = RunningJobs::default();
+        let first = jobs.add("a", 1, "s");
+        let _second = jobs.add("b", 2, "s");
+        let _other = jobs.add("c", 1, "older");
+        first.progress(5, 10);
+        let (running, progress) = jobs.heartbeat("s");
+        assert_eq!(running, ["a", "b"]);
+        assert_eq!(progress.len(), 1);
+        assert_eq!((progress[0].job_id.as_str(), progress[0].attempt), ("a", 1));
+        assert_eq!(jobs.heartbeat("s").1, []);
+    }
+
+    #[test]
+    fn the_first_cause_stays() {
+        let jobs = RunningJobs::default();
+        let job = jobs.add("a", 1, "s");
+        jobs.stop([&"a".to_owned(), &"unknown".to_owned()], StopCause::Cancelled);
+        job.stop_for_shutdown();
+        assert!(job.cancel.is_cancelled());
+        assert_eq!(job.stop_cause(), Some(StopCause::Cancelled));
+    }
+
+    #[test]
+    fn a_session_that_is_over_stops_its_own_jobs_only() {
+        let jobs = RunningJobs::default();
+        let (ours, theirs) = (jobs.add("a", 1, "s"), jobs.add("b", 1, "t"));
+        jobs.lose_session("s");
+        assert_eq!((ours.stop_cause(), theirs.stop_cause()), (Some(StopCause::Lost), None));
+        drop(ours);
+        assert_eq!((jobs.heartbeat("s").0, jobs.heartbeat("t").0), (vec![], vec!["b".to_owned()]));
+    }
+}

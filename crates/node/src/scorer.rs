@@ -1,0 +1,222 @@
+//! Scores one request, in the same way for a job of the queue and for `run-once`.
+//!
+//! ```text
+//! check ──▶ fetch clips, find model ──▶ worker, a second one after a crash ──▶ publish report
+//! ```
+//!
+//! | rule                                                                        | guarded by, in `tests/frontends`               |
+//! |-----------------------------------------------------------------------------|------------------------------------------------|
+//! | a request that cannot be accepted fails before anything is fetched          | `a_bad_request_fails_before_anything_is_fetched`|
+//! | the description of raw video is passed with both clips; `vmafx-scoring` finds out by content which clip needs it | `clips` |
+//! | the ending of the report's address tells its format                         | `reports`                                      |
+//! | a job whose worker crashes gets a second worker, and no third               | `crashes`                                      |
+//! | every number of a result is finite                                          | `ScoreResult::not_finite`                      |
+
+mod settings;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use vmafx_job::{
+    Backend, Failure, FailureReason, InvalidRequest, RawVideo, ReportFormat, ScoreResult, ScoringRequest,
+};
+
+use crate::fetch::{Fetched, Fetcher, Problem, StoreVariables};
+use crate::launch::{Launcher, Unscored};
+use crate::machine::Share;
+use crate::models::{Credentials, Models};
+use crate::paths::local::LocalFile;
+use crate::paths::{Redacted, Roots};
+use crate::publish::Publisher;
+use crate::scratch::Scratch;
+use crate::task::{ClipFile, ExternalEngine, Task, WorkerLimits};
+
+pub use settings::{ScorerError, ScorerSettings};
+
+/// A report has a few hundred bytes per frame.
+const MAX_REPORT_BYTES: u64 = 4 << 30;
+
+/// Workers that a job may use up. The crash of the first may have had nothing to do with the job; a clip that crashes two
+/// workers would crash a third as well.
+const MAX_WORKERS: u32 = 2;
+
+/// Resources and time of each job.
+#[derive(Clone, Copy, Debug)]
+pub struct JobLimits {
+    pub share: Share,
+    /// A worker that makes no progress for this long is killed.
+    pub stall_timeout: Duration,
+    /// Time for the workers of a job together; `None`: unlimited.
+    pub deadline: Option<Duration>,
+}
+
+/// What a request does not say itself.
+#[derive(Debug)]
+pub struct ScoringContext<'a, P> {
+    /// Locations that may be read and written, as configured.
+    pub scoring_roots: &'a [String],
+    pub cancel: &'a CancellationToken,
+    /// Called with the frame pairs scored and expected (0: unknown).
+    pub progress: P,
+}
+
+#[derive(Debug)]
+pub struct Scorer {
+    backend: Backend,
+    engine: Option<PathBuf>,
+    ffmpeg: Option<PathBuf>,
+    cpu_limit: Duration,
+    limits: JobLimits,
+    scratch: Scratch,
+    fetcher: Fetcher,
+    models: Models,
+    publisher: Publisher,
+    launcher: Launcher,
+}
+
+impl Scorer {
+    /// Opens the scratch directory and the clients. Blocks; called once, at the start.
+    pub fn open(
+        settings: &ScorerSettings,
+        limits: JobLimits,
+        launcher: Launcher,
+    ) -> Result<Self, ScorerError> {
+        let engine = settings.engine()?;
+        let scratch = Scratch::open(&settings.scratch)?;
+        let fetcher = Fetcher::new(&settings.fetch, &StoreVariables::of_process(), scratch.clone())?;
+        Ok(Self {
+            backend: settings.backend,
+            engine,
+            ffmpeg: settings.ffmpeg_bin.clone(),
+            cpu_limit: settings.worker_cpu.0,
+            limits,
+            models: Models::new(&settings.models, Credentials::of_process(), &fetcher)?,
+            publisher: Publisher::new(&fetcher),
+            scratch,
+            fetcher,
+            launcher,
+        })
+    }
+
+    /// Scores a request. Cancelled at any point, it returns soon and leaves nothing behind.
+    pub async fn score(
+        &self,
+        request: &ScoringRequest,
+        context: ScoringContext<'_, impl FnMut(u64, u64)>,
+    ) -> Result<ScoreResult, Unscored> {
+        let cancel = context.cancel;
+        match self.score_until_failure(request, context).await {
+            // A step that is interrupted fails, but nobody is interested in how.
+            Err(_) if cancel.is_cancelled() => Err(Unscored::Cancelled),
+            result => result,
+        }
+    }
+
+    async fn score_until_failure(
+        &self,
+        request: &ScoringRequest,
+        context: ScoringContext<'_, impl FnMut(u64, u64)>,
+    ) -> Result<ScoreResult, Unscored> {
+        let (cancel, progress) = (context.cancel, context.progress);
+        let report_format = self.check(request)?;
+        let roots = Roots::parse(context.scoring_roots)?;
+        if let Some(uri) = &request.report_uri {
+            self.publisher.check(uri, &roots)?;
+        }
+        let fetch = |uri| self.fetcher.fetch(uri, &roots, cancel, &|_| {});
+        let (reference, distorted, model) = tokio::try_join!(
+            fetch(request.reference.as_str()),
+            fetch(request.distorted.as_str()),
+            self.models.find(request.model.as_deref().unwrap_or_default(), cancel)
+        )?;
+        let directory = self.scratch.job_directory().map_err(|error| {
+            let problem = Problem::from(error);
+            Failure::new(problem.reason(), problem.to_string())
+        })?;
+        let task = Task {
+            reference: clip_file(&reference, &request.reference, request.input),
+            distorted: clip_file(&distorted, &request.distorted, request.input),
+            model: (*model).clone(),
+            options: request.options.clone(),
+            threads: self.limits.share.threads,
+            report: report_format.map(|format| directory.path().join(format!("report.{format}"))),
+            ffmpeg: self.ffmpeg.clone(),
+            engine: self.engine.clone().map(|program| ExternalEngine { program, backend: self.backend }),
+            limits: WorkerLimits {
+                memory_bytes: self.limits.share.memory,
+                cpu_seconds: self.cpu_limit.as_secs(),
+                file_bytes: MAX_REPORT_BYTES,
+                scratch: directory.path().to_owned(),
+            },
+        };
+        let mut result = self.run_workers(&task, progress, cancel).await?;
+        if let Some((name, value)) = result.not_finite() {
+            let message = format!("the engine computed {value} for {name}");
+            return Err(Failure::new(FailureReason::Internal, message).into());
+        }
+        let details = result.details.get_or_insert_default();
+        details.backend = self.backend.name().to_owned();
+        if let (Some(file), Some(uri)) = (&task.report, &request.report_uri) {
+            self.publisher.publish(file, uri, &roots, cancel).await?;
+            details.report_uri.clone_from(uri);
+        }
+        Ok(result)
+    }
+
+    /// Checks everything that can be known before anything is fetched; returns the report's format if one is asked for.
+    fn check(&self, request: &ScoringRequest) -> Result<Option<ReportFormat>, Failure> {
+        let invalid = |field: &str, problem: String| invalid_request(&InvalidRequest::new(field, problem));
+        request.check().map_err(|error| invalid_request(&error))?;
+        let ours = self.backend;
+        if let Some(asked) = request.backend.filter(|backend| *backend != ours) {
+            return Err(invalid("backend", format!("is {asked}, and this node computes with {ours} only")));
+        }
+        let format = request.report_uri.as_deref().map(ReportFormat::of_uri).transpose();
+        let format = format.map_err(|error| invalid("report_uri", error.to_string()))?;
+        if self.engine.is_some() && format.is_some_and(|format| format != ReportFormat::Json) {
+            let problem = format!("must end in .json: the engine of backend {ours} writes no other format");
+            return Err(invalid("report_uri", problem));
+        }
+        Ok(format)
+    }
+
+    /// Runs the task in a worker, and in another one if that crashes.
+    async fn run_workers(
+        &self,
+        task: &Task,
+        mut progress: impl FnMut(u64, u64),
+        cancel: &CancellationToken,
+    ) -> Result<ScoreResult, Unscored> {
+        let JobLimits { stall_timeout, deadline, .. } = self.limits;
+        let start = Instant::now();
+        let mut workers = 1;
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_sub(start.elapsed()));
+            match self.launcher.run(task, &mut progress, cancel, stall_timeout, left).await {
+                Err(Unscored::Failed(failure))
+                    if failure.reason == FailureReason::WorkerCrashed && workers < MAX_WORKERS =>
+                {
+                    workers += 1;
+                    tracing::warn!(cause = failure.message, "the worker crashed; starting another one");
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+/// The failure of a request with a field that cannot be accepted.
+pub(crate) fn invalid_request(error: &InvalidRequest) -> Failure {
+    Failure::new(FailureReason::OptionsInvalid, error.to_string())
+}
+
+fn clip_file(fetched: &Fetched, uri: &str, raw: Option<RawVideo>) -> ClipFile {
+    ClipFile {
+        path: fetched.to_path_buf(),
+        file: fetched.in_place().map(LocalFile::id),
+        name: Redacted(uri).to_string(),
+        raw,
+    }
+}
