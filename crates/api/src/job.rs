@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vmafx_job::limits::DEFAULT_BACKOFF_LIMIT;
 pub use vmafx_job::{
-    Backend, BitDepth, Feature, LengthMismatch, ModelUsed, PixelFormat, PooledScores, RawVideo, ScaleTo, ScoringOptions,
-    ScoringRequest,
+    Backend, BitDepth, Feature, LengthMismatch, ModelUsed, PixelFormat, PooledScores, RawVideo, ScaleTo,
+    ScoringOptions, ScoringRequest,
 };
 
 pub use self::status::{Phase, VmafxJobStatus};

@@ -10,12 +10,12 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use vmafx_api::VmafxNode;
 use vmafx_controller::node_status::NodeStatusWriter;
+use vmafx_job::ScoringRequest;
 use vmafx_kit::metrics::Metrics;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Origin;
 use vmafx_queue::node::{Beat, Capability, Credentials, NewNode};
 use vmafx_queue::policy::Policy;
-use vmafx_job::ScoringRequest;
 use vmafx_queue::sqlite::{Options, SqliteStore};
 use vmafx_queue::{NewJob, Store, TenantId};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
@@ -99,7 +99,8 @@ impl Scene {
     }
 
     async fn give_work(&self, agent: &Credentials) {
-        let scoring = ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
+        let scoring =
+            ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
         self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
         self.store.claim(&self.tenant, agent, &[]).await.unwrap();
     }

@@ -11,12 +11,10 @@
 //! | the numbers mean the bytes we think they mean | `tests/contract/wire.rs` |
 //! | a session's secret is never printed | `tests/contract/secrets.rs` |
 //!
-//! One message is not gRPC's: [`run_once`], the result of a job that had a Pod of its own.
 
 pub mod convert;
 mod redact;
 pub mod refusal;
-pub mod run_once;
 
 /// The job queue and the node registry, service `VmafxController`.
 pub mod controller {

@@ -8,11 +8,13 @@ use tokio::time::Instant;
 use tonic::{Code, Status, Streaming};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
+use vmafx_job::CancelCause;
 use vmafx_kit::channel::{GrpcChannel, streaming};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
+use vmafx_proto::refusal::RefusalReason;
 
-use super::plan::{Remote, Why, is_open};
+use super::plan::{Remote, Why, cancel_text, is_open};
 use super::request;
 
 /// Open jobs read at once.
@@ -86,8 +88,12 @@ impl Link {
     }
 
     /// Ends a job; one that is over or unknown is no error.
-    pub async fn cancel(&self, id: &str, reason: &str) -> Result<(), Why> {
-        let asked = wire::CancelJobRequest { job_id: id.to_owned(), reason: reason.to_owned() };
+    pub async fn cancel(&self, id: &str, cause: CancelCause) -> Result<(), Why> {
+        let asked = wire::CancelJobRequest {
+            job_id: id.to_owned(),
+            reason: cancel_text(cause).to_owned(),
+            cause: wire::CancelCause::from(cause).into(),
+        };
         match self.client.clone().cancel_job(asked).await {
             Ok(_) => Ok(()),
             Err(status) if status.code() == Code::NotFound => Ok(()),
@@ -203,9 +209,9 @@ impl Link {
 fn refusal(status: &Status) -> Option<Reason> {
     match status.code() {
         Code::InvalidArgument => Some(Reason::Rejected),
-        // It is the place of a clip that is refused, not the caller.
-        Code::PermissionDenied if status.message().starts_with("scoring.") => Some(Reason::InputRefused),
-        _ => None,
+        _ => match RefusalReason::of(status)? {
+            RefusalReason::OutsideScoringRoots => Some(Reason::InputRefused),
+        },
     }
 }
 

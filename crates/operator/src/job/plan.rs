@@ -20,18 +20,21 @@ use std::sync::Arc;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use vmafx_api::conditions::{JobCondition, Reason};
 use vmafx_api::{ConditionStatus, VmafxJob};
+use vmafx_job::CancelCause;
 use vmafx_proto::controller::v1::{Job, JobStatus};
+use vmafx_proto::convert::cancel_cause;
 
 use super::{label, request};
 
-/// By this word the controller's record of a cancelled job says that it was only held back.
-pub const SUSPENDED: &str = "suspended by its VmafxJob";
-
-/// By this that it was taken out to be put in again at another place.
-pub const REQUEUED: &str = "its VmafxJob has another priority";
-
-/// By this that it was given up.
-pub const CANCELLED: &str = "cancelled by its VmafxJob";
+/// The text of a cancellation in the controller's record of the job.
+pub const fn cancel_text(cause: CancelCause) -> &'static str {
+    match cause {
+        CancelCause::Requested => "cancelled by its VmafxJob",
+        CancelCause::Suspended => "suspended by its VmafxJob",
+        CancelCause::Replaced => "its VmafxJob has another priority",
+        CancelCause::ResourceGone => "its VmafxJob is gone",
+    }
+}
 
 /// Why something is as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +79,7 @@ pub enum Step {
     Cancel {
         /// Its id.
         id: String,
-        /// Why.
-        reason: &'static str,
+        cause: CancelCause,
     },
     /// Tell the controller what viewers say.
     Label {
@@ -93,23 +95,23 @@ pub enum Step {
 /// Says what to do next. `id` is that of the job that stands for the resource, as far as it is known; `refused` a ground
 /// truth that the controller does not take.
 pub fn next(job: &VmafxJob, id: Option<&str>, remote: &Remote, refused: Option<f64>) -> Step {
-    let reason = match (job.spec.cancel, job.spec.suspend) {
-        (true, _) => Some(CANCELLED),
-        (false, true) => Some(SUSPENDED),
+    let cause = match (job.spec.cancel, job.spec.suspend) {
+        (true, _) => Some(CancelCause::Requested),
+        (false, true) => Some(CancelCause::Suspended),
         (false, false) => None,
     };
-    match (id, remote, reason) {
+    match (id, remote, cause) {
         (None, Remote::NotAsked | Remote::Unreachable(_), Some(_)) => Step::Find,
         (None, Remote::Refused(_), None) => Step::Follow,
         (None, _, None) => Step::Submit { key: request::key(job, None) },
         (Some(id), Remote::NotAsked | Remote::Unreachable(_), _) => Step::Ask { id: id.to_owned() },
-        (_, Remote::Job(live), Some(reason)) if is_open(live) => Step::Cancel { id: live.id.clone(), reason },
+        (_, Remote::Job(live), Some(cause)) if is_open(live) => Step::Cancel { id: live.id.clone(), cause },
         (Some(id), Remote::Missing, None) => Step::Submit { key: request::key(job, Some(id)) },
         (Some(id), Remote::Job(live), None) if was_set_aside(live) => {
             Step::Submit { key: request::key(job, Some(id)) }
         }
         (Some(_), Remote::Job(live), None) if is_misplaced(job, live) => {
-            Step::Cancel { id: live.id.clone(), reason: REQUEUED }
+            Step::Cancel { id: live.id.clone(), cause: CancelCause::Replaced }
         }
         (Some(_), Remote::Job(live), _) => {
             match label::missing(job, live).filter(|new| Some(*new) != refused) {
@@ -132,8 +134,7 @@ pub fn is_final(job: &VmafxJob) -> bool {
 
 /// Whether the job was cancelled and its resource may still want it.
 pub fn was_set_aside(live: &Job) -> bool {
-    live.status() == JobStatus::Cancelled
-        && [SUSPENDED, REQUEUED].iter().any(|reason| live.error.contains(reason))
+    live.status() == JobStatus::Cancelled && cancel_cause(live.cancel_cause).may_be_resubmitted()
 }
 
 /// Whether the job waits at a place that its resource does not want any more. What was just submitted is not known that

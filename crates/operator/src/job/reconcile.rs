@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use vmafx_api::conditions::Reason;
 use vmafx_api::job::Execution;
 use vmafx_api::{VmafxJob, VmafxJobStatus};
+use vmafx_job::CancelCause;
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
 use super::label;
@@ -24,7 +25,6 @@ use super::mirror::Mirror;
 use super::plan::{Remote, Step, Why, next};
 use super::pod::PodJobs;
 use super::status::{happenings, is_over, status};
-use super::sweep::GONE;
 use super::{Seen, What};
 use crate::error::Retry;
 use crate::events::{Happening, Recorder};
@@ -115,7 +115,7 @@ impl JobReconciler {
                 },
             };
             if let Some(id) = id {
-                self.link.cancel(&id, GONE).await.map_err(failure)?;
+                self.link.cancel(&id, CancelCause::ResourceGone).await.map_err(failure)?;
                 self.mirror.forget(&id);
             }
             self.memory.forget(key, &known.uid);
@@ -208,7 +208,7 @@ impl JobReconciler {
                     }
                     Err(remote) => remote,
                 },
-                Step::Cancel { id, reason } => match self.link.cancel(&id, reason).await {
+                Step::Cancel { id, cause } => match self.link.cancel(&id, cause).await {
                     Ok(()) => self.ask(&id).await,
                     Err(why) => Remote::Unreachable(why),
                 },

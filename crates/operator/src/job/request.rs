@@ -2,7 +2,6 @@
 
 use kube::ResourceExt as _;
 use vmafx_api::VmafxJob;
-use vmafx_api::job::{Backend, BitDepth, Feature, LengthMismatch, PixelFormat, RawVideo, ScaleTo};
 use vmafx_proto::controller::v1 as wire;
 
 /// What is submitted for a resource, under a key that makes a repetition harmless.
@@ -10,7 +9,7 @@ pub fn request(job: &VmafxJob, cluster: &str, key: String) -> wire::SubmitJobReq
     let spec = &job.spec;
     let retries = u32::try_from(spec.backoff_limit).unwrap_or_default();
     wire::SubmitJobRequest {
-        scoring: Some(scoring(job)),
+        scoring: Some(spec.scoring_request().into()),
         priority: spec.priority,
         idempotency_key: key,
         origin: Some(origin(job, cluster)),
@@ -43,85 +42,5 @@ pub fn origin(job: &VmafxJob, cluster: &str) -> wire::ResourceRef {
         namespace: job.namespace().unwrap_or_default(),
         name: job.name_any(),
         uid: job.uid().unwrap_or_default(),
-    }
-}
-
-fn scoring(job: &VmafxJob) -> wire::ScoringParams {
-    let spec = &job.spec;
-    let options = spec.scoring.clone().unwrap_or_default();
-    wire::ScoringParams {
-        reference: spec.reference.clone(),
-        distorted: spec.distorted.clone(),
-        model: spec.model.clone().unwrap_or_default(),
-        backend: backend(spec.backend).to_owned(),
-        input: spec.input.as_ref().map(input),
-        features: options.features.iter().map(|one| feature(*one).to_owned()).collect(),
-        frame_step: options.frame_step.and_then(|step| u32::try_from(step).ok()).unwrap_or_default(),
-        scale_to: options.scale_to.map(scale),
-        length_mismatch: options.length_mismatch.map_or(0, |rule| mismatch(rule).into()),
-        report_uri: spec.report_uri.clone().unwrap_or_default(),
-    }
-}
-
-/// What the scoring programs call a backend.
-pub(super) fn backend(backend: Backend) -> &'static str {
-    match backend {
-        Backend::Cpu => "cpu",
-        Backend::Cuda => "cuda",
-        Backend::Sycl => "sycl",
-        Backend::Hip => "hip",
-        Backend::Metal => "metal",
-    }
-}
-
-/// What they call a metric.
-fn feature(feature: Feature) -> &'static str {
-    match feature {
-        Feature::Psnr => "psnr",
-        Feature::Ssim => "ssim",
-        Feature::MsSsim => "ms-ssim",
-        Feature::Cambi => "cambi",
-        Feature::Ciede => "ciede",
-    }
-}
-
-fn input(input: &RawVideo) -> wire::RawVideo {
-    let pixels = |count: i32| u32::try_from(count).unwrap_or_default();
-    wire::RawVideo {
-        width: pixels(input.width),
-        height: pixels(input.height),
-        pixel_format: match input.pixel_format {
-            PixelFormat::Yuv420p => wire::PlaneLayout::Yuv420p,
-            PixelFormat::Yuv422p => wire::PlaneLayout::Yuv422p,
-            PixelFormat::Yuv444p => wire::PlaneLayout::Yuv444p,
-        }
-        .into(),
-        bit_depth: match input.bit_depth {
-            BitDepth::Eight => 8,
-            BitDepth::Ten => 10,
-            BitDepth::Twelve => 12,
-            BitDepth::Sixteen => 16,
-        },
-    }
-}
-
-fn scale(scale: ScaleTo) -> wire::ScaleTo {
-    use wire::scale_to::Target;
-    let mode = |mode: wire::ScaleMode| Target::Mode(mode.into());
-    let target = match scale {
-        ScaleTo::Reference => mode(wire::ScaleMode::Reference),
-        ScaleTo::Distorted => mode(wire::ScaleMode::Distorted),
-        ScaleTo::Never => mode(wire::ScaleMode::Never),
-        ScaleTo::Size { width, height } => {
-            Target::Size(wire::PictureSize { width: width.into(), height: height.into() })
-        }
-    };
-    wire::ScaleTo { target: Some(target) }
-}
-
-fn mismatch(rule: LengthMismatch) -> wire::LengthMismatch {
-    match rule {
-        LengthMismatch::Fail => wire::LengthMismatch::Fail,
-        LengthMismatch::Shortest => wire::LengthMismatch::Shortest,
     }
 }

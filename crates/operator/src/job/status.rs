@@ -3,9 +3,10 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::{JobCondition, Reason};
-use vmafx_api::job::{ModelUsed, Phase, Scores};
+use vmafx_api::job::{ModelUsed, Phase};
 use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
-use vmafx_proto::controller::v1::{FailureReason, Job, JobStatus, PooledScores};
+use vmafx_job::FailureReason;
+use vmafx_proto::controller::v1::{Job, JobStatus};
 
 use super::label;
 use super::plan::{Remote, Why, was_set_aside};
@@ -136,7 +137,7 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
             name: details.model.clone(),
             digest: Some(details.model_digest.clone()).filter(|digest| !digest.is_empty()),
         }),
-        scores: details.and_then(|details| details.scores.as_ref()).map(scores),
+        scores: details.and_then(|details| details.scores).map(Into::into),
         ground_truth: label::of(live).filter(|_| phase == Phase::Succeeded),
         report_uri: details.map(|details| details.report_uri.clone()).filter(|uri| !uri.is_empty()),
         ..status
@@ -151,9 +152,12 @@ fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
     match remote {
         Remote::Job(live) => match live.status() {
             JobStatus::Completed => Said::scored(accepted, completed(job, live.final_score), suspended),
-            JobStatus::Failed => {
-                Said::failed(accepted, failure(live.failure_reason()), &live.error, suspended)
-            }
+            JobStatus::Failed => Said::failed(
+                accepted,
+                failure(FailureReason::from_number(live.failure_reason)),
+                &live.error,
+                suspended,
+            ),
             JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => {
                 Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended)
             }
@@ -323,20 +327,6 @@ pub(super) fn failure(reason: FailureReason) -> Reason {
 fn instant(milliseconds: i64) -> Option<Time> {
     let time = Timestamp::from_millisecond(milliseconds).ok().filter(|_| milliseconds != 0)?;
     Some(Time(whole_second(time)))
-}
-
-fn scores(pooled: &PooledScores) -> Scores {
-    Scores {
-        mean: Some(pooled.mean),
-        harmonic_mean: Some(pooled.harmonic_mean),
-        min: Some(pooled.min),
-        max: Some(pooled.max),
-        stddev: Some(pooled.stddev),
-        p1: Some(pooled.p1),
-        p5: Some(pooled.p5),
-        p10: Some(pooled.p10),
-        p50: Some(pooled.p50),
-    }
 }
 
 #[cfg(test)]

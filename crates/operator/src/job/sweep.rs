@@ -10,6 +10,7 @@ use futures::{StreamExt as _, stream};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Api, Client};
 use vmafx_api::VmafxJob;
+use vmafx_job::CancelCause;
 use vmafx_kit::causes::chain;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1::{Job, ResourceRef};
@@ -33,9 +34,6 @@ const AT_ONCE: usize = 8;
 
 /// A job this young may be one that its resource does not name yet.
 const YOUNG: SignedDuration = SignedDuration::from_mins(5);
-
-/// Why they are ended.
-pub const GONE: &str = "its VmafxJob is gone";
 
 /// Looks for jobs that nobody wants.
 pub struct Sweeper {
@@ -115,7 +113,7 @@ impl Sweeper {
         if live.is_some_and(|resource| wants(&resource, &job, Timestamp::now())) {
             return Ok(false);
         }
-        self.link.cancel(&job.id, GONE).await.map_err(|why| why.message)?;
+        self.link.cancel(&job.id, CancelCause::ResourceGone).await.map_err(|why| why.message)?;
         self.metrics.swept.inc();
         Ok(true)
     }

@@ -1,6 +1,8 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use vmafx_proto::controller::v1 as wire;
+
 use super::*;
 
 const NOW: i64 = 1_000_000;
@@ -46,8 +48,19 @@ fn submit(key: &str) -> Step {
     Step::Submit { key: key.to_owned() }
 }
 
-fn cancel(reason: &'static str) -> Step {
-    Step::Cancel { id: "7".to_owned(), reason }
+fn cancel(cause: CancelCause) -> Step {
+    Step::Cancel { id: "7".to_owned(), cause }
+}
+
+fn cancelled(cause: CancelCause) -> Remote {
+    let job = Job {
+        id: "7".to_owned(),
+        status: JobStatus::Cancelled.into(),
+        cancel_cause: wire::CancelCause::from(cause).into(),
+        revision: 1,
+        ..Job::default()
+    };
+    Remote::Job(Arc::new(job))
 }
 
 fn label(value: f64) -> Step {
@@ -73,28 +86,28 @@ fn down() -> Remote {
 #[case::failed(json!({}), true, live(JobStatus::Failed, ""), Step::Follow)]
 #[case::cancelled_by_somebody(json!({}), true, live(JobStatus::Cancelled, "by hand"), Step::Follow)]
 #[case::forgotten(json!({}), true, Remote::Missing, submit("u/7"))]
-#[case::resumed(json!({}), true, live(JobStatus::Cancelled, SUSPENDED), submit("u/7"))]
-#[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(REQUEUED))]
+#[case::resumed(json!({}), true, cancelled(CancelCause::Suspended), submit("u/7"))]
+#[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(CancelCause::Replaced))]
 #[case::put_forward_too_late(json!({ "priority": 1 }), true, live(JobStatus::Running, ""), Step::Follow)]
-#[case::taken_out(json!({ "priority": 1 }), true, live(JobStatus::Cancelled, REQUEUED), submit("u/7"))]
+#[case::taken_out(json!({ "priority": 1 }), true, cancelled(CancelCause::Replaced), submit("u/7"))]
 #[case::labelled_later(json!({ "groundTruth": 0 }), true, live(JobStatus::Running, ""), label(0.0))]
 #[case::labelled_at_the_end(json!({ "groundTruth": 50 }), true, live(JobStatus::Completed, ""), label(50.0))]
 #[case::labelled_too_late(json!({ "groundTruth": 50 }), true, live(JobStatus::Failed, ""), Step::Follow)]
 #[case::labelled_and_refused(json!({ "groundTruth": REFUSED }), true, live(JobStatus::Running, ""), Step::Follow)]
-#[case::labelled_and_put_forward(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(REQUEUED))]
-#[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""), cancel(SUSPENDED))]
+#[case::labelled_and_put_forward(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(CancelCause::Replaced))]
+#[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""), cancel(CancelCause::Suspended))]
 #[case::refused(json!({}), false, Remote::Refused(why(Reason::Rejected)), Step::Follow)]
 #[case::suspended_before(json!({ "suspend": true }), false, Remote::NotAsked, Step::Find)]
 #[case::suspended_and_none_found(json!({ "suspend": true }), false, Remote::Missing, Step::Follow)]
-#[case::suspended_and_one_found(json!({ "suspend": true }), false, live(JobStatus::Pending, ""), cancel(SUSPENDED))]
-#[case::suspended_while_it_runs(json!({ "suspend": true }), true, live(JobStatus::Running, ""), cancel(SUSPENDED))]
-#[case::suspended(json!({ "suspend": true }), true, live(JobStatus::Cancelled, SUSPENDED), Step::Follow)]
+#[case::suspended_and_one_found(json!({ "suspend": true }), false, live(JobStatus::Pending, ""), cancel(CancelCause::Suspended))]
+#[case::suspended_while_it_runs(json!({ "suspend": true }), true, live(JobStatus::Running, ""), cancel(CancelCause::Suspended))]
+#[case::suspended(json!({ "suspend": true }), true, cancelled(CancelCause::Suspended), Step::Follow)]
 #[case::suspended_too_late(json!({ "suspend": true }), true, live(JobStatus::Completed, ""), Step::Follow)]
 #[case::suspended_and_forgotten(json!({ "suspend": true }), true, Remote::Missing, Step::Follow)]
-#[case::cancel(json!({ "cancel": true }), true, live(JobStatus::Running, ""), cancel(CANCELLED))]
-#[case::cancel_wins(json!({ "cancel": true, "suspend": true }), true, live(JobStatus::Pending, ""), cancel(CANCELLED))]
+#[case::cancel(json!({ "cancel": true }), true, live(JobStatus::Running, ""), cancel(CancelCause::Requested))]
+#[case::cancel_wins(json!({ "cancel": true, "suspend": true }), true, live(JobStatus::Pending, ""), cancel(CancelCause::Requested))]
 #[case::cancel_before(json!({ "cancel": true }), false, down(), Step::Find)]
-#[case::cancelled(json!({ "cancel": true }), true, live(JobStatus::Cancelled, CANCELLED), Step::Follow)]
+#[case::cancelled(json!({ "cancel": true }), true, cancelled(CancelCause::Requested), Step::Follow)]
 fn every_row_of_the_table(
     #[case] spec: Value,
     #[case] recorded: bool,

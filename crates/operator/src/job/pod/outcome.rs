@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::Reason;
-use vmafx_proto::controller::v1::FailureReason;
-use vmafx_proto::run_once::{RunResult, Score};
+use vmafx_job::{RunResult, ScoreResult};
 
 use super::facts::{Agent, End, Ended, JobFacts, PodFacts};
 use crate::job::status::failure;
@@ -16,7 +15,7 @@ pub enum Outcome {
     /// With a score.
     Scored {
         /// The score.
-        score: Box<Score>,
+        score: Box<ScoreResult>,
         /// When.
         at: Option<Timestamp>,
     },
@@ -39,7 +38,7 @@ pub fn outcome(job: &JobFacts, pods: &[Arc<PodFacts>]) -> Option<Outcome> {
         _ => None,
     });
     if let Some((score, at)) = scored.into_iter().next() {
-        return Some(Outcome::Scored { score: Box::new(score), at });
+        return Some(Outcome::Scored { score, at });
     }
     let end = job.end.as_ref()?;
     let (reason, message) = if end.complete { lost(pods) } else { failed(job, end, pods) };
@@ -96,8 +95,9 @@ fn failed(job: &JobFacts, end: &End, pods: &[Arc<PodFacts>]) -> (Reason, String)
 /// Why a Pod failed.
 pub fn why(pod: &PodFacts) -> (Reason, String) {
     let name = &pod.identity.key.name;
-    if let Some(RunResult::Failed { number, message, .. }) = result(pod) {
-        let reason = FailureReason::try_from(number).unwrap_or_default();
+    if let Some(result) = result(pod)
+        && let (Some(reason), RunResult::Failed { message, .. }) = (result.reason(), result)
+    {
         return (failure(reason), message);
     }
     let lost = |text: String| (Reason::AttemptsExhausted, text);
@@ -117,7 +117,7 @@ fn ended_without_result(pod: &str, ended: &Ended) -> (Reason, String) {
         let text = format!("Pod {pod} was ended for its memory: allow it more in spec.podTemplate");
         return (Reason::AttemptsExhausted, text);
     }
-    if code == i32::from(RunResult::USAGE) {
+    if code == i32::from(RunResult::EXIT_USAGE) {
         let text = format!(
             "vmafx-node in Pod {pod} did not understand what it was told: use an image of the operator's release, \
              and for a GPU one that sets VMAFX_VMAF_BINARY; the Pod's log says more"
@@ -131,8 +131,11 @@ fn ended_without_result(pod: &str, ended: &Ended) -> (Reason, String) {
     };
     let left =
         if ended.message.trim().is_empty() { "left no result" } else { "left a result that cannot be read" };
-    let reason =
-        if code == i32::from(RunResult::JOB) { Reason::ScoringFailed } else { Reason::AttemptsExhausted };
+    let reason = if code == i32::from(RunResult::EXIT_FINAL) {
+        Reason::ScoringFailed
+    } else {
+        Reason::AttemptsExhausted
+    };
     let word = Some(ended.reason.as_str()).filter(|word| !matches!(*word, "" | "Error" | "Completed"));
     let word = word.map(|word| format!(" ({word})")).unwrap_or_default();
     (reason, format!("the container in Pod {pod} {how}{word} and {left}; the Pod's log may say why"))

@@ -12,11 +12,10 @@ use kube::ResourceExt as _;
 use serde_json::{Value, json};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
-use vmafx_proto::run_once::RunResult;
+use vmafx_job::RunResult;
 
 use super::args::{RESULT, args, literal};
 use super::name::{job_name, label_value};
-use crate::job::request::backend;
 use crate::node::render::GpuResources;
 use crate::pod::{room, skeleton, template};
 use crate::render::pod::PLAIN_REGISTRIES;
@@ -137,7 +136,7 @@ fn labels(job: &VmafxJob) -> BTreeMap<String, String> {
 
 /// What is at fault itself is not tried again; what was taken off its machine by Kubernetes has not been tried.
 fn failure_policy() -> PodFailurePolicy {
-    let own_fault = [RunResult::JOB, RunResult::USAGE].map(i32::from);
+    let own_fault = [RunResult::EXIT_FINAL, RunResult::EXIT_USAGE].map(i32::from);
     PodFailurePolicy {
         rules: vec![
             PodFailurePolicyRule {
@@ -200,7 +199,7 @@ fn agent(job: &VmafxJob, defaults: &JobDefaults, mut env: Vec<EnvVar>) -> Result
     if !defaults.plain_registries.is_empty() {
         env.push(skeleton::variable(PLAIN_REGISTRIES, &defaults.plain_registries));
     }
-    let vendor = vendor(job.spec.backend).ok_or(RenderError::Backend(backend(job.spec.backend)))?;
+    let vendor = vendor(job.spec.backend).ok_or(RenderError::Backend(job.spec.backend.name()))?;
     Ok(Container {
         name: CONTAINER.to_owned(),
         image: defaults.image.clone(),
@@ -221,7 +220,7 @@ fn environment(job: &VmafxJob, defaults: &JobDefaults) -> Result<Vec<EnvVar>, Re
     }
     let roots = defaults.roots.join(",").replace(NAMESPACE, &job.namespace().unwrap_or_default());
     Ok(vec![
-        skeleton::variable("VMAFX_BACKEND", backend(job.spec.backend)),
+        skeleton::variable("VMAFX_BACKEND", job.spec.backend.name()),
         skeleton::variable("VMAFX_SCORING_ROOTS", literal(&roots)),
     ])
 }

@@ -3,16 +3,16 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::Reason;
-use vmafx_api::job::{ModelUsed, Scores};
+use vmafx_api::job::ModelUsed;
 use vmafx_api::{VmafxJob, VmafxJobStatus};
-use vmafx_proto::run_once::{Pooled, Score};
+use vmafx_job::{CancelCause, ScoreResult};
 
 use super::Found;
 use super::facts::{Agent, JobFacts};
 use super::outcome::{Outcome, newest};
 use super::waiting::running;
 use crate::conditions::{Statement, whole_second};
-use crate::job::plan::CANCELLED;
+use crate::job::plan::cancel_text;
 use crate::job::status::{GO_ON, HELD_BACK, Said, completed, passed};
 
 /// What stands in the way of a Kubernetes Job.
@@ -71,7 +71,7 @@ fn said(job: &VmafxJob, found: &Found, ended: Option<&Outcome>, obstacle: Option
         }
         (None, _) if job.spec.cancel => {
             let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Cancelled, ""));
-            Said::failed(accepted, Reason::Cancelled, CANCELLED, finished)
+            Said::failed(accepted, Reason::Cancelled, cancel_text(CancelCause::Requested), finished)
         }
         (None, Some(Obstacle { reason, message, is_final: true })) => {
             Said::failed(Statement::no(*reason, message), *reason, message, finished)
@@ -133,33 +133,20 @@ fn attempts(live: &JobFacts, found: &Found) -> i32 {
     i32::try_from(seen).unwrap_or(i32::MAX).max(live.failed + live.active + live.succeeded)
 }
 
-fn scored(status: VmafxJobStatus, job: &VmafxJob, score: &Score) -> VmafxJobStatus {
+fn scored(status: VmafxJobStatus, job: &VmafxJob, score: &ScoreResult) -> VmafxJobStatus {
+    let details = score.details.clone().unwrap_or_default();
     VmafxJobStatus {
         score: Some(score.score),
         passed: passed(job, score.score),
-        frames: i64::try_from(score.frames).ok(),
+        frames: i64::try_from(details.frames).ok(),
         model: Some(ModelUsed {
-            name: score.model.clone(),
-            digest: Some(score.model_digest.clone()).filter(|digest| !digest.is_empty()),
+            name: details.model,
+            digest: Some(details.model_digest).filter(|digest| !digest.is_empty()),
         }),
-        scores: Some(scores(&score.pooled)),
+        scores: details.scores,
         // The job would have failed if it could not have been written.
         report_uri: job.spec.report_uri.clone(),
         ..status
-    }
-}
-
-fn scores(pooled: &Pooled) -> Scores {
-    Scores {
-        mean: Some(pooled.mean),
-        harmonic_mean: Some(pooled.harmonic_mean),
-        min: Some(pooled.min),
-        max: Some(pooled.max),
-        stddev: Some(pooled.stddev),
-        p1: Some(pooled.p1),
-        p5: Some(pooled.p5),
-        p10: Some(pooled.p10),
-        p50: Some(pooled.p50),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
-use vmafx_proto::run_once::RunResult;
+use vmafx_job::RunResult;
 
 use super::Found;
 use super::facts::{Agent, JobFacts, PodFacts};
@@ -33,7 +33,9 @@ pub fn running(job: &VmafxJob, live: &JobFacts, found: &Found) -> Statement {
 /// Whether another Pod follows one that failed. Kubernetes takes a moment to say that none does.
 fn is_repeated(live: &JobFacts, found: &Found, last: &PodFacts) -> bool {
     let own_fault = match &last.agent {
-        Agent::Ended(ended) => [RunResult::JOB, RunResult::USAGE].map(i32::from).contains(&ended.code),
+        Agent::Ended(ended) => {
+            [RunResult::EXIT_FINAL, RunResult::EXIT_USAGE].map(i32::from).contains(&ended.code)
+        }
         _ => false,
     };
     let failed = found.pods.iter().filter(|pod| pod.phase == "Failed" && pod.disrupted.is_none()).count();

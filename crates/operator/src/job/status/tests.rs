@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use vmafx_proto::controller::v1::ResultDetails;
+use vmafx_job::CancelCause;
+use vmafx_proto::controller::v1::{self as wire, PooledScores, ResultDetails};
 
 use super::*;
-use crate::job::plan::{CANCELLED, SUSPENDED};
+use crate::job::plan::cancel_text;
 
 const NOW: i64 = 1_000_000;
 
@@ -52,8 +53,13 @@ fn over(status: JobStatus, error: &str) -> Job {
     Job { error: error.to_owned(), finished_at_ms: 9_000, ..live(status) }
 }
 
+fn cancelled(cause: CancelCause) -> Job {
+    let cancel_cause = wire::CancelCause::from(cause).into();
+    Job { cancel_cause, ..over(JobStatus::Cancelled, cancel_text(cause)) }
+}
+
 fn failed(reason: FailureReason) -> Job {
-    Job { failure_reason: reason.into(), ..over(JobStatus::Failed, "why") }
+    Job { failure_reason: reason.number(), ..over(JobStatus::Failed, "why") }
 }
 
 #[rstest]
@@ -65,10 +71,10 @@ fn failed(reason: FailureReason) -> Job {
 #[case::scored(json!({}), remote(over(JobStatus::Completed, "")), Phase::Succeeded, "Finished")]
 #[case::failed(json!({}), remote(failed(FailureReason::InputInvalid)), Phase::Failed, "Finished")]
 #[case::refused(json!({}), Remote::Refused(Why { reason: Reason::InputRefused, message: "outside".to_owned() }), Phase::Failed, "Finished")]
-#[case::given_up(json!({ "cancel": true }), remote(over(JobStatus::Cancelled, CANCELLED)), Phase::Cancelled, "Finished")]
+#[case::given_up(json!({ "cancel": true }), remote(cancelled(CancelCause::Requested)), Phase::Cancelled, "Finished")]
 #[case::given_up_elsewhere(json!({}), remote(over(JobStatus::Cancelled, "by hand")), Phase::Cancelled, "Finished")]
 #[case::given_up_before(json!({ "cancel": true }), Remote::Missing, Phase::Cancelled, "Finished")]
-#[case::held_back(json!({ "suspend": true }), remote(over(JobStatus::Cancelled, SUSPENDED)), Phase::Pending, "Suspended")]
+#[case::held_back(json!({ "suspend": true }), remote(cancelled(CancelCause::Suspended)), Phase::Pending, "Suspended")]
 #[case::held_back_at_once(json!({ "suspend": true }), Remote::Missing, Phase::Pending, "Suspended")]
 fn the_phase_follows_from_the_conditions(
     #[case] spec: Value,

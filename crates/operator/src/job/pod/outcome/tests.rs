@@ -30,7 +30,7 @@ fn a_pod_that_ended_well_has_the_score(#[case] status: Value) {
     let pods =
         [pod(1, &ended("Failed", 3, "Error", "")), pod(2, &ended("Succeeded", 0, "Completed", &score(0.0)))];
     let Some(Outcome::Scored { score, at }) = outcome(&job(&status), &pods) else { panic!() };
-    assert_eq!((score.score, score.frames, at), (0.0, 48, ENDED.parse().ok()));
+    assert_eq!((score.score, score.details.unwrap().frames, at), (0.0, 48, ENDED.parse().ok()));
 }
 
 #[rstest]

@@ -106,7 +106,7 @@ fn a_score_is_there_with_everything_around_it(
     let model = status.model.unwrap();
     assert_eq!((model.name.as_str(), model.digest.as_deref()), ("vmaf_v0.6.1", Some("sha256:0")));
     let scores = status.scores.unwrap();
-    assert_eq!((scores.mean, scores.harmonic_mean, scores.p50), (Some(value), Some(1.0), Some(7.0)));
+    assert_eq!((scores.mean, scores.harmonic_mean, scores.p50), (value, 1.0, 7.0));
 }
 
 #[test]
