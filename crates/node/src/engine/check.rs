@@ -1,6 +1,6 @@
 //! What the command can be given.
 
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::Feature;
 use vmafx_scoring::engine::models;
 use vmafx_scoring::input::{self, Probe, Tools};
 
@@ -17,7 +17,7 @@ pub(super) struct Found {
 
 pub(super) fn check(task: &Task, tools: &Tools, names: &Names) -> Result<Found, Failure> {
     for name in &task.features {
-        if name.parse::<ExtraFeature>().is_err() {
+        if name.parse::<Feature>().is_err() {
             return Err(Failure::new(Reason::OptionsInvalid, format!("there is no feature {name:?}")));
         }
     }

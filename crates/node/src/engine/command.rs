@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::Feature;
 
 use crate::task::{ExternalEngine, Task};
 
@@ -65,12 +65,12 @@ pub(super) fn arguments(
 /// The command's name for a feature.
 fn extractor(name: &str) -> &str {
     match name.parse() {
-        Ok(ExtraFeature::Psnr) => "psnr",
-        Ok(ExtraFeature::Ssim) => "float_ssim",
-        Ok(ExtraFeature::MsSsim) => "float_ms_ssim",
-        Ok(ExtraFeature::Cambi) => "cambi",
-        Ok(ExtraFeature::Ciede) => "ciede",
-        Ok(ExtraFeature::PsnrHvs) => "psnr_hvs",
+        Ok(Feature::Psnr) => "psnr",
+        Ok(Feature::Ssim) => "float_ssim",
+        Ok(Feature::MsSsim) => "float_ms_ssim",
+        Ok(Feature::Cambi) => "cambi",
+        Ok(Feature::Ciede) => "ciede",
+        Ok(Feature::PsnrHvs) => "psnr_hvs",
         Err(_) => name,
     }
 }

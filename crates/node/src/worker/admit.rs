@@ -10,8 +10,8 @@
 //! | 2       | 205   | 251    | 391                     | 285, 310, 633 |
 //! | 4       | 383   |        | 762                     | 490, 540, 1186|
 
-use vmafx_scoring::engine::ExtraFeature;
-use vmafx_scoring::picture::{Chroma, Format};
+use vmafx_job::{Feature, PixelFormat};
+use vmafx_scoring::picture::Format;
 
 use crate::failure::{Failure, Reason};
 
@@ -32,7 +32,7 @@ const MOST_PIXELS: u64 = 16_384 * 16_384;
 /// How many threads pictures of this shape leave room for, of those that are wanted.
 pub(super) fn threads(
     format: Format,
-    features: &[ExtraFeature],
+    features: &[Feature],
     wanted: u32,
     memory: u64,
 ) -> Result<u32, Failure> {
@@ -59,28 +59,28 @@ pub(super) fn threads(
 }
 
 /// What a thread takes. Most of it are intermediate results, which are as deep for eight bits as for sixteen.
-fn thread_bytes(format: Format, features: &[ExtraFeature]) -> u64 {
+fn thread_bytes(format: Format, features: &[Feature]) -> u64 {
     let pixels = u64::from(format.width) * u64::from(format.height);
     let measured = THREAD + features.iter().map(|feature| feature_bytes(*feature)).sum::<u64>();
     let results = measured.saturating_mul(pixels) / MEASURED_PIXELS;
     // Pictures that wait or are measured: two of each clip.
     let halves_of_samples = match format.chroma {
-        Chroma::C420 => 3,
-        Chroma::C422 => 4,
-        Chroma::C444 => 6,
+        PixelFormat::Yuv420p => 3,
+        PixelFormat::Yuv422p => 4,
+        PixelFormat::Yuv444p => 6,
     };
     let pictures = 4 * pixels * halves_of_samples / 2 * format.depth.bytes() as u64;
     results.saturating_add(pictures)
 }
 
 /// What a feature adds to a thread that measures pictures of 1920x1080.
-const fn feature_bytes(feature: ExtraFeature) -> u64 {
+const fn feature_bytes(feature: Feature) -> u64 {
     let megabytes = match feature {
-        ExtraFeature::Psnr | ExtraFeature::PsnrHvs => 2,
-        ExtraFeature::Ssim => 45,
-        ExtraFeature::MsSsim => 90,
-        ExtraFeature::Cambi => 20,
-        ExtraFeature::Ciede => 15,
+        Feature::Psnr | Feature::PsnrHvs => 2,
+        Feature::Ssim => 45,
+        Feature::MsSsim => 90,
+        Feature::Cambi => 20,
+        Feature::Ciede => 15,
     };
     megabytes * MEGABYTE
 }
@@ -88,27 +88,27 @@ const fn feature_bytes(feature: ExtraFeature) -> u64 {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use vmafx_scoring::picture::Depth;
+    use vmafx_job::BitDepth;
 
     use super::*;
 
-    fn format(width: u32, height: u32, depth: Depth) -> Format {
-        Format { width, height, chroma: Chroma::C420, depth }
+    fn format(width: u32, height: u32, depth: BitDepth) -> Format {
+        Format { width, height, chroma: PixelFormat::Yuv420p, depth }
     }
 
     /// The measurements of the table above; more must be asked for than was found to be needed.
     #[rstest]
-    #[case(1, Depth::Eight, &[], 96)]
-    #[case(2, Depth::Eight, &[], 205)]
-    #[case(4, Depth::Eight, &[], 383)]
-    #[case(2, Depth::Ten, &[], 251)]
-    #[case(1, Depth::Eight, &ExtraFeature::ALL, 197)]
-    #[case(2, Depth::Eight, &ExtraFeature::ALL, 391)]
-    #[case(4, Depth::Eight, &ExtraFeature::ALL, 762)]
+    #[case(1, BitDepth::Eight, &[], 96)]
+    #[case(2, BitDepth::Eight, &[], 205)]
+    #[case(4, BitDepth::Eight, &[], 383)]
+    #[case(2, BitDepth::Ten, &[], 251)]
+    #[case(1, BitDepth::Eight, &Feature::ALL, 197)]
+    #[case(2, BitDepth::Eight, &Feature::ALL, 391)]
+    #[case(4, BitDepth::Eight, &Feature::ALL, 762)]
     fn what_is_reckoned_is_enough(
         #[case] wanted: u32,
-        #[case] depth: Depth,
-        #[case] features: &[ExtraFeature],
+        #[case] depth: BitDepth,
+        #[case] features: &[Feature],
         #[case] measured: u64,
     ) {
         let share = thread_bytes(format(1920, 1080, depth), features);
@@ -128,13 +128,13 @@ mod tests {
         #[case] megabytes: u64,
         #[case] expected: Result<u32, Reason>,
     ) {
-        let found = threads(format(1920, 1080, Depth::Eight), &[], wanted, megabytes * MEGABYTE);
+        let found = threads(format(1920, 1080, BitDepth::Eight), &[], wanted, megabytes * MEGABYTE);
         assert_eq!(found.map_err(|failure| failure.reason), expected);
     }
 
     #[test]
     fn a_picture_beyond_any_display_is_refused_whatever_the_memory() {
-        let failure = threads(format(65_535, 65_535, Depth::Sixteen), &[], 1, u64::MAX).unwrap_err();
+        let failure = threads(format(65_535, 65_535, BitDepth::Sixteen), &[], 1, u64::MAX).unwrap_err();
         assert_eq!(failure.reason, Reason::InputTooLarge);
         assert!(failure.message.contains("4294 megapixels; at most 268"), "{}", failure.message);
     }

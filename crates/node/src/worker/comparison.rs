@@ -50,7 +50,7 @@ fn admitted_threads(task: &Task, request: &Request, tools: &Tools, names: &Names
     let compared = plan.groups.iter().map(|group| group.format);
     let mut threads = request.threads;
     for format in clips.chain(compared) {
-        threads = admit::threads(format, &request.features, threads, task.limits.memory_bytes)?;
+        threads = admit::threads(format, &request.options.features, threads, task.limits.memory_bytes)?;
     }
     Ok(threads)
 }

@@ -1,10 +1,12 @@
 //! A task in the words of the engine. Pure.
 
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::{
+    BitDepth, Feature, FrameSize, FrameStep, LengthMismatch, PixelFormat, ScaleTo, ScoringOptions,
+};
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, RawFormat};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
-use vmafx_scoring::score::{Request, ScaleTo};
+use vmafx_scoring::picture::Format;
+use vmafx_scoring::score::Request;
 
 use crate::failure::{Failure, Reason};
 use crate::task::{self, Input, Model, RawVideo, Task};
@@ -13,17 +15,24 @@ use crate::task::{self, Input, Model, RawVideo, Task};
 pub(super) fn request(task: &Task) -> Result<Request, Failure> {
     let mut request = Request::new(clip(&task.reference)?, vec![clip(&task.distorted)?]);
     request.models = vec![model(&task.model)];
-    request.features = task.features.iter().map(|name| feature(name)).collect::<Result<_, _>>()?;
     request.threads = task.threads.max(1);
-    request.step = task.frame_step;
-    request.shortest = task.shortest;
-    request.scale = match task.scale_to {
-        task::ScaleTo::Reference => ScaleTo::Reference,
-        task::ScaleTo::Distorted => ScaleTo::Distorted,
-        task::ScaleTo::Never => ScaleTo::Never,
-        task::ScaleTo::Size { width, height } => ScaleTo::Size { width, height },
+    request.options = ScoringOptions {
+        features: task.features.iter().map(|name| feature(name)).collect::<Result<_, _>>()?,
+        frame_step: Some(frame_step(task.frame_step)?),
+        scale_to: Some(match task.scale_to {
+            task::ScaleTo::Reference => ScaleTo::Reference,
+            task::ScaleTo::Distorted => ScaleTo::Distorted,
+            task::ScaleTo::Never => ScaleTo::Never,
+            task::ScaleTo::Size { width, height } => ScaleTo::Size(FrameSize { width, height }),
+        }),
+        length_mismatch: task.shortest.then_some(LengthMismatch::Shortest),
     };
     Ok(request)
+}
+
+fn frame_step(step: u64) -> Result<FrameStep, Failure> {
+    let step = FrameStep::try_from(u32::try_from(step).unwrap_or(u32::MAX));
+    step.map_err(|error| Failure::new(Reason::OptionsInvalid, error.to_string()))
 }
 
 /// A clip as the engine names it.
@@ -46,24 +55,24 @@ pub(crate) fn model(model: &Model) -> ModelChoice {
 fn shape(name: &str, raw: &RawVideo) -> Result<Format, Failure> {
     let invalid = |message: String| Failure::new(Reason::OptionsInvalid, message);
     let chroma = match raw.pixel_format.as_str() {
-        "yuv420p" => Chroma::C420,
-        "yuv422p" => Chroma::C422,
-        "yuv444p" => Chroma::C444,
+        "yuv420p" => PixelFormat::Yuv420p,
+        "yuv422p" => PixelFormat::Yuv422p,
+        "yuv444p" => PixelFormat::Yuv444p,
         other => {
             return Err(invalid(format!(
                 "the pixel format {other:?} of {name} is none of yuv420p, yuv422p and yuv444p"
             )));
         }
     };
-    let depth = Depth::from_bits(raw.bit_depth).ok_or_else(|| {
+    let depth = BitDepth::try_from(raw.bit_depth).map_err(|_| {
         invalid(format!("the bit depth {} of {name} is none of 8, 10, 12 and 16", raw.bit_depth))
     })?;
     Ok(Format { width: raw.width, height: raw.height, chroma, depth })
 }
 
-fn feature(name: &str) -> Result<ExtraFeature, Failure> {
+fn feature(name: &str) -> Result<Feature, Failure> {
     name.parse().map_err(|_| {
-        let known = ExtraFeature::ALL.map(ExtraFeature::name).join(", ");
+        let known = Feature::ALL.map(Feature::name).join(", ");
         Failure::new(Reason::OptionsInvalid, format!("there is no feature {name:?}; there are {known}"))
     })
 }

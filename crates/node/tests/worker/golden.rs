@@ -5,11 +5,12 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_node::launch::Launcher;
 use vmafx_node::task::{Model, Pooled};
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::report::Summary;
 use vmafx_scoring::score::{self, Request};
 
@@ -25,11 +26,11 @@ async fn the_golden_pair_is_equal_bit_for_bit() {
     let stage = Stage::new();
     let mut task = stage.golden_task();
     task.features = vec!["psnr".to_owned()];
-    let format = Format { width: 160, height: 90, chroma: Chroma::C420, depth: Depth::Eight };
+    let format = Format { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
     let clip = |name| Clip::raw(golden(name), RawFormat { format, frame_rate: None });
     let mut request = Request::new(clip("ref_160x90.yuv"), vec![clip("dis_160x90.yuv")]);
     request.models = vec![ModelChoice::Named("vmaf_v0.6.1".to_owned())];
-    request.features = vec!["psnr".parse().unwrap()];
+    request.options.features = vec!["psnr".parse().unwrap()];
     let expected = direct(&request);
 
     let found = run(&task).await.unwrap();
