@@ -12,7 +12,6 @@ pub mod models;
 pub mod session;
 
 pub use error::EngineError;
-pub use features::extra::ExtraFeature;
 pub use ffi::{Failure, Picture, PicturePool, SharedPicture};
 
 /// Version of libvmaf.

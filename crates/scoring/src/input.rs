@@ -27,6 +27,8 @@ mod y4m;
 
 use std::path::PathBuf;
 
+use vmafx_job::RawVideo;
+
 pub use book::DigestBook;
 pub use digest::{digest, digest_until};
 pub use error::InputError;
@@ -58,13 +60,19 @@ impl Clip {
     }
 }
 
-/// What somebody must say about a file without a header.
+/// What a file without a header cannot say itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RawFormat {
     /// The shape of its pictures.
     pub format: Format,
     /// Frames per second, if known.
     pub frame_rate: Option<f64>,
+}
+
+impl From<RawVideo> for RawFormat {
+    fn from(raw: RawVideo) -> Self {
+        Self { format: raw.into(), frame_rate: None }
+    }
 }
 
 /// How a clip is to be read.

@@ -1,80 +1,23 @@
-//! The shape of planar YUV pictures, and room to put one in.
+//! The format of planar YUV pictures, and the buffers that one is read into.
 
 use std::fmt;
 
-/// How chroma is sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
-pub enum Chroma {
-    /// Halved in both directions.
-    #[serde(rename = "420")]
-    C420,
-    /// Halved horizontally.
-    #[serde(rename = "422")]
-    C422,
-    /// As fine as luma.
-    #[serde(rename = "444")]
-    C444,
-}
+use serde::{Serialize, Serializer};
+use vmafx_job::{BitDepth, PixelFormat, RawVideo, SampleFormat};
 
-/// Bits per sample. More than eight are stored in two bytes, low byte first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(into = "u32")]
-pub enum Depth {
-    /// 8 bits, one byte.
-    Eight,
-    /// 10 bits.
-    Ten,
-    /// 12 bits.
-    Twelve,
-    /// 16 bits.
-    Sixteen,
-}
-
-impl Depth {
-    /// Every depth that the engine takes.
-    pub const ALL: [Self; 4] = [Self::Eight, Self::Ten, Self::Twelve, Self::Sixteen];
-
-    /// The number of bits.
-    pub const fn bits(self) -> u32 {
-        match self {
-            Self::Eight => 8,
-            Self::Ten => 10,
-            Self::Twelve => 12,
-            Self::Sixteen => 16,
-        }
-    }
-
-    /// The depth with so many bits.
-    pub fn from_bits(bits: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|depth| depth.bits() == bits)
-    }
-
-    /// Bytes that one sample takes.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::Eight => 1,
-            _ => 2,
-        }
-    }
-}
-
-impl From<Depth> for u32 {
-    fn from(depth: Depth) -> Self {
-        depth.bits()
-    }
-}
-
-/// The shape of a picture: what two clips must agree on before they can be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+/// What two clips must agree on before they can be compared. Samples of more than eight bits are stored in two bytes, low
+/// byte first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Format {
     /// Luma samples per row.
     pub width: u32,
     /// Rows of luma.
     pub height: u32,
-    /// Chroma sampling.
-    pub chroma: Chroma,
+    /// Reports write the digits alone: `420`, `422` or `444`.
+    #[serde(serialize_with = "chroma_digits")]
+    pub chroma: PixelFormat,
     /// Bits per sample.
-    pub depth: Depth,
+    pub depth: BitDepth,
 }
 
 impl Format {
@@ -82,9 +25,9 @@ impl Format {
     pub const fn plane(self, plane: usize) -> (usize, usize) {
         let (width, height) = (self.width as usize, self.height as usize);
         match (plane, self.chroma) {
-            (0, _) | (_, Chroma::C444) => (width, height),
-            (_, Chroma::C420) => (width.div_ceil(2), height.div_ceil(2)),
-            (_, Chroma::C422) => (width.div_ceil(2), height),
+            (0, _) | (_, PixelFormat::Yuv444p) => (width, height),
+            (_, PixelFormat::Yuv420p) => (width.div_ceil(2), height.div_ceil(2)),
+            (_, PixelFormat::Yuv422p) => (width.div_ceil(2), height),
         }
     }
 
@@ -98,18 +41,33 @@ impl Format {
     pub const fn bytes(self) -> usize {
         self.plane_bytes(0) + self.plane_bytes(1) + self.plane_bytes(2)
     }
+
+    /// The name that `ffmpeg` has for such samples, such as `yuv420p10le`.
+    pub fn sample_format(self) -> SampleFormat {
+        SampleFormat { pixel_format: self.chroma, bit_depth: self.depth }
+    }
+}
+
+impl From<RawVideo> for Format {
+    fn from(raw: RawVideo) -> Self {
+        Self { width: raw.width, height: raw.height, chroma: raw.pixel_format, depth: raw.bit_depth }
+    }
 }
 
 /// As people write it: `1920x1080 yuv420p 10 bit`.
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chroma = match self.chroma {
-            Chroma::C420 => "yuv420p",
-            Chroma::C422 => "yuv422p",
-            Chroma::C444 => "yuv444p",
-        };
-        write!(f, "{}x{} {chroma} {} bit", self.width, self.height, self.depth.bits())
+        write!(f, "{}x{} {} {} bit", self.width, self.height, self.chroma, self.depth.bits())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn chroma_digits<S: Serializer>(chroma: &PixelFormat, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(match chroma {
+        PixelFormat::Yuv420p => "420",
+        PixelFormat::Yuv422p => "422",
+        PixelFormat::Yuv444p => "444",
+    })
 }
 
 /// One plane to be filled: `rows` rows of `row_bytes` bytes, each `stride` bytes after the one before.
@@ -121,7 +79,6 @@ pub struct PlaneMut<'a> {
     pub stride: usize,
     /// Bytes of a row that carry samples.
     pub row_bytes: usize,
-    /// Rows.
     pub rows: usize,
 }
 
@@ -133,5 +90,21 @@ impl PlaneMut<'_> {
     }
 }
 
-/// Room for one picture: planes Y, U, V.
+/// The planes Y, U and V of one picture to be filled.
 pub type PictureMut<'a> = [PlaneMut<'a>; 3];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_write_the_digits_of_the_chroma_format() {
+        let format = Format { width: 2, height: 4, chroma: PixelFormat::Yuv422p, depth: BitDepth::Ten };
+        let json = serde_json::to_string(&format).unwrap();
+        assert_eq!(json, r#"{"width":2,"height":4,"chroma":"422","depth":10}"#);
+        assert_eq!(
+            (format.to_string(), format.sample_format().to_string()),
+            ("2x4 yuv422p 10 bit".into(), "yuv422p10le".into())
+        );
+    }
+}

@@ -26,5 +26,5 @@ mod run;
 
 pub use error::ScoreError;
 pub use progress::Progress;
-pub use request::{Request, ScaleTo};
+pub use request::Request;
 pub use run::run;

@@ -1,12 +1,11 @@
 //! The options of `vmafx score`.
 
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::{Feature, FrameStep, ScaleTo};
 use vmafx_scoring::engine::models::ModelChoice;
-use vmafx_scoring::score::ScaleTo;
 
 use super::values::{PixelFormat, Size};
 
@@ -81,7 +80,7 @@ pub struct ScoreArgs {
 
     /// Also compute psnr, ssim, ms-ssim, cambi, ciede or psnr-hvs; may be given several times
     #[arg(long, value_name = "NAME", help_heading = "Scoring", value_delimiter = ',')]
-    pub feature: Vec<ExtraFeature>,
+    pub feature: Vec<Feature>,
 
     /// Where clips of different size are compared: reference, distorted, a size, or never (an error instead)
     #[arg(long, value_name = "TARGET", help_heading = "Scoring", default_value = "reference")]
@@ -108,7 +107,7 @@ pub struct ScoreArgs {
 
     /// Score every Nth frame; an odd N does not fall in with the encoder's frame pattern
     #[arg(long, value_name = "N", help_heading = "Scoring", default_value = "1")]
-    pub subsample: NonZeroU64,
+    pub subsample: FrameStep,
 
     /// Threads [default: all cores]. The scores do not depend on it
     #[arg(long, value_name = "N", help_heading = "Scoring")]

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 
-const FORMAT: Format = Format { width: 1920, height: 1080, chroma: Chroma::C420, depth: Depth::Eight };
+const FORMAT: Format =
+    Format { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 
 fn input(path: &str, frames: u64) -> InputFacts {
     InputFacts {

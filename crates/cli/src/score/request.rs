@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use vmafx_job::{LengthMismatch, ScoringOptions};
 use vmafx_scoring::score::Request;
 
 use super::args::ScoreArgs;
@@ -18,12 +19,14 @@ pub(super) fn build(
     let Some(reference) = clips.next() else { return Err(ClipError::NothingRaw) };
     let mut request = Request::new(reference, clips.collect());
     request.models.clone_from(&args.model);
-    request.features.extend_from_slice(&args.feature);
     request.threads = args.threads.map_or(request.threads, Into::into);
     request.chunks = args.chunks.into();
-    request.step = args.subsample.into();
-    request.shortest = args.shortest;
-    request.scale = args.scale_to;
+    request.options = ScoringOptions {
+        features: args.feature.clone(),
+        frame_step: Some(args.subsample),
+        scale_to: Some(args.scale_to),
+        length_mismatch: args.shortest.then_some(LengthMismatch::Shortest),
+    };
     // A positive offset leaves out frames of the distorted clips, a negative one frames of the reference.
     let skipped = args.offset.unsigned_abs();
     (request.reference_offset, request.distorted_offset) =
@@ -35,9 +38,8 @@ pub(super) fn build(
 mod tests {
     use clap::Parser;
     use rstest::rstest;
-    use vmafx_scoring::engine::ExtraFeature;
+    use vmafx_job::{Feature, FrameSize, ScaleTo};
     use vmafx_scoring::engine::models::ModelChoice;
-    use vmafx_scoring::score::ScaleTo;
 
     use super::*;
 
@@ -87,16 +89,19 @@ mod tests {
             request.models,
             [ModelChoice::Named("vmaf_v0.6.1".to_owned()), ModelChoice::File("m/x.json".into())]
         );
-        assert_eq!(request.features, [ExtraFeature::Psnr, ExtraFeature::Ssim, ExtraFeature::Cambi]);
-        assert_eq!((request.threads, request.chunks, request.step, request.shortest), (3, 4, 5, true));
-        assert_eq!(request.scale, ScaleTo::Size { width: 640, height: 360 });
+        let options = &request.options;
+        assert_eq!(options.features, [Feature::Psnr, Feature::Ssim, Feature::Cambi]);
+        assert_eq!((request.threads, request.chunks), (3, 4));
+        assert_eq!((options.step(), options.scores_shortest()), (5, true));
+        assert_eq!(options.scale_to, Some(ScaleTo::Size(FrameSize { width: 640, height: 360 })));
     }
 
     #[test]
     fn without_options_the_model_is_chosen_and_every_frame_scored() {
         let request = request("ref.mkv a.mp4");
         assert_eq!(request.models, [ModelChoice::Auto]);
-        assert_eq!((request.chunks, request.step, request.shortest), (1, 1, false));
-        assert_eq!(request.scale, ScaleTo::Reference);
+        let options = &request.options;
+        assert_eq!((request.chunks, options.step(), options.scores_shortest()), (1, 1, false));
+        assert_eq!(options.scale_to, Some(ScaleTo::Reference));
     }
 }

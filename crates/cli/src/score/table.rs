@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::Cell;
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::Feature;
 use vmafx_scoring::outcome::Outcome;
 use vmafx_scoring::report::pooling::Pooled;
 use vmafx_scoring::report::{Summary, wording};
@@ -34,7 +34,7 @@ const COLUMNS: [Column; 9] = [
 type Row<'a> = (&'a str, &'a str, &'a Pooled);
 
 /// The facts, the scores, and the features that were asked for.
-pub(super) fn render(results: &[(&Outcome, Summary)], asked: &[ExtraFeature], look: Look) -> String {
+pub(super) fn render(results: &[(&Outcome, Summary)], asked: &[Feature], look: Look) -> String {
     let mut text = facts(results);
     text.push('\n');
     let clips = wording::clip_names(results.iter().map(|(outcome, _)| *outcome));
@@ -98,7 +98,7 @@ fn scores(clips: &[String], results: &[(&Outcome, Summary)], look: Look) -> Stri
     text
 }
 
-fn features(clips: &[String], results: &[(&Outcome, Summary)], asked: &[ExtraFeature], look: Look) -> String {
+fn features(clips: &[String], results: &[(&Outcome, Summary)], asked: &[Feature], look: Look) -> String {
     let rows: Vec<Row<'_>> = clips
         .iter()
         .zip(results)
@@ -135,14 +135,14 @@ fn draw(what: &str, rows: &[Row<'_>], ladder: bool, decimals: usize, look: Look)
 }
 
 /// Whether a column of the result is part of a feature that was asked for.
-fn belongs(feature: ExtraFeature, name: &str) -> bool {
+fn belongs(feature: Feature, name: &str) -> bool {
     match feature {
-        ExtraFeature::Psnr => matches!(name, "psnr_y" | "psnr_cb" | "psnr_cr"),
-        ExtraFeature::Ssim => name == "float_ssim",
-        ExtraFeature::MsSsim => name == "float_ms_ssim",
-        ExtraFeature::Cambi => name == "cambi",
-        ExtraFeature::Ciede => name == "ciede2000",
-        ExtraFeature::PsnrHvs => name.starts_with("psnr_hvs"),
+        Feature::Psnr => matches!(name, "psnr_y" | "psnr_cb" | "psnr_cr"),
+        Feature::Ssim => name == "float_ssim",
+        Feature::MsSsim => name == "float_ms_ssim",
+        Feature::Cambi => name == "cambi",
+        Feature::Ciede => name == "ciede2000",
+        Feature::PsnrHvs => name.starts_with("psnr_hvs"),
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::score::example::outcome;
 
-    fn text(outcomes: &[Outcome], asked: &[ExtraFeature]) -> String {
+    fn text(outcomes: &[Outcome], asked: &[Feature]) -> String {
         let results: Vec<_> =
             outcomes.iter().map(|outcome| (outcome, Summary::of(outcome).unwrap())).collect();
         render(&results, asked, Look::PLAIN)
@@ -216,7 +216,7 @@ vmaf_v0.6.1 was picked because it fits
     fn only_features_that_were_asked_for_are_shown() {
         let outcomes = [outcome("x.mp4", &[90.0])];
         assert!(!text(&outcomes, &[]).contains("psnr_y"));
-        let with = text(&outcomes, &[ExtraFeature::Psnr]);
+        let with = text(&outcomes, &[Feature::Psnr]);
         assert!(with.contains("psnr_y") && !with.contains("adm2"), "{with}");
     }
 }

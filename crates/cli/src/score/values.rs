@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use vmafx_scoring::picture::{Chroma, Depth};
-use vmafx_scoring::score::ScaleTo;
+use vmafx_job::{BitDepth as Depth, FrameSize, PixelFormat as Chroma, ScaleTo};
 
 /// The size of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,8 @@ impl FromStr for PixelFormat {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = [("yuv420p", Chroma::C420), ("yuv422p", Chroma::C422), ("yuv444p", Chroma::C444)];
+        let known =
+            [("yuv420p", Chroma::Yuv420p), ("yuv422p", Chroma::Yuv422p), ("yuv444p", Chroma::Yuv444p)];
         known
             .into_iter()
             .find_map(|(name, chroma)| Some((chroma, text.strip_prefix(name)?)))
@@ -79,7 +79,7 @@ pub(crate) fn scale_to(text: &str) -> Result<ScaleTo, ValueError> {
         "distorted" => Ok(ScaleTo::Distorted),
         "never" => Ok(ScaleTo::Never),
         size => match size.parse() {
-            Ok(Size { width, height }) => Ok(ScaleTo::Size { width, height }),
+            Ok(Size { width, height }) => Ok(ScaleTo::Size(FrameSize { width, height })),
             Err(_) => Err(ValueError::ScaleTo),
         },
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn sizes_are_written_with_an_x() {
         assert_eq!("1920x1080".parse(), Ok(Size { width: 1920, height: 1080 }));
-        assert_eq!(scale_to("640X360"), Ok(ScaleTo::Size { width: 640, height: 360 }));
+        assert_eq!(scale_to("640X360"), Ok(ScaleTo::Size(FrameSize { width: 640, height: 360 })));
     }
 
     #[rstest]
@@ -130,10 +130,10 @@ mod tests {
     }
 
     #[rstest]
-    #[case("yuv420p", Chroma::C420, Depth::Eight)]
-    #[case("yuv422p10le", Chroma::C422, Depth::Ten)]
-    #[case("yuv444p12le", Chroma::C444, Depth::Twelve)]
-    #[case("yuv420p16le", Chroma::C420, Depth::Sixteen)]
+    #[case("yuv420p", Chroma::Yuv420p, Depth::Eight)]
+    #[case("yuv422p10le", Chroma::Yuv422p, Depth::Ten)]
+    #[case("yuv444p12le", Chroma::Yuv444p, Depth::Twelve)]
+    #[case("yuv420p16le", Chroma::Yuv420p, Depth::Sixteen)]
     fn pixel_formats_have_the_names_of_ffmpeg(
         #[case] text: &str,
         #[case] chroma: Chroma,

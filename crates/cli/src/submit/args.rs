@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vmafx_job::{BitDepth as Depth, FrameSize, PixelFormat as Chroma, ScaleTo};
 use vmafx_kit::config::GoDuration;
 use vmafx_proto::controller::v1 as wire;
-use vmafx_scoring::picture::{Chroma, Depth};
-use vmafx_scoring::score::ScaleTo;
 
 use super::pairs::{self, Line, Pair, PairsError};
 use crate::address;
@@ -211,9 +210,9 @@ impl SubmitArgs {
 
 fn raw((size, format): (Size, PixelFormat)) -> wire::RawVideo {
     let pixel_format = match format.chroma {
-        Chroma::C420 => wire::PlaneLayout::Yuv420p,
-        Chroma::C422 => wire::PlaneLayout::Yuv422p,
-        Chroma::C444 => wire::PlaneLayout::Yuv444p,
+        Chroma::Yuv420p => wire::PlaneLayout::Yuv420p,
+        Chroma::Yuv422p => wire::PlaneLayout::Yuv422p,
+        Chroma::Yuv444p => wire::PlaneLayout::Yuv444p,
     };
     let bit_depth = match format.depth {
         Depth::Eight => 8,
@@ -230,7 +229,9 @@ fn scale_to(scale: ScaleTo) -> wire::ScaleTo {
         ScaleTo::Reference => mode(wire::ScaleMode::Reference),
         ScaleTo::Distorted => mode(wire::ScaleMode::Distorted),
         ScaleTo::Never => mode(wire::ScaleMode::Never),
-        ScaleTo::Size { width, height } => wire::scale_to::Target::Size(wire::PictureSize { width, height }),
+        ScaleTo::Size(FrameSize { width, height }) => {
+            wire::scale_to::Target::Size(wire::PictureSize { width, height })
+        }
     };
     wire::ScaleTo { target: Some(target) }
 }

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use vmafx_job::Feature;
-use vmafx_scoring::picture::{Chroma, Format};
+use vmafx_job::{Feature, PixelFormat};
+use vmafx_scoring::picture::Format;
 
 use crate::task::{ExternalEngine, Task};
 
@@ -49,9 +49,9 @@ pub(super) fn arguments(
     }
     if let Some(raw) = raw {
         let chroma = match raw.chroma {
-            Chroma::C420 => "420",
-            Chroma::C422 => "422",
-            Chroma::C444 => "444",
+            PixelFormat::Yuv420p => "420",
+            PixelFormat::Yuv422p => "422",
+            PixelFormat::Yuv444p => "444",
         };
         let described = [
             ("--width", raw.width.to_string()),

@@ -10,8 +10,8 @@
 //! | 2       | 205   | 251    | 391                     | 285, 310, 633 |
 //! | 4       | 383   |        | 762                     | 490, 540, 1186|
 
-use vmafx_job::{Failure, FailureReason, Feature};
-use vmafx_scoring::picture::{Chroma, Format};
+use vmafx_job::{Failure, FailureReason, Feature, PixelFormat};
+use vmafx_scoring::picture::Format;
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -62,9 +62,9 @@ fn thread_bytes(format: Format, features: &[Feature]) -> u64 {
     let results = measured.saturating_mul(pixels) / MEASURED_PIXELS;
     // Two pictures of each clip are queued or in use.
     let half_samples_per_pixel = match format.chroma {
-        Chroma::C420 => 3,
-        Chroma::C422 => 4,
-        Chroma::C444 => 6,
+        PixelFormat::Yuv420p => 3,
+        PixelFormat::Yuv422p => 4,
+        PixelFormat::Yuv444p => 6,
     };
     let pictures = 4 * pixels * half_samples_per_pixel / 2 * format.depth.bytes() as u64;
     results.saturating_add(pictures)
@@ -85,26 +85,26 @@ const fn feature_bytes(feature: Feature) -> u64 {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use vmafx_scoring::picture::Depth;
+    use vmafx_job::BitDepth;
 
     use super::*;
 
-    fn format(width: u32, height: u32, depth: Depth) -> Format {
-        Format { width, height, chroma: Chroma::C420, depth }
+    fn format(width: u32, height: u32, depth: BitDepth) -> Format {
+        Format { width, height, chroma: PixelFormat::Yuv420p, depth }
     }
 
     /// The measurements of the table above: no estimate may be below one.
     #[rstest]
-    #[case(1, Depth::Eight, &[], 96)]
-    #[case(2, Depth::Eight, &[], 205)]
-    #[case(4, Depth::Eight, &[], 383)]
-    #[case(2, Depth::Ten, &[], 251)]
-    #[case(1, Depth::Eight, &Feature::ALL, 197)]
-    #[case(2, Depth::Eight, &Feature::ALL, 391)]
-    #[case(4, Depth::Eight, &Feature::ALL, 762)]
+    #[case(1, BitDepth::Eight, &[], 96)]
+    #[case(2, BitDepth::Eight, &[], 205)]
+    #[case(4, BitDepth::Eight, &[], 383)]
+    #[case(2, BitDepth::Ten, &[], 251)]
+    #[case(1, BitDepth::Eight, &Feature::ALL, 197)]
+    #[case(2, BitDepth::Eight, &Feature::ALL, 391)]
+    #[case(4, BitDepth::Eight, &Feature::ALL, 762)]
     fn an_estimate_is_not_below_what_was_measured(
         #[case] wanted: u32,
-        #[case] depth: Depth,
+        #[case] depth: BitDepth,
         #[case] features: &[Feature],
         #[case] measured: u64,
     ) {
@@ -125,13 +125,13 @@ mod tests {
         #[case] megabytes: u64,
         #[case] expected: Result<u32, FailureReason>,
     ) {
-        let found = threads(format(1920, 1080, Depth::Eight), &[], wanted, megabytes * MEGABYTE);
+        let found = threads(format(1920, 1080, BitDepth::Eight), &[], wanted, megabytes * MEGABYTE);
         assert_eq!(found.map_err(|failure| failure.reason), expected);
     }
 
     #[test]
     fn a_picture_beyond_any_display_is_refused_whatever_the_memory() {
-        let failure = threads(format(65_535, 65_535, Depth::Sixteen), &[], 1, u64::MAX).unwrap_err();
+        let failure = threads(format(65_535, 65_535, BitDepth::Sixteen), &[], 1, u64::MAX).unwrap_err();
         assert_eq!(failure.reason, FailureReason::InputTooLarge);
         assert!(failure.message.contains("4294 megapixels; the maximum is 268"), "{}", failure.message);
     }

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::{Request, run};
 
 /// The score of two headerless clips of 160x90.
 pub(crate) fn expected(reference: &Path, distorted: &Path) -> f64 {
-    let format = Format { width: 160, height: 90, chroma: Chroma::C420, depth: Depth::Eight };
+    let format = Format { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
     let clip = |path: &Path| Clip::raw(path.to_owned(), RawFormat { format, frame_rate: None });
     let request = Request {
         models: vec![ModelChoice::Named("vmaf_v0.6.1".into())],

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use self::motion::Motion;
 use super::EngineError;
+use super::features::extra::extractor;
 use super::features::{Kind, Need, Needs, Output};
 use super::ffi::{self, Context, Failure, SharedPicture};
 
@@ -159,7 +160,7 @@ fn register(
                 context.use_model(&loaded.model, &extractors)?;
             }
             for extra in setup.extras {
-                context.use_feature(extra.extractor(), &[])?;
+                context.use_feature(extractor(*extra), &[])?;
             }
         }
     }

@@ -4,15 +4,15 @@
 //! nothing: other memory layouts to planes, odd depths to the next larger one, sparser chroma to the next denser one, RGB
 //! to 4:4:4, grey to 4:2:0 with neutral chroma.
 
-use crate::picture::{Chroma, Depth, Format};
+use vmafx_job::{BitDepth, PixelFormat};
 
 /// How a decoder's pixel format is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Delivery {
-    /// Chroma sampling that arrives.
-    pub(super) chroma: Chroma,
-    /// Depth that arrives.
-    pub(super) depth: Depth,
+    /// PixelFormat sampling that arrives.
+    pub(super) chroma: PixelFormat,
+    /// BitDepth that arrives.
+    pub(super) depth: BitDepth,
     /// What kind of samples the decoder has.
     pub(super) samples: Samples,
     /// Whether `ffmpeg` has to convert.
@@ -26,24 +26,6 @@ pub(super) enum Samples {
     Yuv,
     /// Red, green and blue.
     Rgb,
-}
-
-/// The name by which `ffmpeg` delivers such pictures.
-pub(super) const fn name(format: Format) -> &'static str {
-    match (format.chroma, format.depth) {
-        (Chroma::C420, Depth::Eight) => "yuv420p",
-        (Chroma::C422, Depth::Eight) => "yuv422p",
-        (Chroma::C444, Depth::Eight) => "yuv444p",
-        (Chroma::C420, Depth::Ten) => "yuv420p10le",
-        (Chroma::C422, Depth::Ten) => "yuv422p10le",
-        (Chroma::C444, Depth::Ten) => "yuv444p10le",
-        (Chroma::C420, Depth::Twelve) => "yuv420p12le",
-        (Chroma::C422, Depth::Twelve) => "yuv422p12le",
-        (Chroma::C444, Depth::Twelve) => "yuv444p12le",
-        (Chroma::C420, Depth::Sixteen) => "yuv420p16le",
-        (Chroma::C422, Depth::Sixteen) => "yuv422p16le",
-        (Chroma::C444, Depth::Sixteen) => "yuv444p16le",
-    }
 }
 
 /// How this pixel format of a decoder arrives; nothing for one that we do not know.
@@ -60,7 +42,7 @@ pub(super) fn delivery(pixel_format: &str) -> Option<Delivery> {
     }
     if let Some(bits) = base.strip_prefix("gray") {
         let bits = if bits.is_empty() { 8 } else { bits.parse().ok()? };
-        return of(Chroma::C420, at_least(bits)?, Samples::Yuv, true);
+        return of(PixelFormat::Yuv420p, at_least(bits)?, Samples::Yuv, true);
     }
     if let Some(bits) = base.strip_prefix("gbrap").or_else(|| base.strip_prefix("gbrp")) {
         // Floating point has no exact counterpart; sixteen bits come closest.
@@ -69,7 +51,7 @@ pub(super) fn delivery(pixel_format: &str) -> Option<Delivery> {
             "f32" | "f16" => 16,
             bits => bits.parse().ok()?,
         };
-        return of(Chroma::C444, at_least(bits)?, Samples::Rgb, true);
+        return of(PixelFormat::Yuv444p, at_least(bits)?, Samples::Rgb, true);
     }
     let (chroma, depth, samples) = packed(base)?;
     of(chroma, depth, samples, true)
@@ -77,51 +59,51 @@ pub(super) fn delivery(pixel_format: &str) -> Option<Delivery> {
 
 /// The parts of a name such as `yuva422p10`: sampling (and whether it is one of ours), alpha, bits. A `j` says that the
 /// range is full, which changes nothing about the samples.
-fn planar_yuv(base: &str) -> Option<((Chroma, bool), bool, u32)> {
+fn planar_yuv(base: &str) -> Option<((PixelFormat, bool), bool, u32)> {
     let rest = base.strip_prefix("yuvj").or_else(|| base.strip_prefix("yuv"))?;
     let (alpha, rest) = rest.strip_prefix('a').map_or((false, rest), |rest| (true, rest));
     let (sampling, bits) = rest.split_once('p')?;
     let chroma = match sampling {
-        "420" => (Chroma::C420, true),
-        "422" => (Chroma::C422, true),
-        "444" => (Chroma::C444, true),
-        "410" => (Chroma::C420, false),
-        "411" => (Chroma::C422, false),
-        "440" => (Chroma::C444, false),
+        "420" => (PixelFormat::Yuv420p, true),
+        "422" => (PixelFormat::Yuv422p, true),
+        "444" => (PixelFormat::Yuv444p, true),
+        "410" => (PixelFormat::Yuv420p, false),
+        "411" => (PixelFormat::Yuv422p, false),
+        "440" => (PixelFormat::Yuv444p, false),
         _ => return None,
     };
     Some((chroma, alpha, if bits.is_empty() { 8 } else { bits.parse().ok()? }))
 }
 
 /// The smallest depth of ours with so many bits.
-fn at_least(bits: u32) -> Option<Depth> {
-    (bits >= 8).then(|| Depth::ALL.into_iter().find(|depth| depth.bits() >= bits)).flatten()
+fn at_least(bits: u32) -> Option<BitDepth> {
+    (bits >= 8).then(|| BitDepth::ALL.into_iter().find(|depth| depth.bits() >= bits)).flatten()
 }
 
 /// Formats that do not keep Y, U and V apart, without the order of their bytes.
-fn packed(base: &str) -> Option<(Chroma, Depth, Samples)> {
-    use Chroma::{C420, C422, C444};
-    use Depth::{Eight, Sixteen, Ten, Twelve};
+fn packed(base: &str) -> Option<(PixelFormat, BitDepth, Samples)> {
+    use BitDepth::{Eight, Sixteen, Ten, Twelve};
+    use PixelFormat::{Yuv420p, Yuv422p, Yuv444p};
     Some(match base {
-        "nv12" | "nv21" | "monow" | "monob" | "ya8" => (C420, Eight, Samples::Yuv),
-        "nv16" | "yuyv422" | "uyvy422" | "yvyu422" | "uyyvyy411" => (C422, Eight, Samples::Yuv),
-        "nv24" | "nv42" | "vuya" | "vuyx" | "ayuv" | "uyva" | "vyu444" => (C444, Eight, Samples::Yuv),
-        "p010" => (C420, Ten, Samples::Yuv),
-        "p012" => (C420, Twelve, Samples::Yuv),
-        "p016" | "ya16" => (C420, Sixteen, Samples::Yuv),
-        "nv20" | "p210" | "y210" => (C422, Ten, Samples::Yuv),
-        "p212" | "y212" => (C422, Twelve, Samples::Yuv),
-        "p216" | "y216" => (C422, Sixteen, Samples::Yuv),
-        "p410" | "xv30" | "v30x" => (C444, Ten, Samples::Yuv),
-        "p412" | "xv36" => (C444, Twelve, Samples::Yuv),
-        "p416" | "xv48" | "ayuv64" => (C444, Sixteen, Samples::Yuv),
+        "nv12" | "nv21" | "monow" | "monob" | "ya8" => (Yuv420p, Eight, Samples::Yuv),
+        "nv16" | "yuyv422" | "uyvy422" | "yvyu422" | "uyyvyy411" => (Yuv422p, Eight, Samples::Yuv),
+        "nv24" | "nv42" | "vuya" | "vuyx" | "ayuv" | "uyva" | "vyu444" => (Yuv444p, Eight, Samples::Yuv),
+        "p010" => (Yuv420p, Ten, Samples::Yuv),
+        "p012" => (Yuv420p, Twelve, Samples::Yuv),
+        "p016" | "ya16" => (Yuv420p, Sixteen, Samples::Yuv),
+        "nv20" | "p210" | "y210" => (Yuv422p, Ten, Samples::Yuv),
+        "p212" | "y212" => (Yuv422p, Twelve, Samples::Yuv),
+        "p216" | "y216" => (Yuv422p, Sixteen, Samples::Yuv),
+        "p410" | "xv30" | "v30x" => (Yuv444p, Ten, Samples::Yuv),
+        "p412" | "xv36" => (Yuv444p, Twelve, Samples::Yuv),
+        "p416" | "xv48" | "ayuv64" => (Yuv444p, Sixteen, Samples::Yuv),
         "rgb24" | "bgr24" | "argb" | "rgba" | "abgr" | "bgra" | "0rgb" | "rgb0" | "0bgr" | "bgr0"
         | "pal8" | "rgb8" | "bgr8" | "rgb4_byte" | "bgr4_byte" | "rgb444" | "bgr444" | "rgb555"
-        | "bgr555" | "rgb565" | "bgr565" => (C444, Eight, Samples::Rgb),
-        "x2rgb10" | "x2bgr10" => (C444, Ten, Samples::Rgb),
-        "xyz12" => (C444, Twelve, Samples::Rgb),
+        | "bgr555" | "rgb565" | "bgr565" => (Yuv444p, Eight, Samples::Rgb),
+        "x2rgb10" | "x2bgr10" => (Yuv444p, Ten, Samples::Rgb),
+        "xyz12" => (Yuv444p, Twelve, Samples::Rgb),
         "rgb48" | "bgr48" | "rgba64" | "bgra64" | "rgb96" | "rgbf32" | "rgbaf32" | "rgbf16" | "rgbaf16" => {
-            (C444, Sixteen, Samples::Rgb)
+            (Yuv444p, Sixteen, Samples::Rgb)
         }
         _ => return None,
     })
@@ -132,50 +114,52 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use Chroma::{C420, C422, C444};
-    use Depth::{Eight, Sixteen, Ten, Twelve};
+    use BitDepth::{Eight, Sixteen, Ten, Twelve};
+    use PixelFormat::{Yuv420p, Yuv422p, Yuv444p};
     use Samples::{Rgb, Yuv};
 
     #[rstest]
     fn what_is_planar_already_arrives_as_it_is(
-        #[values((C420, "420"), (C422, "422"), (C444, "444"))] (chroma, sampling): (Chroma, &str),
+        #[values((Yuv420p, "420"), (Yuv422p, "422"), (Yuv444p, "444"))] (chroma, sampling): (
+            PixelFormat,
+            &str,
+        ),
         #[values((Eight, "p"), (Ten, "p10le"), (Twelve, "p12le"), (Sixteen, "p16le"))] (depth, bits): (
-            Depth,
+            BitDepth,
             &str,
         ),
     ) {
         let format = format!("yuv{sampling}{bits}");
         let expected = Delivery { chroma, depth, samples: Yuv, converted: false };
         assert_eq!(delivery(&format), Some(expected));
-        assert_eq!(name(Format { width: 2, height: 2, chroma, depth }), format);
         if depth == Eight {
             assert_eq!(delivery(&format!("yuvj{sampling}p")), Some(expected));
         }
     }
 
     #[rstest]
-    #[case("nv12", C420, Eight, Yuv)]
-    #[case("p010le", C420, Ten, Yuv)]
-    #[case("yuv420p10be", C420, Ten, Yuv)]
-    #[case("yuva420p", C420, Eight, Yuv)]
-    #[case("yuva444p12le", C444, Twelve, Yuv)]
-    #[case("yuv420p9le", C420, Ten, Yuv)]
-    #[case("yuv422p14le", C422, Sixteen, Yuv)]
-    #[case("yuv411p", C422, Eight, Yuv)]
-    #[case("yuv440p", C444, Eight, Yuv)]
-    #[case("yuyv422", C422, Eight, Yuv)]
-    #[case("gray", C420, Eight, Yuv)]
-    #[case("gray10le", C420, Ten, Yuv)]
-    #[case("gbrp", C444, Eight, Rgb)]
-    #[case("gbrp10le", C444, Ten, Rgb)]
-    #[case("gbrapf32le", C444, Sixteen, Rgb)]
-    #[case("rgb48le", C444, Sixteen, Rgb)]
-    #[case("bgr0", C444, Eight, Rgb)]
-    #[case("pal8", C444, Eight, Rgb)]
+    #[case("nv12", Yuv420p, Eight, Yuv)]
+    #[case("p010le", Yuv420p, Ten, Yuv)]
+    #[case("yuv420p10be", Yuv420p, Ten, Yuv)]
+    #[case("yuva420p", Yuv420p, Eight, Yuv)]
+    #[case("yuva444p12le", Yuv444p, Twelve, Yuv)]
+    #[case("yuv420p9le", Yuv420p, Ten, Yuv)]
+    #[case("yuv422p14le", Yuv422p, Sixteen, Yuv)]
+    #[case("yuv411p", Yuv422p, Eight, Yuv)]
+    #[case("yuv440p", Yuv444p, Eight, Yuv)]
+    #[case("yuyv422", Yuv422p, Eight, Yuv)]
+    #[case("gray", Yuv420p, Eight, Yuv)]
+    #[case("gray10le", Yuv420p, Ten, Yuv)]
+    #[case("gbrp", Yuv444p, Eight, Rgb)]
+    #[case("gbrp10le", Yuv444p, Ten, Rgb)]
+    #[case("gbrapf32le", Yuv444p, Sixteen, Rgb)]
+    #[case("rgb48le", Yuv444p, Sixteen, Rgb)]
+    #[case("bgr0", Yuv444p, Eight, Rgb)]
+    #[case("pal8", Yuv444p, Eight, Rgb)]
     fn the_rest_becomes_the_nearest_that_loses_nothing(
         #[case] format: &str,
-        #[case] chroma: Chroma,
-        #[case] depth: Depth,
+        #[case] chroma: PixelFormat,
+        #[case] depth: BitDepth,
         #[case] samples: Samples,
     ) {
         assert_eq!(delivery(format), Some(Delivery { chroma, depth, samples, converted: true }));

@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use vmafx_job::BitDepth;
+
 use super::error::InputError;
-use crate::picture::{Depth, Format, PictureMut, PlaneMut};
+use crate::picture::{Format, PictureMut, PlaneMut};
 
 /// Bytes read at a time: small enough to be still in the cache when they are looked at, and several times what a reader
 /// buffers, so that most of them pass the buffer by (three times the speed). Even, so that a sample is never split.
@@ -81,7 +83,7 @@ impl PlaneReader {
 
     fn read_plane(&mut self, stream: &mut impl Read, plane: &mut PlaneMut<'_>) -> Result<(), PlaneError> {
         let shift = self.wanted.depth.bits() - self.stored.depth.bits();
-        let grows = self.stored.depth == Depth::Eight && shift > 0;
+        let grows = self.stored.depth == BitDepth::Eight && shift > 0;
         if !grows && plane.stride == plane.row_bytes {
             let bytes = plane.row_bytes * plane.rows;
             return read_samples(stream, &mut plane.data[..bytes], self.stored.depth, shift)
@@ -92,7 +94,8 @@ impl PlaneReader {
             let stored_bytes = if grows { row.len() / 2 } else { row.len() };
             let before = (index * stored_bytes) as u64;
             if grows {
-                read_samples(stream, &mut self.row, Depth::Eight, 0).map_err(|error| past(error, before))?;
+                read_samples(stream, &mut self.row, BitDepth::Eight, 0)
+                    .map_err(|error| past(error, before))?;
                 spread(&self.row, row, shift);
             } else {
                 read_samples(stream, row, self.stored.depth, shift).map_err(|error| past(error, before))?;
@@ -122,7 +125,12 @@ fn past(error: PlaneError, before: u64) -> PlaneError {
 
 /// Fills `room` and shifts every sample. libvmaf uses samples as indices of tables, so one that is too large for its
 /// depth must not reach it; it also means that the file is not what somebody said it is.
-fn read_samples(stream: &mut impl Read, room: &mut [u8], depth: Depth, shift: u32) -> Result<(), PlaneError> {
+fn read_samples(
+    stream: &mut impl Read,
+    room: &mut [u8],
+    depth: BitDepth,
+    shift: u32,
+) -> Result<(), PlaneError> {
     let mut before = 0;
     for piece in room.chunks_mut(PIECE) {
         let read = read_full(stream, piece)?;
@@ -130,7 +138,7 @@ fn read_samples(stream: &mut impl Read, room: &mut [u8], depth: Depth, shift: u3
         if read < piece.len() {
             return Err(PlaneError::Short(before));
         }
-        if matches!(depth, Depth::Ten | Depth::Twelve) {
+        if matches!(depth, BitDepth::Ten | BitDepth::Twelve) {
             let used = piece.as_chunks::<2>().0.iter().fold(0, |used, &low| used | u16::from_le_bytes(low));
             if used >> depth.bits() != 0 {
                 return Err(PlaneError::TooDeep(largest(piece)));

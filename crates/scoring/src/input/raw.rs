@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use vmafx_job::{BitDepth, PixelFormat};
+
 use super::RawFormat;
 use super::error::InputError;
 use super::probe::{Probe, Storage};
-use crate::picture::{Chroma, Depth, Format};
+use crate::picture::Format;
 
 /// What the description and the size of the file say.
 pub(super) fn probe(path: &Path, described: RawFormat, size: u64) -> Result<Probe, InputError> {
@@ -43,11 +45,12 @@ pub(super) fn probe(path: &Path, described: RawFormat, size: u64) -> Result<Prob
 
 /// The likely mistake: the same size in another depth or sampling that fits, or else a cut file.
 fn advice(format: Format, size: u64) -> String {
-    let depths = [Depth::Eight, Depth::Ten].map(|depth| Format { depth, ..format });
-    let chromas = [Chroma::C420, Chroma::C422, Chroma::C444].map(|chroma| Format { chroma, ..format });
-    let both = [Chroma::C420, Chroma::C422, Chroma::C444]
+    let depths = [BitDepth::Eight, BitDepth::Ten].map(|depth| Format { depth, ..format });
+    let chromas = [PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p]
+        .map(|chroma| Format { chroma, ..format });
+    let both = [PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p]
         .into_iter()
-        .flat_map(|chroma| [Depth::Eight, Depth::Ten].map(|depth| Format { chroma, depth, ..format }));
+        .flat_map(|chroma| [BitDepth::Eight, BitDepth::Ten].map(|depth| Format { chroma, depth, ..format }));
     let fits = depths
         .into_iter()
         .chain(chromas)

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::outcome::{Alignment, EngineFacts, InputFacts, Interval, ModelScores, Outcome};
-use crate::picture::{Chroma, Depth, Format};
+use vmafx_job::{BitDepth, PixelFormat};
 
-const FORMAT: Format = Format { width: 1920, height: 1080, chroma: Chroma::C420, depth: Depth::Eight };
+use crate::outcome::{Alignment, EngineFacts, InputFacts, Interval, ModelScores, Outcome};
+use crate::picture::Format;
+
+const FORMAT: Format =
+    Format { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 
 fn input(path: &str, frames: u64) -> InputFacts {
     InputFacts {

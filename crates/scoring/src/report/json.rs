@@ -11,6 +11,7 @@ use std::io::Write;
 
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
+use vmafx_job::PooledScores;
 
 use crate::outcome::{Alignment, InputFacts, Outcome};
 use crate::report::metrics::{self, Metric};
@@ -139,7 +140,7 @@ impl Serialize for Row<'_> {
 /// The poolings by metric, in the order of the columns.
 struct PooledMetrics(Vec<(String, Pooled)>);
 
-/// libvmaf's four poolings under libvmaf's names, and ours after them as plain numbers like those.
+/// libvmaf's four poolings in libvmaf's order, and ours after them as plain numbers like those.
 #[derive(Serialize)]
 struct PooledEntry {
     min: f64,
@@ -153,24 +154,16 @@ struct PooledEntry {
     p50: f64,
 }
 
-impl From<&Pooled> for PooledEntry {
-    fn from(pooled: &Pooled) -> Self {
-        Self {
-            min: pooled.min.value,
-            max: pooled.max.value,
-            mean: pooled.mean,
-            harmonic_mean: pooled.harmonic_mean,
-            stddev: pooled.stddev,
-            p1: pooled.p1.value,
-            p5: pooled.p5.value,
-            p10: pooled.p10.value,
-            p50: pooled.p50.value,
-        }
+impl From<PooledScores> for PooledEntry {
+    fn from(scores: PooledScores) -> Self {
+        let PooledScores { mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50 } = scores;
+        Self { min, max, mean, harmonic_mean, stddev, p1, p5, p10, p50 }
     }
 }
 
 impl Serialize for PooledMetrics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, pooled)| (key, PooledEntry::from(pooled))))
+        let entry = |pooled: &Pooled| PooledEntry::from(PooledScores::from(pooled));
+        serializer.collect_map(self.0.iter().map(|(key, pooled)| (key, entry(pooled))))
     }
 }

@@ -10,6 +10,7 @@
 //!   default. The frame named is the nearer of the two neighbours, the worse one if both are equally near.
 
 use serde::Serialize;
+use vmafx_job::PooledScores;
 
 /// A value and the frame it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -42,6 +43,23 @@ pub struct Pooled {
     pub p10: Placed,
     /// The median.
     pub p50: Placed,
+}
+
+/// Without the frames that the values come from.
+impl From<&Pooled> for PooledScores {
+    fn from(pooled: &Pooled) -> Self {
+        Self {
+            mean: pooled.mean,
+            harmonic_mean: pooled.harmonic_mean,
+            min: pooled.min.value,
+            max: pooled.max.value,
+            stddev: pooled.stddev,
+            p1: pooled.p1.value,
+            p5: pooled.p5.value,
+            p10: pooled.p10.value,
+            p50: pooled.p50.value,
+        }
+    }
 }
 
 /// Values that cannot be pooled.

@@ -68,7 +68,7 @@ pub(super) fn outcome(
             scaled_by: comparison.scaled.then(|| request.scale_filter.name().to_owned()),
             reference_offset: request.reference_offset,
             distorted_offset: request.distorted_offset,
-            step: request.step,
+            step: request.step(),
             unpaired_reference,
             unpaired_distorted,
         },

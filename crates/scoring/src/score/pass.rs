@@ -69,9 +69,9 @@ impl Pass<'_> {
         let mut session = Session::new(&Setup {
             format: self.format,
             models: self.models,
-            extras: &self.request.features,
+            extras: &self.request.options.features,
             clips,
-            motion_apart: clips > 1 || self.request.step > 1 || chunk.lead > 0 || chunk.tail > 0,
+            motion_apart: clips > 1 || self.request.step() > 1 || chunk.lead > 0 || chunk.tail > 0,
             threads: self.request.measuring_threads(),
             registration: self.request.registration,
             cpu_mask: self.request.cpu_mask,
@@ -136,7 +136,7 @@ impl Pass<'_> {
                 }
             }
             // A clip that ends before the reference ends the pass, unless the others may go on without it.
-            let torn = !self.request.shortest && sides.iter().any(|side| side.ended);
+            let torn = !self.request.options.scores_shortest() && sides.iter().any(|side| side.ended);
             if !partner || torn {
                 return Ok(());
             }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Request, ScaleTo, ScoreError};
+use vmafx_job::ScaleTo;
+
+use super::{Request, ScoreError};
 use crate::input::{Clip, Probe};
 use crate::outcome::Warning;
 use crate::picture::Format;
@@ -69,9 +71,7 @@ pub fn plan(request: &Request, reference: &ClipFacts, distorted: &[ClipFacts]) -
     if distorted.is_empty() {
         return Err(ScoreError::NothingDistorted { reference: reference.path.clone() });
     }
-    for (name, value) in
-        [("the step", request.step), ("threads", request.threads.into()), ("chunks", request.chunks.into())]
-    {
+    for (name, value) in [("threads", request.threads), ("chunks", request.chunks)] {
         if value == 0 {
             return Err(ScoreError::Zero(name));
         }
@@ -94,10 +94,10 @@ fn compare(
     distorted: &ClipFacts,
 ) -> Result<Comparison, ScoreError> {
     let (ours, theirs) = (reference.format, distorted.format);
-    let (width, height) = match request.scale {
+    let (width, height) = match request.options.scale_to.unwrap_or_default() {
         ScaleTo::Reference => (ours.width, ours.height),
         ScaleTo::Distorted => (theirs.width, theirs.height),
-        ScaleTo::Size { width, height } => (width, height),
+        ScaleTo::Size(size) => (size.width, size.height),
         ScaleTo::Never if (ours.width, ours.height) == (theirs.width, theirs.height) => {
             (ours.width, ours.height)
         }
@@ -134,8 +134,9 @@ fn compare(
     {
         warnings.push(Warning::RangesDiffer { reference_full });
     }
-    if request.step.is_multiple_of(2) {
-        warnings.push(Warning::EvenStep { step: request.step });
+    let step = request.step();
+    if step.is_multiple_of(2) {
+        warnings.push(Warning::EvenStep { step });
     }
     Ok(Comparison { format, scaled, warnings })
 }
@@ -178,10 +179,11 @@ pub fn decoder_threads(threads: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::picture::{Chroma, Depth};
+    use vmafx_job::{BitDepth, PixelFormat};
 
-    fn clip(width: u32, height: u32, chroma: Chroma, depth: Depth) -> ClipFacts {
+    use super::*;
+
+    fn clip(width: u32, height: u32, chroma: PixelFormat, depth: BitDepth) -> ClipFacts {
         let format = Format { width, height, chroma, depth };
         ClipFacts { path: "clip".into(), format, transfer: None, full_range: None, converted_from: None }
     }
@@ -192,11 +194,12 @@ mod tests {
 
     #[test]
     fn the_deeper_depth_and_the_size_and_chroma_of_the_reference_win() {
-        let reference = clip(1920, 1080, Chroma::C422, Depth::Eight);
-        let distorted = clip(960, 540, Chroma::C420, Depth::Ten);
+        let reference = clip(1920, 1080, PixelFormat::Yuv422p, BitDepth::Eight);
+        let distorted = clip(960, 540, PixelFormat::Yuv420p, BitDepth::Ten);
         let plan = plan(&request(), &reference, &[distorted]).unwrap();
         let comparison = &plan.comparisons[0];
-        let expected = Format { width: 1920, height: 1080, chroma: Chroma::C422, depth: Depth::Ten };
+        let expected =
+            Format { width: 1920, height: 1080, chroma: PixelFormat::Yuv422p, depth: BitDepth::Ten };
         assert_eq!(comparison.format, expected);
         assert!(comparison.scaled);
         assert!(
@@ -208,31 +211,31 @@ mod tests {
     #[test]
     fn unequal_sizes_are_refused_when_nothing_may_be_scaled() {
         let mut request = request();
-        request.scale = ScaleTo::Never;
-        let reference = clip(1920, 1080, Chroma::C420, Depth::Eight);
-        let distorted = clip(960, 540, Chroma::C420, Depth::Eight);
+        request.options.scale_to = Some(ScaleTo::Never);
+        let reference = clip(1920, 1080, PixelFormat::Yuv420p, BitDepth::Eight);
+        let distorted = clip(960, 540, PixelFormat::Yuv420p, BitDepth::Eight);
         assert!(plan(&request, &reference, std::slice::from_ref(&reference)).is_ok());
         assert!(matches!(plan(&request, &reference, &[distorted]), Err(ScoreError::SizesDiffer { .. })));
     }
 
     #[test]
     fn only_clips_compared_in_the_same_shape_share_a_pass() {
-        let reference = clip(640, 360, Chroma::C420, Depth::Eight);
-        let eight = clip(320, 180, Chroma::C420, Depth::Eight);
-        let ten = clip(640, 360, Chroma::C420, Depth::Ten);
+        let reference = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Eight);
+        let eight = clip(320, 180, PixelFormat::Yuv420p, BitDepth::Eight);
+        let ten = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Ten);
         let plan = plan(&request(), &reference, &[eight, ten, reference.clone()]).unwrap();
         let clips: Vec<_> = plan.groups.iter().map(|group| group.clips.clone()).collect();
         assert_eq!(clips, [vec![0, 2], vec![1]]);
     }
 
     #[test]
-    fn an_even_step_is_warned_of_and_no_step_is_refused() {
-        let reference = clip(640, 360, Chroma::C420, Depth::Eight);
+    fn an_even_step_is_warned_of_and_no_chunks_are_refused() {
+        let reference = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Eight);
         let mut request = request();
-        request.step = 2;
+        request.options.frame_step = Some(2.try_into().unwrap());
         let even = plan(&request, &reference, std::slice::from_ref(&reference)).unwrap();
         assert_eq!(even.comparisons[0].warnings, [Warning::EvenStep { step: 2 }]);
-        request.step = 0;
+        request.chunks = 0;
         assert!(matches!(
             plan(&request, &reference, std::slice::from_ref(&reference)),
             Err(ScoreError::Zero(_))
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn ranges_that_are_known_to_differ_are_warned_of() {
-        let unknown = clip(640, 360, Chroma::C420, Depth::Eight);
+        let unknown = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Eight);
         let of = |full_range| ClipFacts { full_range, ..unknown.clone() };
         for (ours, theirs, warned) in [
             (Some(true), Some(false), Some(true)),
@@ -258,7 +261,7 @@ mod tests {
 
     #[test]
     fn hdr_is_warned_of_for_every_model() {
-        let reference = clip(640, 360, Chroma::C420, Depth::Ten);
+        let reference = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Ten);
         let hdr = ClipFacts { transfer: Some("smpte2084".to_owned()), ..reference.clone() };
         assert_eq!(hdr_warnings(["a", "b"].into_iter(), &reference, &hdr).len(), 2);
         assert_eq!(hdr_warnings(["a"].into_iter(), &reference, &reference), []);

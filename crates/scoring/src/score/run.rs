@@ -132,7 +132,7 @@ fn score_group(
         .zip(lengths)
         .zip(&pass.distorted)
         .map(|((parts, lengths), found)| {
-            let whole = chunk::merge(parts, lengths.paired(), request.step)
+            let whole = chunk::merge(parts, lengths.paired(), request.step())
                 .map_err(|source| ScoreError::Merge { path: found.clip.path.clone(), source })?;
             Ok((whole, lengths))
         })
@@ -161,7 +161,7 @@ fn check(
     lengths: Lengths,
 ) -> Result<(), ScoreError> {
     lengths.check(
-        request.shortest,
+        request.options.scores_shortest(),
         (&reference.clip.path, request.reference_offset),
         (&distorted.clip.path, request.distorted_offset),
     )
@@ -184,7 +184,7 @@ fn estimate(request: &Request, reference: &Probe, distorted: &[Found<'_>]) -> Op
         .iter()
         .map(|found| {
             let paired = ours.min(frames(found.probe, request.distorted_offset)?);
-            Some(paired.div_ceil(request.step))
+            Some(paired.div_ceil(request.step()))
         })
         .sum()
 }

@@ -1,29 +1,29 @@
 //! Clips that `ffmpeg` decodes: every frame arrives, with the samples that `ffmpeg` itself would write.
 
 use rstest::rstest;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::input::{Clip, ScaleFilter, probe};
-use vmafx_scoring::picture::{Chroma, Depth};
 
 use crate::support::{Stage, format, read, read_whole, tools};
 
 #[rstest]
-#[case::h264("a.mp4", "h264", Depth::Eight, &["-c:v", "libx264", "-pix_fmt", "yuv420p"])]
-#[case::h264_deep("a.mkv", "h264", Depth::Ten, &["-c:v", "libx264", "-pix_fmt", "yuv420p10le"])]
-#[case::hevc("a.mp4", "hevc", Depth::Eight, &["-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p"])]
-#[case::hevc_deep("a.mp4", "hevc", Depth::Ten, &["-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"])]
-#[case::vp9("a.webm", "vp9", Depth::Eight, &["-c:v", "libvpx-vp9", "-deadline", "realtime", "-pix_fmt", "yuv420p"])]
-#[case::ffv1("a.mkv", "ffv1", Depth::Sixteen, &["-c:v", "ffv1", "-pix_fmt", "yuv420p16le"])]
-#[case::elementary_stream("a.264", "h264", Depth::Eight, &["-c:v", "libx264", "-pix_fmt", "yuv420p"])]
+#[case::h264("a.mp4", "h264", BitDepth::Eight, &["-c:v", "libx264", "-pix_fmt", "yuv420p"])]
+#[case::h264_deep("a.mkv", "h264", BitDepth::Ten, &["-c:v", "libx264", "-pix_fmt", "yuv420p10le"])]
+#[case::hevc("a.mp4", "hevc", BitDepth::Eight, &["-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p"])]
+#[case::hevc_deep("a.mp4", "hevc", BitDepth::Ten, &["-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"])]
+#[case::vp9("a.webm", "vp9", BitDepth::Eight, &["-c:v", "libvpx-vp9", "-deadline", "realtime", "-pix_fmt", "yuv420p"])]
+#[case::ffv1("a.mkv", "ffv1", BitDepth::Sixteen, &["-c:v", "ffv1", "-pix_fmt", "yuv420p16le"])]
+#[case::elementary_stream("a.264", "h264", BitDepth::Eight, &["-c:v", "libx264", "-pix_fmt", "yuv420p"])]
 fn every_codec_delivers_what_it_decodes(
     #[case] name: &str,
     #[case] codec: &str,
-    #[case] depth: Depth,
+    #[case] depth: BitDepth,
     #[case] arguments: &[&str],
 ) {
     let stage = Stage::new();
     let path = stage.encode(name, 12, arguments);
     let found = probe(&Clip::new(&path), &tools()).unwrap();
-    assert_eq!((found.codec.as_str(), found.format), (codec, format(160, 120, Chroma::C420, depth)));
+    assert_eq!((found.codec.as_str(), found.format), (codec, format(160, 120, PixelFormat::Yuv420p, depth)));
     assert_eq!((found.frame_rate, found.frames, found.converted_from), (Some(25.0), None, None));
     if name != "a.264" {
         assert_eq!(found.frames_estimate, Some(12));
@@ -34,9 +34,9 @@ fn every_codec_delivers_what_it_decodes(
 }
 
 #[rstest]
-#[case::deeper(Depth::Ten, "yuv420p10le")]
-#[case::much_deeper(Depth::Sixteen, "yuv420p16le")]
-fn a_deeper_format_has_the_samples_that_ffmpeg_makes_of_them(#[case] depth: Depth, #[case] name: &str) {
+#[case::deeper(BitDepth::Ten, "yuv420p10le")]
+#[case::much_deeper(BitDepth::Sixteen, "yuv420p16le")]
+fn a_deeper_format_has_the_samples_that_ffmpeg_makes_of_them(#[case] depth: BitDepth, #[case] name: &str) {
     let stage = Stage::new();
     let path = stage.encode("a.mkv", 3, &["-c:v", "ffv1", "-pix_fmt", "yuv420p"]);
     let delivered = read(&Clip::new(&path), &tools(), |reading| reading.format.depth = depth);
@@ -48,7 +48,7 @@ fn a_deeper_format_has_the_samples_that_ffmpeg_makes_of_them(#[case] depth: Dept
         .collect();
     let samples = delivered.samples();
     assert_eq!(samples, shifted);
-    if depth == Depth::Ten {
+    if depth == BitDepth::Ten {
         assert_eq!(samples, stage.samples(&path, &["-pix_fmt", name]));
     }
 }
@@ -59,7 +59,7 @@ fn pictures_are_scaled_with_the_filter_asked_for() {
     let path = stage.encode("a.mkv", 3, &["-c:v", "ffv1", "-pix_fmt", "yuv420p"]);
     let scaled = |filter| {
         read(&Clip::new(&path), &tools(), |reading| {
-            reading.format = format(240, 136, Chroma::C420, Depth::Eight);
+            reading.format = format(240, 136, PixelFormat::Yuv420p, BitDepth::Eight);
             reading.scale_filter = filter;
         })
         .samples()
@@ -100,15 +100,15 @@ fn full_range_keeps_its_samples_also_when_scaled(
 }
 
 #[rstest]
-#[case::rgb("gbrp", Chroma::C444, Depth::Eight)]
-#[case::grey("gray", Chroma::C420, Depth::Eight)]
-#[case::grey_deep("gray10le", Chroma::C420, Depth::Ten)]
-#[case::alpha("yuva420p", Chroma::C420, Depth::Eight)]
-#[case::nine_bits("yuv420p9le", Chroma::C420, Depth::Ten)]
+#[case::rgb("gbrp", PixelFormat::Yuv444p, BitDepth::Eight)]
+#[case::grey("gray", PixelFormat::Yuv420p, BitDepth::Eight)]
+#[case::grey_deep("gray10le", PixelFormat::Yuv420p, BitDepth::Ten)]
+#[case::alpha("yuva420p", PixelFormat::Yuv420p, BitDepth::Eight)]
+#[case::nine_bits("yuv420p9le", PixelFormat::Yuv420p, BitDepth::Ten)]
 fn other_pixel_formats_arrive_as_the_nearest_planar_one(
     #[case] name: &str,
-    #[case] chroma: Chroma,
-    #[case] depth: Depth,
+    #[case] chroma: PixelFormat,
+    #[case] depth: BitDepth,
 ) {
     let stage = Stage::new();
     let path = stage.encode("a.mkv", 3, &["-c:v", "ffv1", "-pix_fmt", name]);
@@ -165,6 +165,6 @@ fn a_single_decoder_thread_delivers_the_same() {
 fn the_pixel_format_may_be_converted_on_request() {
     let stage = Stage::new();
     let path = stage.encode("a.mkv", 2, &["-c:v", "ffv1", "-pix_fmt", "yuv420p"]);
-    let delivered = read(&Clip::new(&path), &tools(), |reading| reading.format.chroma = Chroma::C444);
+    let delivered = read(&Clip::new(&path), &tools(), |reading| reading.format.chroma = PixelFormat::Yuv444p);
     assert_eq!(delivered.samples(), stage.samples(&path, &["-vf", "scale=flags=bicubic,format=yuv444p"]));
 }

@@ -1,8 +1,9 @@
 //! Digests that come from reading: equal to those of the files, or not there.
 
 use rstest::rstest;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::input::{Clip, DigestBook, RawFormat, Reading, digest, open, probe};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 
 use crate::support::{Room, Stage, format, no_tools};
 
@@ -16,7 +17,7 @@ fn samples(format: Format, frames: usize) -> Vec<u8> {
     let count = format.bytes() * frames / format.depth.bytes();
     (0..count)
         .flat_map(|_| match (format.depth, next()) {
-            (Depth::Eight, [low, ..]) => vec![low],
+            (BitDepth::Eight, [low, ..]) => vec![low],
             (depth, [low, high, ..]) => vec![low, high & (0xff_u8 >> (16 - depth.bits()))],
         })
         .collect()
@@ -24,7 +25,7 @@ fn samples(format: Format, frames: usize) -> Vec<u8> {
 
 fn y4m(format: Format, frames: &[u8], parameters: &str) -> Vec<u8> {
     let depth =
-        if format.depth == Depth::Eight { String::new() } else { format!("p{}", format.depth.bits()) };
+        if format.depth == BitDepth::Eight { String::new() } else { format!("p{}", format.depth.bits()) };
     let mut bytes =
         format!("YUV4MPEG2 W{} H{} F25:1 C420{depth}\n", format.width, format.height).into_bytes();
     for frame in frames.chunks(format.bytes()) {
@@ -65,15 +66,15 @@ fn gone_through(
     }
 }
 
-fn large(depth: Depth) -> Format {
+fn large(depth: BitDepth) -> Format {
     // Planes that are larger than one read and no multiple of anything.
-    format(1003, 601, Chroma::C420, depth)
+    format(1003, 601, PixelFormat::Yuv420p, depth)
 }
 
 #[rstest]
 fn every_way_through_a_file_gives_its_digest(
-    #[values(Depth::Eight, Depth::Ten)] depth: Depth,
-    #[values(Depth::Ten, Depth::Sixteen)] wanted: Depth,
+    #[values(BitDepth::Eight, BitDepth::Ten)] depth: BitDepth,
+    #[values(BitDepth::Ten, BitDepth::Sixteen)] wanted: BitDepth,
     #[values("raw", "y4m", "y4m with parameters")] kind: &str,
     #[values(0, 5)] padding: usize,
     #[values(Each::Read, Each::Skip, Each::InTurn)] each: Each,
@@ -94,7 +95,7 @@ fn every_way_through_a_file_gives_its_digest(
 #[case::not_to_the_end(|reading: &mut Reading| reading.take = Some(2))]
 #[case::not_asked_for(|reading: &mut Reading| reading.digests = None)]
 fn a_part_of_a_file_gives_none(#[case] change: fn(&mut Reading)) {
-    let (stage, format) = (Stage::new(), large(Depth::Eight));
+    let (stage, format) = (Stage::new(), large(BitDepth::Eight));
     let frames = samples(format, 3);
     for clip in [
         Clip::raw(stage.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),

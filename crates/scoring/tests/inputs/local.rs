@@ -4,8 +4,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rstest::rstest;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::input::{Clip, InputError, RawFormat, Reading, open, probe};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 
 use crate::support::{Room, Stage, format, no_tools, read, read_whole, small, tools};
 
@@ -40,8 +41,8 @@ fn y4m(tag: &str, format: Format, samples: &[u8], frame_header: &str) -> Vec<u8>
 
 #[rstest]
 fn every_format_arrives_sample_by_sample(
-    #[values(Chroma::C420, Chroma::C422, Chroma::C444)] chroma: Chroma,
-    #[values(Depth::Eight, Depth::Ten, Depth::Twelve, Depth::Sixteen)] depth: Depth,
+    #[values(PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p)] chroma: PixelFormat,
+    #[values(BitDepth::Eight, BitDepth::Ten, BitDepth::Twelve, BitDepth::Sixteen)] depth: BitDepth,
     #[values((64, 48), (33, 17), (1, 1))] (width, height): (u32, u32),
 ) {
     let stage = Stage::new();
@@ -53,11 +54,11 @@ fn every_format_arrives_sample_by_sample(
     assert_eq!(read(&yuv, &no_tools(), |_| {}).samples(), samples);
 
     let sampling = match chroma {
-        Chroma::C420 => "420",
-        Chroma::C422 => "422",
-        Chroma::C444 => "444",
+        PixelFormat::Yuv420p => "420",
+        PixelFormat::Yuv422p => "422",
+        PixelFormat::Yuv444p => "444",
     };
-    let suffix = if depth == Depth::Eight { String::new() } else { format!("p{}", depth.bits()) };
+    let suffix = if depth == BitDepth::Eight { String::new() } else { format!("p{}", depth.bits()) };
     for header in ["FRAME", "FRAME Ip XANY=1"] {
         let file = y4m(&format!("C{sampling}{suffix} XYSCSS={sampling}{suffix}"), format, &samples, header);
         let path = stage.write("a.y4m", &file);
@@ -70,13 +71,17 @@ fn every_format_arrives_sample_by_sample(
 }
 
 #[rstest]
-#[case(Depth::Eight, Depth::Ten, 2)]
-#[case(Depth::Eight, Depth::Sixteen, 8)]
-#[case(Depth::Ten, Depth::Twelve, 2)]
-#[case(Depth::Twelve, Depth::Sixteen, 4)]
-fn a_deeper_depth_is_reached_by_shifting(#[case] stored: Depth, #[case] wanted: Depth, #[case] shift: u32) {
+#[case(BitDepth::Eight, BitDepth::Ten, 2)]
+#[case(BitDepth::Eight, BitDepth::Sixteen, 8)]
+#[case(BitDepth::Ten, BitDepth::Twelve, 2)]
+#[case(BitDepth::Twelve, BitDepth::Sixteen, 4)]
+fn a_deeper_depth_is_reached_by_shifting(
+    #[case] stored: BitDepth,
+    #[case] wanted: BitDepth,
+    #[case] shift: u32,
+) {
     let stage = Stage::new();
-    let format = format(35, 19, Chroma::C420, stored);
+    let format = format(35, 19, PixelFormat::Yuv420p, stored);
     let samples = samples(format, 3);
     let shifted: Vec<u8> = samples
         .chunks(stored.bytes())
@@ -92,9 +97,9 @@ fn a_deeper_depth_is_reached_by_shifting(#[case] stored: Depth, #[case] wanted: 
 #[test]
 fn a_shallower_depth_is_refused() {
     let stage = Stage::new();
-    let format = format(16, 16, Chroma::C420, Depth::Ten);
+    let format = format(16, 16, PixelFormat::Yuv420p, BitDepth::Ten);
     let clip = raw(&stage.write("a.yuv", &samples(format, 1)), format);
-    let (_, error) = read(&clip, &no_tools(), |reading| reading.format.depth = Depth::Eight).failure();
+    let (_, error) = read(&clip, &no_tools(), |reading| reading.format.depth = BitDepth::Eight).failure();
     assert!(
         error.contains("is 16x16 yuv420p 10 bit and would lose precision as 16x16 yuv420p 8 bit"),
         "{error}"
@@ -147,7 +152,7 @@ fn stopping_ends_a_file_too() {
 #[test]
 fn a_raw_file_that_does_not_fit_suggests_what_would() {
     let stage = Stage::new();
-    let deep = format(576, 324, Chroma::C420, Depth::Ten);
+    let deep = format(576, 324, PixelFormat::Yuv420p, BitDepth::Ten);
     let path = stage.write("a.yuv", &vec![0; deep.bytes() / 2 * 3]);
     let error = probe(&raw(&path, deep), &no_tools()).unwrap_err().to_string();
     for part in [
@@ -166,7 +171,7 @@ fn a_raw_file_that_does_not_fit_suggests_what_would() {
 #[test]
 fn a_raw_file_with_samples_too_large_for_its_depth_is_refused() {
     let stage = Stage::new();
-    let ten = format(64, 64, Chroma::C420, Depth::Ten);
+    let ten = format(64, 64, PixelFormat::Yuv420p, BitDepth::Ten);
     let mut bytes = samples(ten, 2);
     let at = ten.bytes() + 4000;
     bytes[at..at + 2].copy_from_slice(&1024_u16.to_le_bytes());
@@ -256,7 +261,7 @@ fn a_picture_of_another_shape_is_refused() {
     let clip = raw(&stage.write("a.yuv", &samples(small(), 1)), small());
     let found = probe(&clip, &no_tools()).unwrap();
     let mut source = open(&clip, &found, &Reading::whole(small()), &no_tools()).unwrap();
-    let mut room = Room::new(format(158, 120, Chroma::C420, Depth::Eight), 0);
+    let mut room = Room::new(format(158, 120, PixelFormat::Yuv420p, BitDepth::Eight), 0);
     assert!(matches!(source.read(&mut room.planes()), Err(InputError::Room { .. })));
 }
 
@@ -306,7 +311,7 @@ proptest! {
     #[test]
     fn a_y4m_file_cut_anywhere_is_whole_frames_or_an_error(cut in 0_usize..1_000) {
         let stage = Stage::new();
-        let format = format(12, 10, Chroma::C420, Depth::Eight);
+        let format = format(12, 10, PixelFormat::Yuv420p, BitDepth::Eight);
         let whole = y4m("C420jpeg", format, &samples(format, 4), "FRAME");
         let start = whole.len() - 4 * 186;
         let cut = cut.min(whole.len());

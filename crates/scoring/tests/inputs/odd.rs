@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use rstest::rstest;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::input::{Clip, InputError, probe};
-use vmafx_scoring::picture::{Chroma, Depth};
 
 use crate::support::{Stage, format, no_tools, read_whole, small, tools};
 
@@ -74,7 +74,7 @@ fn a_rotated_clip_arrives_as_it_is_shown() {
     }
     let path = stage.write("a.mp4", &bytes);
     let found = probe(&Clip::new(&path), &tools()).unwrap();
-    assert_eq!(found.format, format(120, 160, Chroma::C420, Depth::Eight));
+    assert_eq!(found.format, format(120, 160, PixelFormat::Yuv420p, BitDepth::Eight));
     let delivered = read_whole(&path, &tools());
     delivered.end.unwrap();
     assert_eq!(delivered.frames.len(), 3);

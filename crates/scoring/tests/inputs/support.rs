@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::input::{Clip, FrameSource, InputError, Reading, Tools, open, probe};
-use vmafx_scoring::picture::{Chroma, Depth, Format, PlaneMut};
+use vmafx_scoring::picture::{Format, PlaneMut};
 
 /// The tools of this machine. The tests of decoding need a real `ffmpeg`.
 pub(crate) fn tools() -> Tools {
@@ -20,13 +21,13 @@ pub(crate) fn no_tools() -> Tools {
     Tools::from_env(None, None)
 }
 
-pub(crate) fn format(width: u32, height: u32, chroma: Chroma, depth: Depth) -> Format {
+pub(crate) fn format(width: u32, height: u32, chroma: PixelFormat, depth: BitDepth) -> Format {
     Format { width, height, chroma, depth }
 }
 
 /// 160x120, 4:2:0, 8 bit: what most clips here are.
 pub(crate) fn small() -> Format {
-    format(160, 120, Chroma::C420, Depth::Eight)
+    format(160, 120, PixelFormat::Yuv420p, BitDepth::Eight)
 }
 
 /// A directory for clips.

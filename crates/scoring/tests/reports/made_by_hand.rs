@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::report::{Kind, Report};
 
-const FORMAT: Format = Format { width: 640, height: 360, chroma: Chroma::C420, depth: Depth::Ten };
+const FORMAT: Format = Format { width: 640, height: 360, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
 
 fn input(path: &str, frames: u64) -> InputFacts {
     InputFacts {

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use vmafx_scoring::input::Tools;
 use vmafx_scoring::score::{self, Request, ScoreError};
 
-use crate::clips::{Clips, format, named};
+use crate::clips::{Clips, format, named, score_every};
 
 fn request(clips: &Clips, frames: u64) -> Request {
     let mut request = clips.request(frames);
@@ -36,7 +36,7 @@ fn progress_counts_every_pair() {
     let (result, done) = run(&request, u64::MAX);
     assert_eq!((result.unwrap(), done), (1, 9));
     request.distorted.push(request.distorted[0].clone());
-    request.step = 2;
+    score_every(&mut request, 2);
     let (result, done) = run(&request, u64::MAX);
     assert_eq!((result.unwrap(), done), (2, 10));
 }

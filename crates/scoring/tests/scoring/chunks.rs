@@ -7,7 +7,7 @@ use vmafx_scoring::engine::models::Model;
 use vmafx_scoring::engine::session::{Registration, Session, Setup};
 use vmafx_scoring::score::chunk::{LEAD, TAIL};
 
-use crate::clips::{Clips, LARGE, bits, every_model, format, outcome, picture};
+use crate::clips::{Clips, LARGE, bits, every_model, format, outcome, picture, score_every};
 
 #[test]
 fn pieces_do_not_change_a_bit() {
@@ -26,7 +26,7 @@ fn pieces_with_a_step_do_not_change_a_bit() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = clips.request(36);
     request.models = every_model();
-    request.step = 7;
+    score_every(&mut request, 7);
     let whole = bits(&outcome(&request));
     request.chunks = 7;
     assert_eq!(bits(&outcome(&request)), whole);

@@ -5,10 +5,11 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{BitDepth, LengthMismatch, PixelFormat};
 use vmafx_scoring::engine::models::{ModelChoice, built_in};
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::{self, Request, ScoreError};
 
 /// libvmaf has one mask of CPU features for the whole process. Whoever sets it must be alone.
@@ -31,8 +32,18 @@ pub(crate) fn outcome(request: &Request) -> Outcome {
     run(request).expect("the comparison succeeds").remove(0)
 }
 
+/// Scores every `step`-th frame only.
+pub(crate) fn score_every(request: &mut Request, step: u32) {
+    request.options.frame_step = Some(step.try_into().unwrap());
+}
+
+/// Scores the frames that both clips have.
+pub(crate) fn score_shortest(request: &mut Request) {
+    request.options.length_mismatch = Some(LengthMismatch::Shortest);
+}
+
 pub(crate) fn format(width: u32, height: u32) -> Format {
-    Format { width, height, chroma: Chroma::C420, depth: Depth::Eight }
+    Format { width, height, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight }
 }
 
 pub(crate) fn raw(path: &Path, format: Format) -> Clip {

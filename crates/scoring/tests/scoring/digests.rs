@@ -1,12 +1,13 @@
 //! The digests in a result, however the clips were read.
 
 use rstest::rstest;
+use vmafx_job::BitDepth;
 use vmafx_scoring::input::digest;
 use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::{Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::Request;
 
-use crate::clips::{Clips, format, named, outcome, run};
+use crate::clips::{Clips, format, named, outcome, run, score_every, score_shortest};
 
 fn request(clips: &Clips, ours: u64, theirs: u64) -> Request {
     let mut request =
@@ -25,11 +26,17 @@ fn assert_digests(found: &Outcome) {
 #[rstest]
 #[case::as_they_are(|_: &mut Request| {})]
 #[case::by_several_threads(|request: &mut Request| request.threads = 8)]
-#[case::with_a_step(|request: &mut Request| request.step = 3)]
+#[case::with_a_step(|request: &mut Request| score_every(request, 3))]
 #[case::in_pieces(|request: &mut Request| request.chunks = 2)]
-#[case::in_pieces_with_a_step(|request: &mut Request| (request.chunks, request.step) = (2, 3))]
+#[case::in_pieces_with_a_step(|request: &mut Request| {
+    request.chunks = 2;
+    score_every(request, 3);
+})]
 #[case::with_offsets(|request: &mut Request| (request.reference_offset, request.distorted_offset) = (2, 2))]
-#[case::with_one_offset(|request: &mut Request| (request.distorted_offset, request.shortest) = (2, true))]
+#[case::with_one_offset(|request: &mut Request| {
+    request.distorted_offset = 2;
+    score_shortest(request);
+})]
 #[case::with_itself(|request: &mut Request| request.distorted = vec![request.reference.clone()])]
 fn a_result_names_whole_files(#[case] change: fn(&mut Request)) {
     let clips = Clips::new(format(160, 90));
@@ -41,18 +48,19 @@ fn a_result_names_whole_files(#[case] change: fn(&mut Request)) {
 #[rstest]
 fn also_what_has_no_partner_belongs_to_a_file(
     #[values((12, 7), (7, 12))] (ours, theirs): (u64, u64),
-    #[values(1, 4)] step: u64,
+    #[values(1, 4)] step: u32,
 ) {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips, ours, theirs);
-    (request.shortest, request.step) = (true, step);
+    score_shortest(&mut request);
+    score_every(&mut request, step);
     assert_digests(&outcome(&request));
 }
 
 #[test]
 fn a_ladder_of_several_shapes_names_every_file() {
     let clips = Clips::new(format(160, 90));
-    let deep = Clips::new(Format { depth: Depth::Ten, ..format(160, 90) });
+    let deep = Clips::new(Format { depth: BitDepth::Ten, ..format(160, 90) });
     let mut request = request(&clips, 7, 7);
     request.distorted.push(deep.clip("deep.yuv", 7, 2));
     request.distorted.push(request.distorted[0].clone());

@@ -1,17 +1,17 @@
 //! The same bits, however the work is done.
 
 use rstest::rstest;
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::Feature;
 use vmafx_scoring::engine::models::{ModelChoice, built_in};
 use vmafx_scoring::engine::session::Registration;
 use vmafx_scoring::score::Request;
 
-use crate::clips::{Clips, LARGE, bits, every_model, format, named, outcome, run_alone};
+use crate::clips::{Clips, LARGE, bits, every_model, format, named, outcome, run_alone, score_every};
 
 fn request(clips: &Clips, frames: u64) -> Request {
     let mut request = clips.request(frames);
     request.models = every_model();
-    request.features = ExtraFeature::ALL.to_vec();
+    request.options.features = Feature::ALL.to_vec();
     request.threads = 1;
     request
 }
@@ -20,12 +20,12 @@ fn request(clips: &Clips, frames: u64) -> Request {
 fn every_model_scores_the_same_as_when_libvmaf_registers_its_features() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut together = request(&clips, 8);
-    together.features.clear();
+    together.options.features.clear();
     let together = outcome(&together);
     for (index, model) in built_in().enumerate() {
         let mut plain = request(&clips, 8);
         plain.models = vec![ModelChoice::Named(model.name.to_owned())];
-        plain.features.clear();
+        plain.options.features.clear();
         plain.registration = Registration::Plain;
         let plain = outcome(&plain);
         assert_eq!(together.models[index].name, model.name);
@@ -56,7 +56,7 @@ fn the_instruction_set_does_not_change_a_bit(#[case] mask: u64) {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = request(&clips, 6);
     // libvmaf computes these in floating point, in an order that depends on the instruction set.
-    request.features = vec![ExtraFeature::Psnr, ExtraFeature::Cambi];
+    request.options.features = vec![Feature::Psnr, Feature::Cambi];
     let fastest = bits(&run_alone(&request).unwrap()[0]);
     request.cpu_mask = mask;
     assert_eq!(bits(&run_alone(&request).unwrap()[0]), fastest);
@@ -67,7 +67,7 @@ fn a_step_keeps_the_scores_of_the_frames_it_keeps() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = request(&clips, 17);
     let every = outcome(&request);
-    request.step = 3;
+    score_every(&mut request, 3);
     let third = outcome(&request);
     assert_eq!(third.frames, [0, 3, 6, 9, 12, 15]);
     for (all, kept) in every.models.iter().zip(&third.models) {

@@ -1,8 +1,9 @@
 //! Netflix's own clips and the scores that Netflix publishes for them.
 
 use rstest::rstest;
+use vmafx_job::BitDepth;
 use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::{Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::Request;
 
 use crate::clips::{format, golden, named, outcome};
@@ -13,7 +14,7 @@ const REFERENCE_8: &str = "ref_160x90.yuv";
 const DISTORTED_8: &str = "dis_160x90.yuv";
 
 fn ten() -> Format {
-    Format { depth: Depth::Ten, ..format(576, 324) }
+    Format { depth: BitDepth::Ten, ..format(576, 324) }
 }
 
 fn compare(format: Format, reference: &str, distorted: &str) -> Outcome {

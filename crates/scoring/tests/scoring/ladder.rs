@@ -1,11 +1,13 @@
 //! Several distorted clips against one reference.
 
 use rstest::rstest;
-use vmafx_scoring::engine::ExtraFeature;
+use vmafx_job::Feature;
 use vmafx_scoring::input::Tools;
 use vmafx_scoring::score::Request;
 
-use crate::clips::{Clips, LARGE, bits, every_model, format, named, outcome, run};
+use crate::clips::{
+    Clips, LARGE, bits, every_model, format, named, outcome, run, score_every, score_shortest,
+};
 
 fn ladder(clips: &Clips, lengths: [u64; 3]) -> Request {
     let distorted = lengths.into_iter().zip([1, 3, 5]);
@@ -13,7 +15,7 @@ fn ladder(clips: &Clips, lengths: [u64; 3]) -> Request {
         distorted.map(|(frames, loss)| clips.clip(&format!("loss{loss}.yuv"), frames, loss)).collect();
     let mut request = Request::new(clips.clip("reference.yuv", lengths[0].max(lengths[1]), 0), distorted);
     request.models = every_model();
-    request.features = vec![ExtraFeature::Psnr];
+    request.options.features = vec![Feature::Psnr];
     request
 }
 
@@ -42,9 +44,9 @@ fn a_ladder_scores_like_its_clips_one_by_one(#[values(1, 2, 5)] threads: u32) {
 fn a_ladder_in_pieces_with_a_step_scores_like_its_clips_one_by_one() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = ladder(&clips, [22, 22, 22]);
-    let whole = separately(&Request { step: 3, ..request.clone() });
+    score_every(&mut request, 3);
+    let whole = separately(&request);
     request.chunks = 3;
-    request.step = 3;
     assert_eq!(together(&request), whole);
 }
 
@@ -52,7 +54,7 @@ fn a_ladder_in_pieces_with_a_step_scores_like_its_clips_one_by_one() {
 fn clips_that_end_earlier_score_as_if_the_reference_ended_there(#[values(1, 3)] chunks: u32) {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = ladder(&clips, [18, 20, 7]);
-    request.shortest = true;
+    score_shortest(&mut request);
     let alone = separately(&request);
     request.chunks = chunks;
     assert_eq!(together(&request), alone);

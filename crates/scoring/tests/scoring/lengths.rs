@@ -4,7 +4,7 @@ use rstest::rstest;
 use vmafx_scoring::outcome::Warning;
 use vmafx_scoring::score::{Request, ScoreError};
 
-use crate::clips::{Clips, bits, format, named, outcome, run};
+use crate::clips::{Clips, bits, format, named, outcome, run, score_shortest};
 
 fn request(clips: &Clips, ours: u64, theirs: u64) -> Request {
     let mut request =
@@ -31,7 +31,7 @@ fn clips_of_different_length_are_refused_with_both_counts(#[case] ours: u64, #[c
 fn the_shortest_is_compared_on_request(#[case] ours: u64, #[case] theirs: u64, #[case] unpaired: (u64, u64)) {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips, ours, theirs);
-    request.shortest = true;
+    score_shortest(&mut request);
     let found = outcome(&request);
     assert_eq!((found.alignment.unpaired_reference, found.alignment.unpaired_distorted), unpaired);
     assert!(found.warnings.contains(&Warning::Shortened { reference: unpaired.0, distorted: unpaired.1 }));
@@ -58,7 +58,7 @@ fn offsets_shift_the_clips_against_each_other() {
 fn a_clip_without_frames_is_refused(#[case] ours: u64, #[case] theirs: u64, #[case] named: &str) {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips, ours, theirs);
-    request.shortest = true;
+    score_shortest(&mut request);
     let error = run(&request).unwrap_err();
     assert!(error.to_string().contains(named), "{error}");
 }
@@ -68,7 +68,7 @@ fn an_offset_beyond_the_end_leaves_nothing_to_compare() {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips, 5, 5);
     request.reference_offset = 5;
-    request.shortest = true;
+    score_shortest(&mut request);
     let error = run(&request).unwrap_err();
     assert!(matches!(error, ScoreError::NoFrames { offset: 5, .. }), "{error}");
 }

@@ -1,8 +1,9 @@
 //! Which models are taken, and which are refused.
 
 use rstest::rstest;
+use vmafx_job::Feature;
+use vmafx_scoring::engine::EngineError;
 use vmafx_scoring::engine::models::{ModelChoice, ModelError, built_in};
-use vmafx_scoring::engine::{EngineError, ExtraFeature};
 use vmafx_scoring::score::{Request, ScoreError};
 
 use crate::clips::{Clips, bits, format, named, outcome, run};
@@ -168,12 +169,12 @@ fn a_model_asked_for_twice_is_scored_once() {
 }
 
 #[rstest]
-#[case(ExtraFeature::MsSsim, "176")]
-#[case(ExtraFeature::Cambi, "216")]
-fn a_feature_that_needs_larger_pictures_is_refused(#[case] feature: ExtraFeature, #[case] expected: &str) {
+#[case(Feature::MsSsim, "176")]
+#[case(Feature::Cambi, "216")]
+fn a_feature_that_needs_larger_pictures_is_refused(#[case] feature: Feature, #[case] expected: &str) {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips);
-    request.features = vec![feature];
+    request.options.features = vec![feature];
     let error = run(&request).unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");
 }
@@ -182,7 +183,7 @@ fn a_feature_that_needs_larger_pictures_is_refused(#[case] feature: ExtraFeature
 fn extra_features_are_reported_under_libvmafs_names() {
     let clips = Clips::new(format(224, 192));
     let mut request = request(&clips);
-    request.features = ExtraFeature::ALL.to_vec();
+    request.options.features = Feature::ALL.to_vec();
     let features = outcome(&request).features;
     for name in
         ["psnr_y", "psnr_cb", "psnr_cr", "float_ssim", "float_ms_ssim", "cambi", "ciede2000", "psnr_hvs"]

@@ -1,15 +1,16 @@
 //! Shapes that are not the usual one.
 
 use rstest::rstest;
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_job::{BitDepth, PixelFormat};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::Request;
 
 use crate::clips::{Clips, bits, every_model, format, named, outcome, raw, run};
 
 #[rstest]
 fn every_depth_and_chroma_is_scored(
-    #[values(Chroma::C420, Chroma::C422, Chroma::C444)] chroma: Chroma,
-    #[values(Depth::Eight, Depth::Ten, Depth::Twelve, Depth::Sixteen)] depth: Depth,
+    #[values(PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p)] chroma: PixelFormat,
+    #[values(BitDepth::Eight, BitDepth::Ten, BitDepth::Twelve, BitDepth::Sixteen)] depth: BitDepth,
 ) {
     let clips = Clips::new(Format { width: 336, height: 320, chroma, depth });
     let mut request = clips.request(2);

@@ -7,10 +7,11 @@ use std::process::Command;
 use rstest::rstest;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::engine::models::{ModelChoice, built_in};
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::{self, Request};
 use vmafx_trainer::learner::{BaseModel, Learner, Options};
 
@@ -19,7 +20,7 @@ use crate::stream::{CLASSIC, Chance, base};
 /// Large enough for every model.
 const REFERENCE: &str = "src01_hrc00_576x324.yuv420p10le.yuv";
 const DISTORTED: &str = "src01_hrc01_576x324.yuv420p10le.yuv";
-const FORMAT: Format = Format { width: 576, height: 324, chroma: Chroma::C420, depth: Depth::Ten };
+const FORMAT: Format = Format { width: 576, height: 324, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../scoring/tests/data").join(name)

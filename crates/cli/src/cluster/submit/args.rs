@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use vmafx_job::ScaleTo;
 use vmafx_kit::config::GoDuration;
-use vmafx_scoring::score::ScaleTo;
 
 use crate::cluster::output::FormatArgs;
 use crate::score::{PixelFormat, Size};

@@ -2,8 +2,7 @@
 
 use vmafx_api::VmafxJobSpec;
 use vmafx_api::job as api;
-use vmafx_scoring::picture::{Chroma, Depth};
-use vmafx_scoring::score::ScaleTo;
+use vmafx_job::{BitDepth as Depth, FrameSize, PixelFormat as Chroma, ScaleTo};
 
 use super::args::{Backend, Execution, Feature, SubmitArgs};
 use super::row::Pair;
@@ -89,7 +88,9 @@ fn scale_to(scale: ScaleTo) -> api::ScaleTo {
         ScaleTo::Reference => api::ScaleTo::Reference,
         ScaleTo::Distorted => api::ScaleTo::Distorted,
         ScaleTo::Never => api::ScaleTo::Never,
-        ScaleTo::Size { width, height } => api::ScaleTo::Size { width: side(width), height: side(height) },
+        ScaleTo::Size(FrameSize { width, height }) => {
+            api::ScaleTo::Size { width: side(width), height: side(height) }
+        }
     }
 }
 
@@ -99,9 +100,9 @@ fn raw((size, format): (Size, PixelFormat)) -> api::RawVideo {
         width: count(size.width),
         height: count(size.height),
         pixel_format: match format.chroma {
-            Chroma::C420 => api::PixelFormat::Yuv420p,
-            Chroma::C422 => api::PixelFormat::Yuv422p,
-            Chroma::C444 => api::PixelFormat::Yuv444p,
+            Chroma::Yuv420p => api::PixelFormat::Yuv420p,
+            Chroma::Yuv422p => api::PixelFormat::Yuv422p,
+            Chroma::Yuv444p => api::PixelFormat::Yuv444p,
         },
         bit_depth: match format.depth {
             Depth::Eight => api::BitDepth::Eight,

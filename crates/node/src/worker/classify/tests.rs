@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rstest::rstest;
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_job::{BitDepth, PixelFormat};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::chunk::MergeError;
 
 use super::*;
 
-const FORMAT: Format = Format { width: 160, height: 90, chroma: Chroma::C420, depth: Depth::Eight };
+const FORMAT: Format = Format { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 
 fn path() -> PathBuf {
     "clip.mp4".into()

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::{fmt, mem, slice};
 
 use vmaf_head_sys as sys;
+use vmafx_job::{BitDepth, PixelFormat};
 
 use super::context::{self, Config};
 use super::{Failure, silence};
-use crate::picture::{Chroma, Depth, Format, PictureMut, PlaneMut};
+use crate::picture::{Format, PictureMut, PlaneMut};
 
 unsafe extern "C" {
     /// From libvmaf's src/picture.h: copies the handle and counts one more owner.
@@ -167,13 +168,14 @@ impl fmt::Debug for SharedPicture {
     }
 }
 
-fn pixel_format(chroma: Chroma) -> sys::VmafPixelFormat {
+fn pixel_format(chroma: PixelFormat) -> sys::VmafPixelFormat {
     match chroma {
-        Chroma::C420 => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV420P,
-        Chroma::C422 => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV422P,
-        Chroma::C444 => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV444P,
+        PixelFormat::Yuv420p => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV420P,
+        PixelFormat::Yuv422p => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV422P,
+        PixelFormat::Yuv444p => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV444P,
     }
 }
 
 /// A shape so small that it costs nothing, for the pool that a context with threads insists on.
-pub(super) const TINY: Format = Format { width: 16, height: 16, chroma: Chroma::C420, depth: Depth::Eight };
+pub(super) const TINY: Format =
+    Format { width: 16, height: 16, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };

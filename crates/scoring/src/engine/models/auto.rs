@@ -49,9 +49,9 @@ pub(super) fn pick(format: Format, frame_rate: Option<f64>) -> Pick {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use vmafx_job::{BitDepth, PixelFormat};
 
     use super::*;
-    use crate::picture::{Chroma, Depth};
 
     #[rstest]
     #[case(160, 90, Some(24.0), "vmaf_v0.6.1")]
@@ -66,7 +66,7 @@ mod tests {
         #[case] rate: Option<f64>,
         #[case] expected: &str,
     ) {
-        let format = Format { width, height, chroma: Chroma::C420, depth: Depth::Eight };
+        let format = Format { width, height, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
         let pick = pick(format, rate);
         assert_eq!(pick.name, expected);
         assert!(pick.because.contains(&height.to_string()), "{}", pick.because);

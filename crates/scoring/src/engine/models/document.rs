@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Number, Value};
+use vmafx_job::PixelFormat;
 
 use super::error::ModelError;
 use super::svm::Machine;
 use crate::engine::features::{OptionProblem, by_feature, checked_option};
-use crate::picture::{Chroma, Format};
+use crate::picture::Format;
 
 /// What the engine must know of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,13 +101,13 @@ impl Document {
     }
 }
 
-/// Chroma as libvmaf has it: an odd luma size rounds down.
+/// PixelFormat as libvmaf has it: an odd luma size rounds down.
 fn chroma_size(format: Format) -> (u32, u32) {
     let (width, height) = (format.width, format.height);
     match format.chroma {
-        Chroma::C420 => (width / 2, height / 2),
-        Chroma::C422 => (width / 2, height),
-        Chroma::C444 => (width, height),
+        PixelFormat::Yuv420p => (width / 2, height / 2),
+        PixelFormat::Yuv422p => (width / 2, height),
+        PixelFormat::Yuv444p => (width, height),
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use vmafx_job::Feature;
+
 use super::Loaded;
+use crate::engine::EngineError;
 use crate::engine::features::Needs;
+use crate::engine::features::extra::{extractor, unmet_minimum};
 use crate::engine::ffi::{self, Config, Failure};
 use crate::engine::models::Model;
-use crate::engine::{EngineError, ExtraFeature};
 use crate::picture::Format;
 
 /// Whether libvmaf measures pictures of this size the same way every time.
@@ -33,7 +36,7 @@ pub struct Setup<'a> {
     /// The models.
     pub models: &'a [Model],
     /// Measures beside them.
-    pub extras: &'a [ExtraFeature],
+    pub extras: &'a [Feature],
     /// How many distorted clips are compared with the reference.
     pub clips: usize,
     /// Whether motion is measured apart: needed with several clips, a step, or frames that are only context.
@@ -66,7 +69,7 @@ impl Setup<'_> {
         if !is_measurable(self.format) {
             return Err(EngineError::TooSmall { format: self.format });
         }
-        let refused = self.extras.iter().find_map(|extra| Some((extra, extra.refuses(self.format)?)));
+        let refused = self.extras.iter().find_map(|extra| Some((extra, unmet_minimum(*extra, self.format)?)));
         match refused {
             Some((extra, needs)) => {
                 Err(EngineError::FeatureTooSmall { feature: extra.name(), needs, format: self.format })
@@ -83,7 +86,7 @@ impl Setup<'_> {
         }
         for extra in self.extras {
             needs
-                .add_extractor(extra.extractor())
+                .add_extractor(extractor(*extra))
                 .map_err(|clash| EngineError::Clash { extractor: clash.extractor })?;
         }
         Ok(needs)

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::super::pixel_format::{self, Samples};
+use super::super::pixel_format::Samples;
 use super::super::probe::{Probe, Storage};
 use super::super::{Clip, Reading};
 use crate::picture::Format;
@@ -33,9 +33,9 @@ pub(super) fn decode(clip: &Clip, probe: &Probe, reading: &Reading, delivered: F
     }
     let samples = match probe.storage {
         Storage::Raw => {
-            let name = pixel_format::name(probe.format);
+            let name = probe.format.sample_format().to_string();
             let size = format!("{}x{}", probe.format.width, probe.format.height);
-            arguments.extend(strings(&["-f", "rawvideo", "-pixel_format", name, "-video_size", &size]));
+            arguments.extend(strings(&["-f", "rawvideo", "-pixel_format", &name, "-video_size", &size]));
             Samples::Yuv
         }
         Storage::Y4m { .. } => {
@@ -45,11 +45,11 @@ pub(super) fn decode(clip: &Clip, probe: &Probe, reading: &Reading, delivered: F
         Storage::Coded { samples, .. } => samples,
     };
     arguments.extend(input(&clip.path));
-    let name = pixel_format::name(delivered);
+    let name = delivered.sample_format().to_string();
     arguments.extend(strings(&VIDEO));
     arguments.extend(strings(&["-an", "-sn", "-dn", "-vf", &filter(reading, delivered, samples)]));
     // One frame out for each frame in: pairing is by index, so nothing may be doubled or dropped to fit a clock.
-    arguments.extend(strings(&["-fps_mode", "passthrough", "-enc_time_base", "1:1000", "-pix_fmt", name]));
+    arguments.extend(strings(&["-fps_mode", "passthrough", "-enc_time_base", "1:1000", "-pix_fmt", &name]));
     if let Some(take) = reading.take {
         let frames = reading.skip.saturating_add(take).min(i64::MAX.cast_unsigned());
         arguments.extend(strings(&["-frames:v", &frames.to_string()]));
@@ -77,7 +77,7 @@ fn filter(reading: &Reading, delivered: Format, samples: Samples) -> String {
         delivered.width,
         delivered.height,
         reading.scale_filter.name(),
-        pixel_format::name(delivered)
+        delivered.sample_format()
     )
 }
 

@@ -1,6 +1,8 @@
 //! The first line of a Y4M file. Pure.
 
-use crate::picture::{Chroma, Depth, Format};
+use vmafx_job::{BitDepth, PixelFormat};
+
+use crate::picture::Format;
 
 /// How every Y4M file begins.
 pub(in crate::input) const MAGIC: &[u8] = b"YUV4MPEG2 ";
@@ -89,19 +91,19 @@ fn ratio(value: &str) -> Result<Option<f64>, String> {
 }
 
 /// Sampling and depth by their name. The names of chroma positions do not matter: samples are compared where they are.
-fn sampling_of(name: &str) -> Result<(Chroma, Depth), String> {
+fn sampling_of(name: &str) -> Result<(PixelFormat, BitDepth), String> {
     let lower = name.to_ascii_lowercase();
     let (chroma, rest) = match lower.get(..3) {
-        Some("420") => (Chroma::C420, &lower[3..]),
-        Some("422") => (Chroma::C422, &lower[3..]),
-        Some("444") => (Chroma::C444, &lower[3..]),
+        Some("420") => (PixelFormat::Yuv420p, &lower[3..]),
+        Some("422") => (PixelFormat::Yuv422p, &lower[3..]),
+        Some("444") => (PixelFormat::Yuv444p, &lower[3..]),
         _ => return Err(unsupported(name)),
     };
     let depth = match (chroma, rest) {
-        (_, "") | (Chroma::C420, "jpeg" | "mpeg2" | "paldv") => Depth::Eight,
-        (_, "p10") => Depth::Ten,
-        (_, "p12") => Depth::Twelve,
-        (_, "p16") => Depth::Sixteen,
+        (_, "") | (PixelFormat::Yuv420p, "jpeg" | "mpeg2" | "paldv") => BitDepth::Eight,
+        (_, "p10") => BitDepth::Ten,
+        (_, "p12") => BitDepth::Twelve,
+        (_, "p16") => BitDepth::Sixteen,
         _ => return Err(unsupported(name)),
     };
     Ok((chroma, depth))
@@ -124,16 +126,24 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("YUV4MPEG2 W352 H288 F30000:1001 Ip A128:117 C420jpeg", Chroma::C420, Depth::Eight)]
-    #[case("YUV4MPEG2 W352 H288 F25:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2", Chroma::C420, Depth::Eight)]
-    #[case("YUV4MPEG2 W352 H288 F25:1 Ib C420paldv XYSCSS=420PALDV", Chroma::C420, Depth::Eight)]
-    #[case("YUV4MPEG2 W352 H288 F25:1", Chroma::C420, Depth::Eight)]
-    #[case("YUV4MPEG2 W352 H288 F25:1 C422", Chroma::C422, Depth::Eight)]
-    #[case("YUV4MPEG2 W352 H288 C444 XCOLORRANGE=LIMITED", Chroma::C444, Depth::Eight)]
-    #[case("YUV4MPEG2 W352 H288 F25:1 Ip A0:0 C420p10 XYSCSS=420P10", Chroma::C420, Depth::Ten)]
-    #[case("YUV4MPEG2 W352 H288 XYSCSS=422P12", Chroma::C422, Depth::Twelve)]
-    #[case("YUV4MPEG2  H288 W352  C444p16 ", Chroma::C444, Depth::Sixteen)]
-    fn what_programs_write_is_understood(#[case] line: &str, #[case] chroma: Chroma, #[case] depth: Depth) {
+    #[case("YUV4MPEG2 W352 H288 F30000:1001 Ip A128:117 C420jpeg", PixelFormat::Yuv420p, BitDepth::Eight)]
+    #[case(
+        "YUV4MPEG2 W352 H288 F25:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2",
+        PixelFormat::Yuv420p,
+        BitDepth::Eight
+    )]
+    #[case("YUV4MPEG2 W352 H288 F25:1 Ib C420paldv XYSCSS=420PALDV", PixelFormat::Yuv420p, BitDepth::Eight)]
+    #[case("YUV4MPEG2 W352 H288 F25:1", PixelFormat::Yuv420p, BitDepth::Eight)]
+    #[case("YUV4MPEG2 W352 H288 F25:1 C422", PixelFormat::Yuv422p, BitDepth::Eight)]
+    #[case("YUV4MPEG2 W352 H288 C444 XCOLORRANGE=LIMITED", PixelFormat::Yuv444p, BitDepth::Eight)]
+    #[case("YUV4MPEG2 W352 H288 F25:1 Ip A0:0 C420p10 XYSCSS=420P10", PixelFormat::Yuv420p, BitDepth::Ten)]
+    #[case("YUV4MPEG2 W352 H288 XYSCSS=422P12", PixelFormat::Yuv422p, BitDepth::Twelve)]
+    #[case("YUV4MPEG2  H288 W352  C444p16 ", PixelFormat::Yuv444p, BitDepth::Sixteen)]
+    fn what_programs_write_is_understood(
+        #[case] line: &str,
+        #[case] chroma: PixelFormat,
+        #[case] depth: BitDepth,
+    ) {
         let format = Format { width: 352, height: 288, chroma, depth };
         assert_eq!(Header::parse(line.as_bytes()).unwrap().format, format);
     }

@@ -46,7 +46,7 @@ impl Pass<'_> {
         lengths: Option<&[u64]>,
         every_reference: bool,
     ) -> Result<(Side, Vec<Side>), ScoreError> {
-        let step = self.request.step;
+        let step = self.request.step();
         let bounded = |range: Range<u64>| lengths.is_some().then(|| range.end - range.start);
         let (ours, theirs) = self.pools(every_reference)?;
 

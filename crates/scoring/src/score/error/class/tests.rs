@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
+use vmafx_job::{BitDepth, PixelFormat};
+
 use super::ScoreError;
 use crate::engine::models::ModelError;
 use crate::engine::{EngineError, Failure};
 use crate::input::InputError;
-use crate::picture::{Chroma, Depth, Format};
+use crate::picture::Format;
 use crate::score::chunk::MergeError;
 
-const FORMAT: Format = Format { width: 16, height: 16, chroma: Chroma::C420, depth: Depth::Eight };
+const FORMAT: Format = Format { width: 16, height: 16, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 const NO_MEMORY: Failure = Failure { call: "vmaf_init", code: -12 };
 const INVALID: Failure = Failure { call: "vmaf_init", code: -22 };
 
