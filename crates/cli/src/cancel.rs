@@ -26,7 +26,11 @@ pub(crate) async fn run(args: &CancelArgs) -> Result<Exit, Error> {
     let mut client = args.remote.client()?;
     let mut exit = Exit::Done;
     for id in &args.ids {
-        let asked = wire::CancelJobRequest { job_id: id.clone(), reason: args.reason.clone() };
+        let asked = wire::CancelJobRequest {
+            job_id: id.clone(),
+            reason: args.reason.clone(),
+            cause: wire::CancelCause::Unspecified.into(),
+        };
         match client.cancel_job(asked).await {
             Ok(answer) => output::print(&format!("{id}: {}\n", answer.into_inner().message))?,
             Err(status) if status.code() == tonic::Code::NotFound => {

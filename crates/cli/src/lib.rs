@@ -25,6 +25,7 @@ mod interrupt;
 pub mod label;
 pub mod models;
 pub mod output;
+mod raw_video;
 pub mod remote;
 pub mod score;
 pub mod submit;

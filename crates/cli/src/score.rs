@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 pub use args::{Output, ScoreArgs};
 pub use clips::ClipError;
-pub use values::{PixelFormat, Size, ValueError};
-pub(crate) use values::{scale_to, score};
+pub use values::ValueError;
+pub(crate) use values::score;
 use vmafx_scoring::input::Tools;
 use vmafx_scoring::outcome::Outcome;
 use vmafx_scoring::report::{Kind, Report, ReportError, Summary, SummaryError, file, wording};
@@ -98,7 +98,9 @@ fn show(args: &ScoreArgs, outcomes: &[Outcome], took: Duration, look: Look) -> R
         report.save(path)?;
     }
     match args.output {
-        Output::Table => print(|out| out.write_all(table::render(&results, &args.feature, look).as_bytes()))?,
+        Output::Table => {
+            print(|out| out.write_all(table::render(&results, &args.options.features, look).as_bytes()))?
+        }
         Output::Json => write_report(&report, Kind::Json)?,
         Output::Csv => write_report(&report, Kind::Csv)?,
     }

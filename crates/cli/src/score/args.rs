@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use vmafx_job::{Feature, FrameStep, ScaleTo};
+use vmafx_job::ScoringOptions;
 use vmafx_scoring::engine::models::ModelChoice;
 
-use super::values::{PixelFormat, Size};
+use crate::raw_video::RawVideoArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,13 +59,8 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FILE", help_heading = "Inputs", requires = "reference")]
     pub distorted: Vec<PathBuf>,
 
-    /// Size of the pictures in raw files (.yuv, .raw)
-    #[arg(long, value_name = "WxH", help_heading = "Inputs", requires = "pixel_format")]
-    pub size: Option<Size>,
-
-    /// Samples in raw files: yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le behind it for more than 8 bits
-    #[arg(long, value_name = "FORMAT", help_heading = "Inputs", requires = "size")]
-    pub pixel_format: Option<PixelFormat>,
+    #[command(flatten)]
+    pub raw: RawVideoArgs,
 
     /// Frames per second of raw files, for choosing the model and for times in the report
     #[arg(long, value_name = "FPS", help_heading = "Inputs", requires = "size", value_parser = super::values::rate)]
@@ -77,15 +72,6 @@ pub struct ScoreArgs {
     /// is about. `auto` takes VMAF v1 for the height and frame rate, or v0.6.1 for pictures too small for it.
     #[arg(long, value_name = "MODEL", help_heading = "Scoring", default_value = "auto")]
     pub model: Vec<ModelChoice>,
-
-    /// Also compute psnr, ssim, ms-ssim, cambi, ciede or psnr-hvs; may be given several times
-    #[arg(long, value_name = "NAME", help_heading = "Scoring", value_delimiter = ',')]
-    pub feature: Vec<Feature>,
-
-    /// Where clips of different size are compared: reference, distorted, a size, or never (an error instead)
-    #[arg(long, value_name = "TARGET", help_heading = "Scoring", default_value = "reference")]
-    #[arg(value_parser = super::values::scale_to)]
-    pub scale_to: ScaleTo,
 
     /// Skip N frames at the start of every distorted clip; with a minus sign, of the reference
     ///
@@ -101,13 +87,8 @@ pub struct ScoreArgs {
     )]
     pub offset: i64,
 
-    /// Score only what both clips have, instead of refusing clips of different length
-    #[arg(long, help_heading = "Scoring")]
-    pub shortest: bool,
-
-    /// Score every Nth frame; an odd N does not fall in with the encoder's frame pattern
-    #[arg(long, value_name = "N", help_heading = "Scoring", default_value = "1")]
-    pub subsample: FrameStep,
+    #[command(flatten)]
+    pub options: ScoringOptions,
 
     /// Threads [default: all cores]. The scores do not depend on it
     #[arg(long, value_name = "N", help_heading = "Scoring")]
@@ -121,7 +102,7 @@ pub struct ScoreArgs {
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output", default_value = "table")]
     pub output: Output,
 
-    /// Write a report to a file ending in .html, .json or .csv; may be given several times
+    /// Write a report to a file ending in .html, .json, .csv or .xml; may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub report: Vec<PathBuf>,
 

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use vmafx_scoring::input::{Clip, RawFormat};
-use vmafx_scoring::picture::Format;
 
 use super::args::ScoreArgs;
 
@@ -34,10 +33,8 @@ pub(super) fn describe<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
     args: &ScoreArgs,
 ) -> Result<Vec<Clip>, ClipError> {
-    let described = args.size.zip(args.pixel_format).map(|(size, pixels)| RawFormat {
-        format: Format { width: size.width, height: size.height, chroma: pixels.chroma, depth: pixels.depth },
-        frame_rate: args.frame_rate,
-    });
+    let described =
+        args.raw.description().map(|raw| RawFormat { frame_rate: args.frame_rate, ..RawFormat::from(raw) });
     let clips: Vec<Clip> = paths
         .into_iter()
         .map(|path| match (is_raw(path), described) {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use vmafx_job::{LengthMismatch, ScoringOptions};
 use vmafx_scoring::score::Request;
 
 use super::args::ScoreArgs;
@@ -21,12 +20,7 @@ pub(super) fn build(
     request.models.clone_from(&args.model);
     request.threads = args.threads.map_or(request.threads, Into::into);
     request.chunks = args.chunks.into();
-    request.options = ScoringOptions {
-        features: args.feature.clone(),
-        frame_step: Some(args.subsample),
-        scale_to: Some(args.scale_to),
-        length_mismatch: args.shortest.then_some(LengthMismatch::Shortest),
-    };
+    request.options.clone_from(&args.options);
     // A positive offset leaves out frames of the distorted clips, a negative one frames of the reference.
     let skipped = args.offset.unsigned_abs();
     (request.reference_offset, request.distorted_offset) =

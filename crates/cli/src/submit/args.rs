@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vmafx_job::{BitDepth as Depth, FrameSize, PixelFormat as Chroma, ScaleTo};
+use vmafx_job::{Backend, ScoringOptions, ScoringRequest};
 use vmafx_kit::config::GoDuration;
 use vmafx_proto::controller::v1 as wire;
 
 use super::pairs::{self, Line, Pair, PairsError};
 use crate::address;
 use crate::output::OutputArgs;
+use crate::raw_video::RawVideoArgs;
 use crate::remote::RemoteArgs;
-use crate::score::{PixelFormat, Size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,41 +59,17 @@ pub struct SubmitArgs {
     )]
     model: String,
 
-    /// Only nodes that compute on this: cpu, cuda, sycl, hip or metal
-    #[arg(
-        long,
-        value_name = "BACKEND",
-        default_value = "",
-        hide_default_value = true,
-        help_heading = "Scoring"
-    )]
-    backend: String,
+    /// Only nodes that compute on this
+    #[arg(long, value_name = "BACKEND", help_heading = "Scoring")]
+    backend: Option<Backend>,
 
-    /// Also compute psnr, ssim, ms-ssim, cambi or ciede; may be given several times
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Scoring")]
-    feature: Vec<String>,
+    #[command(flatten)]
+    options: ScoringOptions,
 
-    /// Score every Nth frame
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Scoring")]
-    subsample: u32,
+    #[command(flatten)]
+    raw: RawVideoArgs,
 
-    /// Where clips of different size are compared: reference, distorted, a size, or never
-    #[arg(long, value_name = "TARGET", value_parser = crate::score::scale_to, help_heading = "Scoring")]
-    scale_to: Option<ScaleTo>,
-
-    /// Score only what both clips have, instead of refusing clips of different length
-    #[arg(long, help_heading = "Scoring")]
-    shortest: bool,
-
-    /// Size of the pictures in raw files
-    #[arg(long, value_name = "WxH", requires = "pixel_format", help_heading = "Scoring")]
-    size: Option<Size>,
-
-    /// Samples in raw files: yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le behind it for more than 8 bits
-    #[arg(long, value_name = "FORMAT", requires = "size", help_heading = "Scoring")]
-    pixel_format: Option<PixelFormat>,
-
-    /// Where the per-frame report is written, ending in .json, .csv or .html; ending in /: one for each job in there
+    /// Where the per-frame report is written, ending in .json, .csv, .html or .xml; ending in /: one for each job in there
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -166,25 +142,18 @@ impl SubmitArgs {
     fn request(&self, pair: Pair, here: &Path) -> wire::SubmitJobRequest {
         let label = pair.label.or(self.label);
         let distorted = address::absolute(&pair.distorted, here);
-        let scoring = wire::ScoringParams {
+        let model = pair.model.unwrap_or_else(|| self.model.clone());
+        let scoring = ScoringRequest {
             reference: address::absolute(&pair.reference, here),
             report_uri: self.report(&distorted, here),
             distorted,
-            model: pair.model.unwrap_or_else(|| self.model.clone()),
-            backend: self.backend.clone(),
-            input: self.size.zip(self.pixel_format).map(raw),
-            features: self.feature.clone(),
-            frame_step: self.subsample,
-            scale_to: self.scale_to.map(scale_to),
-            length_mismatch: if self.shortest {
-                wire::LengthMismatch::Shortest
-            } else {
-                wire::LengthMismatch::Unspecified
-            }
-            .into(),
+            model: (!model.is_empty()).then_some(model),
+            backend: self.backend,
+            input: self.raw.description(),
+            options: self.options.clone(),
         };
         wire::SubmitJobRequest {
-            scoring: Some(scoring),
+            scoring: Some(scoring.into()),
             priority: pair.priority.unwrap_or(self.priority),
             idempotency_key: pair.key.or_else(|| self.key.clone()).unwrap_or_default(),
             origin: None,
@@ -196,44 +165,16 @@ impl SubmitArgs {
     }
 
     /// The address of a job's report; in a directory it has the clip's name.
-    fn report(&self, distorted: &str, here: &Path) -> String {
-        match self.report.as_str() {
-            "" => String::new(),
+    fn report(&self, distorted: &str, here: &Path) -> Option<String> {
+        Some(match self.report.as_str() {
+            "" => return None,
             directory if directory.ends_with('/') => {
                 let name = distorted.rsplit('/').next().unwrap_or(distorted);
                 format!("{}/{name}.json", address::absolute(directory, here).trim_end_matches('/'))
             }
             file => address::absolute(file, here),
-        }
+        })
     }
-}
-
-fn raw((size, format): (Size, PixelFormat)) -> wire::RawVideo {
-    let pixel_format = match format.chroma {
-        Chroma::Yuv420p => wire::PlaneLayout::Yuv420p,
-        Chroma::Yuv422p => wire::PlaneLayout::Yuv422p,
-        Chroma::Yuv444p => wire::PlaneLayout::Yuv444p,
-    };
-    let bit_depth = match format.depth {
-        Depth::Eight => 8,
-        Depth::Ten => 10,
-        Depth::Twelve => 12,
-        Depth::Sixteen => 16,
-    };
-    wire::RawVideo { width: size.width, height: size.height, pixel_format: pixel_format.into(), bit_depth }
-}
-
-fn scale_to(scale: ScaleTo) -> wire::ScaleTo {
-    let mode = |mode: wire::ScaleMode| wire::scale_to::Target::Mode(mode.into());
-    let target = match scale {
-        ScaleTo::Reference => mode(wire::ScaleMode::Reference),
-        ScaleTo::Distorted => mode(wire::ScaleMode::Distorted),
-        ScaleTo::Never => mode(wire::ScaleMode::Never),
-        ScaleTo::Size(FrameSize { width, height }) => {
-            wire::scale_to::Target::Size(wire::PictureSize { width, height })
-        }
-    };
-    wire::ScaleTo { target: Some(target) }
 }
 
 #[cfg(test)]

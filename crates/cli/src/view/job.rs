@@ -6,9 +6,10 @@ use comfy_table::Cell;
 use jiff::Timestamp;
 use serde::Serialize;
 use uuid::Uuid;
-use vmafx_api::job::PixelFormat;
 use vmafx_controller::http::shape;
+use vmafx_job::{FailureReason, ScoringRequest};
 use vmafx_proto::controller::v1 as wire;
+use vmafx_proto::convert::score_details;
 use vmafx_queue::clock as queue;
 
 use super::age;
@@ -45,10 +46,10 @@ pub(crate) fn document(job: &wire::Job) -> shape::Job {
             .map(|at| shape::Progress { frames_done: at.frames_done, frames_total: at.frames_total }),
         score: over.then_some(job.final_score),
         features: job.features.clone(),
-        result: job.result.as_ref().map(result),
+        result: job.result.clone().map(|result| (&score_details(result)).into()),
         error: text(&job.error),
         failure_reason: (job.status() == wire::JobStatus::Failed)
-            .then(|| shape::reason_word(job.failure_reason)),
+            .then(|| FailureReason::from_number(job.failure_reason).name().to_owned()),
         ground_truth: job.ground_truth.map(|label| label.value),
         created_at: instant(job.created_at.saturating_mul(1000)).unwrap_or_default(),
         updated_at: instant(job.updated_at.saturating_mul(1000)).unwrap_or_default(),
@@ -81,71 +82,14 @@ fn status(status: wire::JobStatus) -> shape::Status {
     }
 }
 
-fn scoring(asked: &wire::ScoringParams) -> shape::Scoring {
-    shape::Scoring {
-        reference: asked.reference.clone(),
-        distorted: asked.distorted.clone(),
-        model: asked.model.clone(),
-        backend: asked.backend.clone(),
-        input: asked.input.as_ref().map(|raw| shape::RawVideo {
-            width: raw.width,
-            height: raw.height,
-            pixel_format: match raw.pixel_format() {
-                wire::PlaneLayout::Yuv422p => PixelFormat::Yuv422p,
-                wire::PlaneLayout::Yuv444p => PixelFormat::Yuv444p,
-                wire::PlaneLayout::Yuv420p | wire::PlaneLayout::Unspecified => PixelFormat::Yuv420p,
-            },
-            bit_depth: raw.bit_depth,
-        }),
-        features: asked.features.clone(),
-        frame_step: asked.frame_step,
-        scale_to: asked.scale_to.as_ref().and_then(scale_to),
-        length_mismatch: match asked.length_mismatch() {
-            wire::LengthMismatch::Unspecified => None,
-            wire::LengthMismatch::Fail => Some(shape::LengthMismatch::Fail),
-            wire::LengthMismatch::Shortest => Some(shape::LengthMismatch::Shortest),
-        },
-        report_uri: asked.report_uri.clone(),
-    }
-}
-
-fn scale_to(scale: &wire::ScaleTo) -> Option<shape::ScaleTo> {
-    Some(match scale.target? {
-        wire::scale_to::Target::Size(wire::PictureSize { width, height }) => {
-            shape::ScaleTo::Size(shape::Size { width, height })
-        }
-        wire::scale_to::Target::Mode(mode) => {
-            shape::ScaleTo::Rule(match wire::ScaleMode::try_from(mode).ok()? {
-                wire::ScaleMode::Unspecified => return None,
-                wire::ScaleMode::Reference => shape::ScaleRule::Reference,
-                wire::ScaleMode::Distorted => shape::ScaleRule::Distorted,
-                wire::ScaleMode::Never => shape::ScaleRule::Never,
-            })
-        }
-    })
-}
-
-fn result(result: &wire::ResultDetails) -> shape::Result {
-    shape::Result {
-        model: result.model.clone(),
-        model_digest: result.model_digest.clone(),
-        backend: result.backend.clone(),
-        frames: result.frames,
-        size: result.size.map(|size| shape::Size { width: size.width, height: size.height }),
-        scores: result.scores.map(|all| shape::Scores {
-            mean: all.mean,
-            harmonic_mean: all.harmonic_mean,
-            min: all.min,
-            max: all.max,
-            stddev: all.stddev,
-            p1: all.p1,
-            p5: all.p5,
-            p10: all.p10,
-            p50: all.p50,
-        }),
-        warnings: result.warnings.clone(),
-        report_uri: result.report_uri.clone(),
-    }
+/// A job of a later controller may ask for what this command does not know; then only the clips are shown.
+fn scoring(params: &wire::ScoringParams) -> shape::Scoring {
+    let clips = || ScoringRequest {
+        reference: params.reference.clone(),
+        distorted: params.distorted.clone(),
+        ..ScoringRequest::default()
+    };
+    shape::Scoring(ScoringRequest::try_from(params.clone()).unwrap_or_else(|_| clips()))
 }
 
 /// One word for where it stands.

@@ -10,7 +10,7 @@ use vmafx_node::launch::Launcher;
 use vmafx_node::task::ModelSource;
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
-use vmafx_scoring::picture::{Chroma, Depth, Format};
+use vmafx_scoring::picture::Format;
 use vmafx_scoring::report::Summary;
 use vmafx_scoring::score::{self, Request};
 
@@ -26,11 +26,16 @@ async fn the_golden_pair_is_equal_bit_for_bit() {
     let fixture = Fixture::new();
     let mut task = fixture.golden_task();
     task.options.features = vec![Feature::Psnr];
-    let format = Format { width: 160, height: 90, chroma: Chroma::C420, depth: Depth::Eight };
+    let format = Format {
+        width: 160,
+        height: 90,
+        chroma: vmafx_job::PixelFormat::Yuv420p,
+        depth: vmafx_job::BitDepth::Eight,
+    };
     let clip = |name| Clip::raw(golden(name), RawFormat { format, frame_rate: None });
     let mut request = Request::new(clip("ref_160x90.yuv"), vec![clip("dis_160x90.yuv")]);
     request.models = vec![ModelChoice::Named("vmaf_v0.6.1".to_owned())];
-    request.features = vec!["psnr".parse().unwrap()];
+    request.options.features = vec!["psnr".parse().unwrap()];
     let expected = direct(&request);
 
     let found = run(&task).await.unwrap();

@@ -53,7 +53,8 @@ async fn what_is_cancelled_at_the_controller_is_given_up_too() {
     let world = World::start().await;
     world.create("a", json!({})).await;
     let id = controller_id(&world.until_reason("a", "Accepted", "Submitted").await).unwrap();
-    let request = vmafx_proto::controller::v1::CancelJobRequest { job_id: id, reason: "by hand".to_owned() };
+    let request =
+        vmafx_proto::controller::v1::CancelJobRequest { job_id: id, reason: "by hand".to_owned(), cause: 0 };
     world.controller.client().cancel_job(request).await.unwrap();
     let given_up = world.until_phase("a", "Cancelled").await;
     assert!(given_up.status.unwrap().message.unwrap().contains("by hand"));

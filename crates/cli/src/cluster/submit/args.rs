@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use vmafx_job::ScaleTo;
+use vmafx_job::{Backend, ScoringOptions};
 use vmafx_kit::config::GoDuration;
 
 use crate::cluster::output::FormatArgs;
-use crate::score::{PixelFormat, Size};
+use crate::raw_video::RawVideoArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,31 +100,13 @@ pub(in crate::cluster) struct SubmitArgs {
     #[arg(long, value_name = "SCORE", value_parser = crate::score::score, help_heading = "Scoring")]
     pub(super) min_score: Option<f64>,
 
-    /// Also compute this; may be given several times
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Scoring")]
-    pub(super) feature: Vec<Feature>,
+    #[command(flatten)]
+    pub(super) options: ScoringOptions,
 
-    /// Score every Nth frame
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..=10_000), help_heading = "Scoring")]
-    pub(super) subsample: Option<i32>,
+    #[command(flatten)]
+    pub(super) raw: RawVideoArgs,
 
-    /// Where clips of different size are compared: reference, distorted, a size, or never
-    #[arg(long, value_name = "TARGET", value_parser = crate::score::scale_to, help_heading = "Scoring")]
-    pub(super) scale_to: Option<ScaleTo>,
-
-    /// Score only what both clips have, instead of refusing clips of different length
-    #[arg(long, help_heading = "Scoring")]
-    pub(super) shortest: bool,
-
-    /// Size of the pictures in raw files
-    #[arg(long, value_name = "WxH", requires = "pixel_format", help_heading = "Scoring")]
-    pub(super) size: Option<Size>,
-
-    /// Samples in raw files: yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le behind it for more than 8 bits
-    #[arg(long, value_name = "FORMAT", requires = "size", help_heading = "Scoring")]
-    pub(super) pixel_format: Option<PixelFormat>,
-
-    /// Where the per-frame report is written, ending in .json, .csv or .xml; ending in /: one for each job in there
+    /// Where the per-frame report is written, ending in .json, .csv, .html or .xml; ending in /: one for each job in there
     #[arg(long, value_name = "URI", help_heading = "Scoring")]
     pub(super) report: Option<String>,
 
@@ -160,34 +142,4 @@ pub(super) enum Execution {
     Queue,
     /// Each in a Pod of its own
     Pod,
-}
-
-/// What nodes compute with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Backend {
-    /// The CPU
-    Cpu,
-    /// NVIDIA GPUs
-    Cuda,
-    /// Intel GPUs
-    Sycl,
-    /// AMD GPUs
-    Hip,
-    /// Apple GPUs
-    Metal,
-}
-
-/// Metrics beside VMAF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Feature {
-    /// Peak signal-to-noise ratio
-    Psnr,
-    /// Structural similarity
-    Ssim,
-    /// The same over several scales
-    MsSsim,
-    /// Banding
-    Cambi,
-    /// Colour difference
-    Ciede,
 }

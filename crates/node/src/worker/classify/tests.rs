@@ -10,7 +10,8 @@ use vmafx_scoring::score::chunk::MergeError;
 
 use super::*;
 
-const FORMAT: Format = Format { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+const FORMAT: Format =
+    Format { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 
 fn path() -> PathBuf {
     "clip.mp4".into()
