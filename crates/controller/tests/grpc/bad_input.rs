@@ -121,7 +121,7 @@ async fn a_long_reason_is_cut_between_characters() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let id = submit(&mut client, clips()).await;
-    let request = wire::CancelJobRequest { job_id: id.clone(), reason: "ü".repeat(4000) };
+    let request = wire::CancelJobRequest { job_id: id.clone(), reason: "ü".repeat(4000), cause: 0 };
     client.cancel_job(request).await.unwrap();
     let error = crate::node::get(&mut client, &id).await.error;
     assert!(error.starts_with("cancelled: üü") && error.ends_with("ü…") && error.len() < 4120, "{error}");

@@ -74,7 +74,7 @@ async fn a_cancel_reaches_the_node_with_its_next_heartbeat() {
     let work = node.pull().await.unwrap();
     assert_eq!(node.beat(&[&id]).await, wire::HeartbeatResponse { ok: true, ..Default::default() });
 
-    let request = wire::CancelJobRequest { job_id: id.clone(), reason: "not needed".into() };
+    let request = wire::CancelJobRequest { job_id: id.clone(), reason: "not needed".into(), cause: 0 };
     client.cancel_job(request).await.unwrap();
     let told = node.beat(&[&id, "no-id"]).await;
     assert_eq!((told.cancel_job_ids, told.lost_job_ids), (vec![id.clone()], vec!["no-id".to_owned()]));

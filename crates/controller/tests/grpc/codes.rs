@@ -24,7 +24,7 @@ async fn reading_cancelling_and_explaining_what_is_not_there(
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let read = client.get_job(wire::GetJobRequest { job_id: job_id.clone() }).await.unwrap_err();
-    let cancel = wire::CancelJobRequest { job_id: job_id.clone(), reason: String::new() };
+    let cancel = wire::CancelJobRequest { job_id: job_id.clone(), reason: String::new(), cause: 0 };
     let cancelled = client.cancel_job(cancel).await.unwrap_err();
     let explained = client.explain(wire::ExplainRequest { job_id }).await.unwrap_err();
     for status in [read, cancelled, explained] {
@@ -39,7 +39,7 @@ async fn a_job_of_another_tenant_is_not_there() {
     let mut other = server.client_of("other").await;
     let text = format!("job \"{id}\" not found");
     let read = other.get_job(wire::GetJobRequest { job_id: id.clone() }).await.unwrap_err();
-    let cancel = wire::CancelJobRequest { job_id: id.clone(), reason: String::new() };
+    let cancel = wire::CancelJobRequest { job_id: id.clone(), reason: String::new(), cause: 0 };
     let cancelled = other.cancel_job(cancel).await.unwrap_err();
     for status in [read, cancelled] {
         assert_eq!((status.code(), status.message()), (Code::NotFound, text.as_str()));
@@ -57,7 +57,7 @@ async fn a_cancel_answers_the_same_whatever_became_of_the_job() {
     let id = submit(&mut client, clips()).await;
     let requested = wire::CancelJobResponse { ok: true, message: "cancellation requested".into() };
     for _ in 0..2 {
-        let request = wire::CancelJobRequest { job_id: id.clone(), reason: String::new() };
+        let request = wire::CancelJobRequest { job_id: id.clone(), reason: String::new(), cause: 0 };
         assert_eq!(client.cancel_job(request).await.unwrap().into_inner(), requested);
     }
     assert_eq!(server.metric("vmafx_controller_jobs_cancelled_total{tenant=\"acme\"}"), Some(1.0));
@@ -176,7 +176,7 @@ async fn a_label_on_what_will_have_no_features_is_a_conflict() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let id = submit(&mut client, clips()).await;
-    let cancel = wire::CancelJobRequest { job_id: id.clone(), reason: String::new() };
+    let cancel = wire::CancelJobRequest { job_id: id.clone(), reason: String::new(), cause: 0 };
     client.cancel_job(cancel).await.unwrap();
     let label = |target| wire::LabelJobRequest {
         target: Some(target),

@@ -42,7 +42,7 @@ async fn every_family_of_the_contract_is_there() {
     server.clock.advance(std::time::Duration::from_secs(3));
     let cancelled = submit(&mut client, clips()).await;
     for _ in 0..2 {
-        let request = wire::CancelJobRequest { job_id: cancelled.clone(), reason: String::new() };
+        let request = wire::CancelJobRequest { job_id: cancelled.clone(), reason: String::new(), cause: 0 };
         client.cancel_job(request).await.unwrap();
     }
     drop(waiting);

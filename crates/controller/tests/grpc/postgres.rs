@@ -26,7 +26,7 @@ async fn a_job_of_another_tenant_is_not_there_either() {
     let mut other = server.client_of("other").await;
     let text = format!("job \"{id}\" not found");
     let read = other.get_job(wire::GetJobRequest { job_id: id.clone() }).await.unwrap_err();
-    let cancel = wire::CancelJobRequest { job_id: id, reason: String::new() };
+    let cancel = wire::CancelJobRequest { job_id: id, reason: String::new(), cause: 0 };
     let cancelled = other.cancel_job(cancel).await.unwrap_err();
     for status in [read, cancelled] {
         assert_eq!((status.code(), status.message()), (Code::NotFound, text.as_str()));

@@ -67,7 +67,7 @@ async fn a_snapshot_can_be_narrowed() {
         ids.push(submit(&mut client, request).await);
         server.clock.advance(Duration::from_millis(1));
     }
-    let cancel = wire::CancelJobRequest { job_id: ids[0].clone(), reason: String::new() };
+    let cancel = wire::CancelJobRequest { job_id: ids[0].clone(), reason: String::new(), cause: 0 };
     client.cancel_job(cancel).await.unwrap();
     let pending = wire::StreamJobsRequest { status_filter: vec![0], ..Default::default() };
     assert_eq!(all(&mut client, pending).await, ids[1..]);

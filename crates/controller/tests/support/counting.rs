@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, broadcast};
+use vmafx_job::CancelCause;
 use vmafx_queue::job::{Attempt, Label};
 use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
 use vmafx_queue::notice::Notice;
@@ -85,8 +86,14 @@ impl Store for CountingStore {
         self.inner.jobs(tenant, filter, page).await
     }
 
-    async fn cancel(&self, tenant: &TenantId, id: JobId, reason: &str) -> Answer<Option<Cancelled>> {
-        self.inner.cancel(tenant, id, reason).await
+    async fn cancel(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        cause: CancelCause,
+        reason: &str,
+    ) -> Answer<Option<Cancelled>> {
+        self.inner.cancel(tenant, id, cause, reason).await
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> Answer<Labelled> {

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use vmafx_api::conditions::JobCondition;
 use vmafx_api::job::{
-    Backend, BitDepth, Execution, Feature, LengthMismatch, ModelUsed, Phase, PixelFormat, RawVideo, ScaleTo,
-    Scores, ScoringOptions,
+    Backend, BitDepth, Execution, Feature, LengthMismatch, ModelUsed, Phase, PixelFormat, PooledScores,
+    RawVideo, ScaleTo, ScoringOptions,
 };
 use vmafx_api::{VmafxJobSpec, VmafxJobStatus};
 
@@ -46,26 +46,28 @@ fn spec() -> impl Strategy<Value = VmafxJobSpec> {
 }
 
 fn backend() -> impl Strategy<Value = Backend> {
-    select(vec![Backend::Cpu, Backend::Cuda, Backend::Sycl, Backend::Hip, Backend::Metal])
+    select(Backend::ALL.to_vec())
 }
 
 fn raw_video() -> impl Strategy<Value = RawVideo> {
-    let format = select(vec![PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p]);
-    (1..=65535, 1..=65535, format, select(BitDepth::ALL.to_vec())).prop_map(
+    let format = select(PixelFormat::ALL.to_vec());
+    (1..=65535_u32, 1..=65535_u32, format, select(BitDepth::ALL.to_vec())).prop_map(
         |(width, height, pixel_format, bit_depth)| RawVideo { width, height, pixel_format, bit_depth },
     )
 }
 
 fn scoring() -> impl Strategy<Value = ScoringOptions> {
-    let features = vec![Feature::Psnr, Feature::Ssim, Feature::MsSsim, Feature::Cambi, Feature::Ciede];
-    let length = select(vec![LengthMismatch::Fail, LengthMismatch::Shortest]);
-    (subsequence(features, 0..=5), option::of(1..=10000), option::of(scale_to()), option::of(length))
-        .prop_map(|(features, frame_step, scale_to, length_mismatch)| ScoringOptions {
+    let features = subsequence(Feature::ALL.to_vec(), 0..=Feature::ALL.len());
+    let step = (1..=10_000_u32).prop_map(|step| step.try_into().unwrap());
+    let length = select(LengthMismatch::ALL.to_vec());
+    (features, option::of(step), option::of(scale_to()), option::of(length)).prop_map(
+        |(features, frame_step, scale_to, length_mismatch)| ScoringOptions {
             features,
             frame_step,
             scale_to,
             length_mismatch,
-        })
+        },
+    )
 }
 
 fn scale_to() -> impl Strategy<Value = ScaleTo> {
@@ -73,7 +75,7 @@ fn scale_to() -> impl Strategy<Value = ScaleTo> {
         Just(ScaleTo::Reference),
         Just(ScaleTo::Distorted),
         Just(ScaleTo::Never),
-        (1..=9999_u16, 1..=9999_u16).prop_map(|(width, height)| ScaleTo::Size { width, height }),
+        (1..=9999_u32, 1..=9999_u32).prop_map(|(width, height)| format!("{width}x{height}").parse().unwrap()),
     ]
 }
 
@@ -114,9 +116,9 @@ fn model() -> impl Strategy<Value = ModelUsed> {
     (text(), option::of("sha256:[0-9a-f]{64}")).prop_map(|(name, digest)| ModelUsed { name, digest })
 }
 
-fn scores() -> impl Strategy<Value = Scores> {
-    proptest::array::uniform9(option::of(number())).prop_map(
-        |[mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50]| Scores {
+fn scores() -> impl Strategy<Value = PooledScores> {
+    proptest::array::uniform9(number()).prop_map(
+        |[mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50]| PooledScores {
             mean,
             harmonic_mean,
             min,
