@@ -96,6 +96,6 @@ mod tests {
         assert_eq!(request.models, [ModelChoice::Auto]);
         let options = &request.options;
         assert_eq!((request.chunks, options.step(), options.scores_shortest()), (1, 1, false));
-        assert_eq!(options.scale_to, Some(ScaleTo::Reference));
+        assert_eq!(options.scale_to.unwrap_or_default(), ScaleTo::Reference);
     }
 }
