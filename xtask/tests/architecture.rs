@@ -37,7 +37,8 @@ fn in_backticks(cell: &str) -> impl Iterator<Item = &str> {
 /// Workspace members and the members that each depends on, without dev- and build-dependencies.
 fn members() -> BTreeMap<String, BTreeSet<String>> {
     let mut cargo = Command::new(env!("CARGO"));
-    let output = cargo.current_dir(root()).args(["metadata", "--no-deps", "--format-version=1"]).output().unwrap();
+    let output =
+        cargo.current_dir(root()).args(["metadata", "--no-deps", "--format-version=1"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let short = |name: &Value| {
@@ -125,8 +126,7 @@ fn every_crate_has_a_row_with_its_dependencies() {
 #[test]
 fn every_path_in_the_maps_exists() {
     let page = page();
-    let problems: Vec<_> =
-        PATHS.iter().flat_map(|header| path_problems(&page, header, root())).collect();
+    let problems: Vec<_> = PATHS.iter().flat_map(|header| path_problems(&page, header, root())).collect();
     assert!(problems.is_empty(), "the maps of ARCHITECTURE.md:\n{}", problems.join("\n"));
 }
 
@@ -142,7 +142,8 @@ fn a_stale_crate_table_is_found() {
 
 #[test]
 fn a_stale_path_is_found() {
-    let page = "| claim | where |\n|---|---|\n| one | `src/{lib,main}.rs` and `tests/a*` |\n| two | `src/` |\n";
+    let page =
+        "| claim | where |\n|---|---|\n| one | `src/{lib,main}.rs` and `tests/a*` |\n| two | `src/` |\n";
     let tree = tempfile::tempdir().unwrap();
     fs::create_dir(tree.path().join("src")).unwrap();
     fs::write(tree.path().join("src/lib.rs"), "").unwrap();
