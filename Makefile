@@ -1,4 +1,4 @@
-# The conventional front; the work itself is in xtask (Rust) and scripts/.
+# The targets are implemented in xtask (Rust) and scripts/.
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -9,46 +9,46 @@ DENY := $(CACHE)/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
 
 .PHONY: help setup run test lint manifests bench e2e images cluster cluster-down kube-up kube-down
 
-help: ## List what can be done
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Install the system packages that are missing; say which where it may not
+setup: ## Install missing system packages, or list them where it cannot install
 	@scripts/setup
 
-run: setup ## Bring the project up on this machine and show it at work (KEEP=1 stays up, KEEP=0 does not)
+run: setup ## Start everything on this machine and score a clip (KEEP=1 stays up, KEEP=0 exits)
 	@$(XTASK) run $(if $(KEEP),--keep=$(KEEP))
 
 test: setup ## Run every test against a real Kubernetes control plane
 	@$(XTASK) test
 
-lint: $(DENY) ## Formatting, clippy, stale generated files, API evolution, the Containerfile, licences and sources
+lint: $(DENY) ## Check formatting, clippy, generated files, API evolution, the Containerfile, licences and sources
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(XTASK) manifests --check
 	scripts/check-containerfile
 	$(DENY) --locked check --hide-inclusion-graph bans licenses sources
 
-manifests: ## Write the CRDs, the chart's copies and the API reference from the types
+manifests: ## Generate CRDs, roles, webhooks, the chart's copies and the API reference
 	@$(XTASK) manifests
 
-bench: setup ## Measure (ONLY=part for one part); fails when a figure is short of its bar
+bench: setup ## Run the benchmarks (ONLY=part for one); fails when a figure misses its limit
 	@$(XTASK) bench $(if $(ONLY),--only $(ONLY))
 
-e2e: setup ## Do what users do, on a whole Kubernetes node with the images and the chart (ONLY=scenario for one)
+e2e: setup ## Run the end-to-end scenarios on a whole node with the images and the chart (ONLY=scenario for one)
 	@$(XTASK) e2e $(if $(ONLY),--only $(ONLY))
 
-images: setup ## Make container images of the daemons in target/images (PROFILE=dev is quick, PUSH=registry/prefix pushes)
+images: setup ## Build container images into target/images (PROFILE=dev is quick, PUSH=registry/prefix pushes)
 	@$(XTASK) images $(if $(PROFILE),--profile $(PROFILE)) $(if $(PUSH),--push $(PUSH))
 
-cluster: setup ## Start a whole Kubernetes node with the images and the chart, and score a clip on it
+cluster: setup ## Start a whole node with the images and the chart, and score a clip on it
 	@$(XTASK) cluster
 
-cluster-down: kube-down ## End it and leave nothing behind
+cluster-down: kube-down ## Stop it and remove everything it created
 
-kube-up: setup ## Start a whole Kubernetes node in the background
+kube-up: setup ## Start a whole node without VMAFX in the background
 	@$(XTASK) kube up
 
-kube-down: ## Stop it and leave nothing behind
+kube-down: ## Stop it and remove everything it created
 	@$(XTASK) kube down
 
 $(DENY):

@@ -1,4 +1,4 @@
-//! `make cluster`: the project as it is installed, on a whole node that stays up.
+//! `make cluster`: an installation on a whole node that stays up.
 
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -7,24 +7,24 @@ use vmafx_e2e::{Clips, Platform, Steps};
 use vmafx_testkit::kube::probe::{Verdict, probe};
 
 use crate::images;
-use crate::kube::Place;
+use crate::kube::ClusterArgs;
 
 const NAMESPACE: &str = "vmafx-system";
 const RELEASE: &str = "vmafx";
 
-/// Starts it, installs the chart, scores a clip, and says how to go on.
-pub(crate) fn run(place: &Place) -> Result<()> {
+/// Starts a cluster, installs the chart, scores a clip, and prints the next steps.
+pub(crate) fn run(cluster: &ClusterArgs) -> Result<()> {
     if let Verdict::Impossible(why) = probe() {
-        bail!("{why}; `make run` needs less");
+        bail!("{why}; `make run` has fewer requirements");
     }
-    let state = place.state()?;
+    let state = cluster.state()?;
     if state.is_running()? {
-        bail!("a cluster runs already: `make cluster-down` ends it");
+        bail!("a cluster is already running; stop it with `make cluster-down`");
     }
     let mut steps = Steps::new();
-    let images = steps.blocking("build and make images", images::quick)?;
+    let images = steps.blocking("build the images", images::quick)?;
     Runtime::new()?.block_on(async {
-        let base = place.base()?;
+        let base = cluster.base()?;
         let platform =
             steps.step("start a cluster and load the images", Platform::start(&base, &images)).await?;
         if let Err(error) = install(&platform, &mut steps).await {
@@ -33,11 +33,11 @@ pub(crate) fn run(place: &Place) -> Result<()> {
         }
         platform.detach()
     })?;
-    println!("\nIt stays up until `make cluster-down`. To go on:\n");
+    println!("\nThe cluster stays up until `make cluster-down`. Next steps:\n");
     println!("export KUBECONFIG={}", state.kubeconfig().display());
     for (command, what) in [
-        (format!("kubectl -n {NAMESPACE} get vmnode,vmjob,pods"), "what is there"),
-        (format!("kubectl -n {NAMESPACE} describe vmjob sample"), "why it is where it is"),
+        (format!("kubectl -n {NAMESPACE} get vmnode,vmjob,pods"), "all resources"),
+        (format!("kubectl -n {NAMESPACE} describe vmjob sample"), "the state of the job and its reason"),
         (format!("kubectl -n {NAMESPACE} scale vmnode pool --replicas=2"), "more workers"),
     ] {
         println!("{command:<60} # {what}");

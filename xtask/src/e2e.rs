@@ -1,4 +1,4 @@
-//! `make e2e`: what users do, on a whole node with the images and the chart.
+//! `make e2e`: the end-to-end scenarios on a whole node with the images and the chart.
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
@@ -6,17 +6,15 @@ use vmafx_e2e::{Platform, Steps, scenario};
 use vmafx_testkit::kube::probe::{Verdict, probe};
 
 use crate::images;
-use crate::test::{ONE_BY_ONE, ignored};
+use crate::test::{SINGLE_THREADED, run_ignored};
 
-/// What to do.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Play these scenarios, and do nothing else
+    /// Run only these scenarios
     #[arg(long, value_name = "SCENARIO")]
     only: Vec<Scenario>,
 }
 
-/// What is played on the cluster, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Scenario {
     User,
@@ -25,9 +23,10 @@ enum Scenario {
     Faults,
 }
 
+/// The order of the scenarios.
 const SCENARIOS: [Scenario; 4] = [Scenario::User, Scenario::Docs, Scenario::Network, Scenario::Faults];
 
-/// Does it, or says why this machine cannot. Every step is said with its duration.
+/// Runs the scenarios, or says why this machine cannot. Prints every step with its duration.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut steps = Steps::new();
     let outcome = all(arguments, &mut steps);
@@ -38,28 +37,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
     let whole = arguments.only.is_empty();
     if whole {
-        steps.blocking("make run, and what it says to try next", || {
-            ignored(&["--test", "run"], &ONE_BY_ONE, &[])
+        steps.blocking("make run, and the commands that it prints", || {
+            run_ignored(&["--test", "run"], &SINGLE_THREADED, &[])
         })?;
     }
     if let Verdict::Impossible(why) = probe() {
-        println!("skipped: what needs a whole node: {why}");
+        println!("skipped the scenarios that need a whole node: {why}");
         return Ok(());
     }
-    let images = steps.blocking("build and make images", images::quick)?;
+    let images = steps.blocking("build the images", images::quick)?;
     if whole {
         steps.blocking("every daemon runs in its image", || {
-            ignored(&["--bin", "xtask", "images::tests::every_daemon"], &[], &[])
+            run_ignored(&["--bin", "xtask", "images::tests::every_daemon"], &[], &[])
         })?;
-        steps.blocking("a whole node starts, ends and leaves nothing", || {
-            ignored(&["--test", "whole_node"], &[], &[])
+        steps.blocking("a whole node starts, stops and leaves nothing behind", || {
+            run_ignored(&["--test", "whole_node"], &[], &[])
         })?;
     }
     let wanted = SCENARIOS.into_iter().filter(|one| whole || arguments.only.contains(one));
-    Runtime::new()?.block_on(play(&images, wanted, steps))
+    Runtime::new()?.block_on(run_scenarios(&images, wanted, steps))
 }
 
-async fn play(
+async fn run_scenarios(
     images: &vmafx_e2e::Images,
     scenarios: impl Iterator<Item = Scenario>,
     steps: &mut Steps,
@@ -80,7 +79,7 @@ async fn play(
         }
     }
     steps
-        .step("end the cluster", async {
+        .step("stop the cluster", async {
             drop(platform);
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! The local Kubernetes: start, stop, look at, use.
+//! `cargo xtask kube`: start, stop and use a local cluster.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
@@ -11,73 +11,68 @@ use vmafx_testkit::kube::assets::{self, Binary};
 use vmafx_testkit::kube::node::{self, Launcher, NodeError, Role, State};
 use vmafx_testkit::kube::probe::{Verdict, probe};
 
-/// A real Kubernetes on this machine.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Start a cluster with one node, and return when the node is ready
-    Up(Place),
-    /// End the cluster, and return when nothing of it is left
-    Down(Place),
-    /// Say whether a cluster runs, and how to reach it
-    Status(Place),
-    /// Say in one line whether this machine can run a whole node; exit code 1 if not
+    Up(ClusterArgs),
+    /// Stop the cluster, and return when nothing of it is left
+    Down(ClusterArgs),
+    /// Print whether a cluster runs, and how to reach it
+    Status(ClusterArgs),
+    /// Print in one line whether this machine can run a whole node; exit code 1 if not
     Probe,
     /// Run kubectl against the cluster
     Kubectl {
         #[command(flatten)]
-        place: Place,
-        /// What kubectl gets
+        cluster: ClusterArgs,
+        /// Arguments for kubectl
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
     /// Load an image, from a tar file in OCI layout, so that Pods can use it
     LoadImage {
         #[command(flatten)]
-        place: Place,
+        cluster: ClusterArgs,
         /// The tar file
         tar: PathBuf,
     },
-    /// Build what is missing of the cluster's programs, and say where each is
+    /// Build the missing programs of the cluster, and print the path of each
     Assets {
-        /// Only what tests against a control plane need
+        /// Only the programs that tests with a control plane need
         #[arg(long)]
         control_plane: bool,
     },
-    /// Be one of the cluster's own processes
+    /// Run as one of the cluster's own processes
     #[command(hide = true)]
     Role {
-        /// Which
         role: Role,
-        /// Where the cluster's files are
+        /// Directory of the cluster's files
         state: PathBuf,
     },
 }
 
-/// Where the cluster's files are.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Place {
-    /// Where the cluster's files are; one cluster per place [default: the user's state directory]
+pub(crate) struct ClusterArgs {
+    /// Directory of the cluster's files, one per cluster [default: the user's state directory]
     #[arg(long = "state", env = "VMAFX_STATE_DIR", value_name = "DIRECTORY")]
     base: Option<PathBuf>,
 }
 
-impl Place {
-    /// The directory.
+impl ClusterArgs {
     pub(crate) fn base(&self) -> Result<PathBuf> {
         let base = self.base.clone().or_else(node::default_base);
-        base.context("no place for the cluster's files: set VMAFX_STATE_DIR, XDG_STATE_HOME or HOME")
+        base.context("no directory for the cluster's files; set VMAFX_STATE_DIR, XDG_STATE_HOME or HOME")
     }
 
-    /// The cluster's files in it.
     pub(crate) fn state(&self) -> Result<State> {
         Ok(State::new(&self.base()?)?)
     }
 
-    /// The state of a cluster that runs.
+    /// The state of a running cluster; an error if none runs.
     fn running(&self) -> Result<State> {
         let state = self.state()?;
         if !state.is_running()? || !state.kubeconfig().exists() {
-            bail!("no cluster runs: start one with `make kube-up`");
+            bail!("no cluster is running; start one with `make kube-up`");
         }
         Ok(state)
     }
@@ -85,9 +80,9 @@ impl Place {
 
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Up(place) => up(&place),
-        Command::Down(place) => down(&place),
-        Command::Status(place) => status(&place),
+        Command::Up(cluster) => up(&cluster),
+        Command::Down(cluster) => down(&cluster),
+        Command::Status(cluster) => status(&cluster),
         Command::Probe => {
             let verdict = probe();
             println!("{verdict}");
@@ -96,62 +91,62 @@ pub(crate) fn run(command: Command) -> Result<()> {
             }
             Ok(())
         }
-        Command::Kubectl { place, args } => kubectl(&place, &args),
-        Command::LoadImage { place, tar } => Ok(node::load_image(&place.running()?, &tar)?),
+        Command::Kubectl { cluster, args } => kubectl(&cluster, &args),
+        Command::LoadImage { cluster, tar } => Ok(node::load_image(&cluster.running()?, &tar)?),
         Command::Assets { control_plane } => list_assets(control_plane),
         Command::Role { role, state } => Ok(role.play(&state)?),
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn up(place: &Place) -> Result<()> {
-    let (base, state) = (place.base()?, place.state()?);
+async fn up(cluster: &ClusterArgs) -> Result<()> {
+    let (base, state) = (cluster.base()?, cluster.state()?);
     let launcher = Launcher::new(std::env::current_exe()?, &["kube", "role"]);
     let started = Instant::now();
     match WholeNode::start(&base, &launcher).await {
         Ok(cluster) => {
             cluster.detach()?;
-            eprintln!("node ready in {:.1} s; `make kube-down` ends it", started.elapsed().as_secs_f64());
+            eprintln!("node ready in {:.1} s; `make kube-down` stops it", started.elapsed().as_secs_f64());
         }
         Err(NodeError::AlreadyRunning { .. }) => {
-            eprintln!("a cluster runs already; `make kube-down` ends it");
+            eprintln!("a cluster is already running; `make kube-down` stops it");
         }
         Err(error) => return Err(error.into()),
     }
-    say_how_to_reach(&state);
+    print_kubeconfig(&state);
     Ok(())
 }
 
-/// The only thing on standard output, so that a shell can evaluate it.
-fn say_how_to_reach(state: &State) {
+/// Nothing else goes to standard output, so that a shell can evaluate it.
+fn print_kubeconfig(state: &State) {
     println!("export KUBECONFIG={}", state.kubeconfig().display());
 }
 
-fn down(place: &Place) -> Result<()> {
+fn down(cluster: &ClusterArgs) -> Result<()> {
     let started = Instant::now();
-    if node::stop(&place.state()?)? {
-        eprintln!("nothing of the cluster is left after {:.1} s", started.elapsed().as_secs_f64());
+    if node::stop(&cluster.state()?)? {
+        eprintln!("the cluster was stopped and removed in {:.1} s", started.elapsed().as_secs_f64());
     } else {
-        eprintln!("no cluster runs");
+        eprintln!("no cluster is running");
     }
     Ok(())
 }
 
-fn status(place: &Place) -> Result<()> {
-    let state = place.running()?;
+fn status(cluster: &ClusterArgs) -> Result<()> {
+    let state = cluster.running()?;
     if let Some(record) = state.record() {
         eprintln!("{} runs, logs in {}", record.id, state.logs().display());
     }
-    say_how_to_reach(&state);
+    print_kubeconfig(&state);
     Ok(())
 }
 
-fn kubectl(place: &Place, args: &[String]) -> Result<()> {
-    let state = place.running()?;
+fn kubectl(cluster: &ClusterArgs, args: &[String]) -> Result<()> {
+    let state = cluster.running()?;
     let assets = assets::ensure(&[Binary::Kubectl])?;
     let mut command = process::Command::new(assets.path(Binary::Kubectl));
     let error = command.args(args).env("KUBECONFIG", state.kubeconfig()).exec();
-    Err(error).context("kubectl could not be run")
+    Err(error).context("cannot run kubectl")
 }
 
 fn list_assets(control_plane: bool) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The work behind the Makefile. `make help` lists the usual ways in.
+//! Implements the targets of the Makefile; `make help` lists them.
 
 mod bench;
 mod cluster;
@@ -6,10 +6,10 @@ mod e2e;
 mod images;
 mod kube;
 mod manifests;
-mod one_machine;
 mod run;
 mod test;
 mod tools;
+mod vmafx_up;
 mod workspace;
 
 use std::process::ExitCode;
@@ -25,40 +25,40 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Bring up the project on this machine and show it at work.
+    /// Start everything on this machine and score a clip.
     Run {
-        /// Stay up until interrupted: 1 or 0; left out, if somebody is at the terminal.
+        /// Stay up until interrupted (1) or exit (0) [default: stay up in a terminal].
         #[arg(long, value_name = "0|1", value_parser = clap::builder::BoolishValueParser::new())]
         keep: Option<bool>,
     },
     /// Run every test, on one shared Kubernetes control plane.
     Test {
-        /// What follows `--` goes to `cargo test`.
+        /// Arguments for `cargo test`, after `--`.
         #[arg(last = true)]
         extra: Vec<String>,
     },
-    /// Do what users do, on a whole Kubernetes node with the images and the chart.
+    /// Run the end-to-end scenarios on a whole Kubernetes node with the images and the chart.
     E2e(e2e::Arguments),
     /// Start a whole Kubernetes node with the images and the chart, and leave it running.
-    Cluster(kube::Place),
-    /// Make container images of the daemons, without a container engine.
+    Cluster(kube::ClusterArgs),
+    /// Build container images of the daemons, without a container engine.
     Images(images::Arguments),
-    /// A real Kubernetes on this machine.
+    /// Manage a local Kubernetes cluster.
     #[command(subcommand)]
     Kube(kube::Command),
-    /// Measure; fail when a figure is short of its bar.
+    /// Run the benchmarks; fail when a figure misses its limit.
     Bench {
-        /// Measure this part only.
+        /// Measure only this part.
         #[arg(long)]
-        only: Option<bench::Part>,
+        only: Option<bench::BenchPart>,
     },
-    /// Write every file that is generated from the types.
+    /// Write all generated files.
     Manifests {
-        /// Write nothing; fail when a file is stale or a definition does not extend the baseline.
+        /// Write nothing; fail when a file is out of date or a CRD does not extend the baseline.
         #[arg(long)]
         check: bool,
     },
-    /// Make the present CRDs the baseline that later ones must extend. Part of a release.
+    /// Make the current CRDs the baseline that later ones must extend. Part of a release.
     Baseline,
 }
 
@@ -74,10 +74,10 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Run { keep } => run::run(keep.unwrap_or_else(run::somebody_is_there)),
+        Command::Run { keep } => run::run(keep.unwrap_or_else(run::is_interactive)),
         Command::Test { extra } => test::run(&extra),
         Command::E2e(arguments) => e2e::run(&arguments),
-        Command::Cluster(place) => cluster::run(&place),
+        Command::Cluster(arguments) => cluster::run(&arguments),
         Command::Images(arguments) => images::run(&arguments),
         Command::Kube(command) => kube::run(command),
         Command::Bench { only } => bench::run(only),

@@ -1,4 +1,4 @@
-//! Everything that is written from the types: one list of files, either written or compared.
+//! The generated files: one list, which is either written or compared with the files on disk.
 
 mod chart;
 mod evolution;
@@ -12,16 +12,15 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace;
 
-/// Where the definitions of the last release are kept, which the next one may only extend.
+/// Directory with the CRDs of the last release, which later ones may only extend.
 const BASELINE: &str = "config/crd/baseline";
 
-/// A generated file.
-struct Generated {
+struct GeneratedFile {
     path: PathBuf,
     text: String,
 }
 
-/// Writes all generated files; says which ones changed.
+/// Writes all generated files and prints those that changed.
 pub(crate) fn write() -> Result<()> {
     for file in render()? {
         if current(&file.path)? != file.text {
@@ -29,14 +28,14 @@ pub(crate) fn write() -> Result<()> {
             if let Some(dir) = path.parent() {
                 fs::create_dir_all(dir)?;
             }
-            fs::write(&path, &file.text).with_context(|| format!("write {}", path.display()))?;
+            fs::write(&path, &file.text).with_context(|| format!("cannot write {}", path.display()))?;
             println!("wrote {}", file.path.display());
         }
     }
     Ok(())
 }
 
-/// Fails when a generated file is not what the types say, or when a definition is not an extension of the baseline.
+/// Fails when a generated file is out of date, or when a CRD does not extend the baseline.
 pub(crate) fn check() -> Result<()> {
     let mut stale = Vec::new();
     for file in render()? {
@@ -45,12 +44,12 @@ pub(crate) fn check() -> Result<()> {
         }
     }
     if !stale.is_empty() {
-        bail!("not what the types say: {}\nrun `make manifests` and commit the result", stale.join(", "));
+        bail!("out of date: {}\nrun `make manifests` and commit the result", stale.join(", "));
     }
     check_evolution()
 }
 
-/// Makes the present definitions the baseline, if they only extend the one that is there.
+/// Makes the current CRDs the baseline, if they only extend the existing one.
 pub(crate) fn move_baseline() -> Result<()> {
     check_evolution()?;
     for (plural, crd) in definitions()? {
@@ -63,46 +62,51 @@ pub(crate) fn move_baseline() -> Result<()> {
 }
 
 fn check_evolution() -> Result<()> {
-    let mut breaches = Vec::new();
+    let mut breaking_changes = Vec::new();
     for (plural, crd) in definitions()? {
         let old = current(&baseline_path(&plural))?;
         if !old.is_empty() {
             let old: serde_json::Value = serde_saphyr::from_str(&old)?;
-            breaches.extend(evolution::breaches(&old, &crd).into_iter().map(|b| format!("  {plural}: {b}")));
+            breaking_changes.extend(
+                evolution::breaking_changes(&old, &crd).into_iter().map(|b| format!("  {plural}: {b}")),
+            );
         }
     }
-    if !breaches.is_empty() {
+    if !breaking_changes.is_empty() {
         bail!(
-            "{GROUP} v1 may only grow, because resources and clients out there rely on it:\n{}",
-            breaches.join("\n"),
+            "{GROUP} v1 may only grow, because stored resources and clients rely on it:\n{}",
+            breaking_changes.join("\n"),
             GROUP = vmafx_api::GROUP
         );
     }
     Ok(())
 }
 
-fn render() -> Result<Vec<Generated>> {
+fn render() -> Result<Vec<GeneratedFile>> {
     let mut files = Vec::new();
     let definitions = definitions()?;
     for (plural, crd) in &definitions {
         let text = yaml::render(crd)?;
         for dir in ["config/crd/bases", "deploy/helm/vmafx/crds"] {
             let path = Path::new(dir).join(format!("{}_{plural}.yaml", vmafx_api::GROUP));
-            files.push(Generated { path, text: text.clone() });
+            files.push(GeneratedFile { path, text: text.clone() });
         }
     }
     for file in vmafx_operator::rbac::files() {
         let path = Path::new("config/rbac").join(file.name);
-        files.push(Generated { path, text: yaml::render_all(&file.objects)? });
+        files.push(GeneratedFile { path, text: yaml::render_all(&file.objects)? });
     }
-    files.push(Generated { path: "config/webhook/manifests.yaml".into(), text: yaml::render(&webhooks()?)? });
+    files.push(GeneratedFile {
+        path: "config/webhook/manifests.yaml".into(),
+        text: yaml::render(&webhooks()?)?,
+    });
     files.extend(chart::render(&webhooks()?)?);
     let crds = definitions.iter().map(|(_, crd)| crd).collect::<Vec<_>>();
-    files.push(Generated { path: "docs/api.md".into(), text: reference::render(&crds) });
+    files.push(GeneratedFile { path: "docs/api.md".into(), text: reference::render(&crds) });
     Ok(files)
 }
 
-/// What makes the API server ask the operator, by the names that its settings have by default.
+/// The webhook configuration with the default names.
 fn webhooks() -> Result<serde_json::Value> {
     use vmafx_operator::webhook::{args, configuration};
     let service = configuration::Reach::Service {
@@ -113,7 +117,7 @@ fn webhooks() -> Result<serde_json::Value> {
     Ok(serde_json::to_value(configuration::configuration(args::CONFIGURATION, &service, None))?)
 }
 
-/// The definitions with their plural names, as JSON.
+/// The CRDs with their plural names, as JSON.
 fn definitions() -> Result<Vec<(String, serde_json::Value)>> {
     vmafx_api::crd::all()
         .into_iter()
@@ -125,11 +129,11 @@ fn baseline_path(plural: &str) -> PathBuf {
     Path::new(BASELINE).join(format!("{}_{plural}.yaml", vmafx_api::GROUP))
 }
 
-/// What is on disk now; nothing where there is no such file.
+/// Text of the file on disk; empty if it does not exist.
 fn current(path: &Path) -> Result<String> {
     match fs::read_to_string(workspace::root().join(path)) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(error).with_context(|| format!("read {}", path.display())),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
 }

@@ -1,12 +1,12 @@
-//! `make run`: the project at work, from nothing, on this machine.
+//! `make run`: starts everything on this machine and scores a clip.
 //!
-//! Everything is a process of the user's own: no root, no container. So nothing here has Pods, and a
-//! VmafxModelTraining, which is a Pod, is not shown: `make cluster` has them.
+//! Everything is a process of the user, without root or containers. So there are no Pods, and no VmafxModelTraining, which
+//! needs one: `make cluster` has them.
 
-mod alone;
-mod board;
 mod kubernetes;
-mod next;
+mod next_steps;
+mod progress;
+mod queue_only;
 mod sample;
 
 use std::io::{self, IsTerminal as _};
@@ -16,32 +16,32 @@ use tokio::runtime::Runtime;
 use vmafx_testkit::kube::assets::{self, Binary, Place};
 use vmafx_testkit::kube::process::find_program;
 
-/// What the control plane is made of, and nothing else: each is minutes of building on a machine that is new.
+/// Only the programs that the control plane needs, because each takes minutes to build.
 const NEEDED: [Binary; 3] = [Binary::Etcd, Binary::KubeApiserver, Binary::Kubectl];
 
-/// Shows a score; with `keep`, stays until interrupted.
+/// Scores a clip; with `keep`, stays up until interrupted.
 pub(crate) fn run(keep: bool) -> Result<()> {
     let runtime = Runtime::new()?;
     if possible()? {
         kubernetes::run(&runtime, keep)
     } else {
         println!(
-            "==> no Kubernetes here: there is no Go to build it with, and KUBEBUILDER_ASSETS names no directory"
+            "==> no Kubernetes here: there is no Go to build it, and KUBEBUILDER_ASSETS names no directory"
         );
         println!(
-            "    with {}. So this is the queue and a node, by `vmafx up`.",
+            "    with {}. Using only the queue and a node (`vmafx up`).",
             NEEDED.map(Binary::name).join(", ")
         );
-        alone::run(&runtime, keep)
+        queue_only::run(&runtime, keep)
     }
 }
 
-/// Whether to stay if nobody said: if somebody is there who can press Ctrl-C.
-pub(crate) fn somebody_is_there() -> bool {
+/// Whether standard input and output are a terminal, in which a person can press Ctrl-C.
+pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Whether a control plane is there or can be built.
+/// Whether the programs of a control plane exist or can be built.
 fn possible() -> Result<bool> {
     for binary in NEEDED {
         if matches!(assets::locate(binary)?, Place::Missing(_)) {
@@ -51,8 +51,7 @@ fn possible() -> Result<bool> {
     Ok(true)
 }
 
-/// Waits for Ctrl-C, if it is to be waited for.
-fn stay(runtime: &Runtime, keep: bool) -> Result<()> {
+fn wait_for_interrupt(runtime: &Runtime, keep: bool) -> Result<()> {
     if keep {
         println!("==> up until Ctrl-C");
         runtime.block_on(tokio::signal::ctrl_c())?;

@@ -1,4 +1,4 @@
-//! `make test`: every test of the workspace, on one Kubernetes control plane that all of them share.
+//! `make test`: all tests of the workspace, with one shared Kubernetes control plane.
 
 use std::process::Command;
 
@@ -7,12 +7,12 @@ use vmafx_testkit::kube::{ControlPlane, KUBECONFIG_VARIABLE, Options};
 
 use crate::{tools, workspace};
 
-/// Builds the tests, brings up the control plane, runs them, takes it down again. `extra` goes to `cargo test`.
+/// Builds the tests, starts the control plane and runs the tests. `extra` are arguments for `cargo test`.
 pub(crate) fn run(extra: &[String]) -> Result<()> {
     cargo(&["test", "--workspace", "--locked", "--no-run"], &[])?;
     let runtime = tokio::runtime::Runtime::new()?;
     let plane = runtime.block_on(ControlPlane::start(Options::default()))?;
-    println!("Kubernetes for the tests: {}", plane.kubeconfig_path().display());
+    println!("kubeconfig of the tests: {}", plane.kubeconfig_path().display());
     let arguments = ["test", "--workspace", "--locked"].into_iter().chain(extra.iter().map(String::as_str));
     let kubeconfig = plane.kubeconfig_path().display().to_string();
     let ffmpeg = tools::ffmpeg().map(|path| path.display().to_string());
@@ -20,38 +20,36 @@ pub(crate) fn run(extra: &[String]) -> Result<()> {
     let environment = environment.into_iter().filter_map(|(name, value)| Some((name, value?.as_str())));
     let environment: Vec<_> = environment.collect();
     let mut outcome = cargo(&arguments.collect::<Vec<_>>(), &environment);
-    // Whoever says which tests they want wants no others.
+    // Arguments may select tests, so the long ones run only without arguments.
     if extra.is_empty() {
-        outcome = outcome.and_then(|()| long(&environment));
+        outcome = outcome.and_then(|()| run_long_tests(&environment));
     }
     drop(plane);
     outcome
 }
 
-/// Where the tests are that take a minute or more each, which are left out when a package is tested by itself.
-const LONG: [&str; 2] = ["kill", "faults"];
+/// Test targets with tests that take a minute or more each. They are ignored by default.
+const LONG_TESTS: [&str; 2] = ["kill", "faults"];
 
-/// One at a time: each fills the machine.
-fn long(environment: &[(&str, &str)]) -> Result<()> {
-    LONG.iter().try_for_each(|test| ignored(&["--test", test], &ONE_BY_ONE, environment))
+/// Runs the long tests one at a time, because each uses the whole machine.
+fn run_long_tests(environment: &[(&str, &str)]) -> Result<()> {
+    LONG_TESTS.iter().try_for_each(|test| run_ignored(&["--test", test], &SINGLE_THREADED, environment))
 }
 
-/// Says to the tests of one program that each wants the machine for itself.
-pub(crate) const ONE_BY_ONE: [&str; 2] = ["--test-threads", "1"];
+pub(crate) const SINGLE_THREADED: [&str; 2] = ["--test-threads", "1"];
 
-/// Runs tests that are ignored otherwise. Of the whole workspace, since a package by itself asks for fewer features of
-/// the crates below it, and they would be built again.
-pub(crate) fn ignored(which: &[&str], how: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+/// Runs ignored tests, with `--workspace`: a single package would enable fewer features of its dependencies, which would
+/// then be built again.
+pub(crate) fn run_ignored(which: &[&str], how: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let test = ["test", "--workspace", "--locked", "--quiet"];
     cargo(&[&test, which, &["--", "--ignored"], how].concat(), environment)
 }
 
-/// Runs cargo in the workspace; an error when it fails.
 pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(arguments).envs(environment.iter().copied()).current_dir(workspace::root());
-    let status = command.status().context("run cargo")?;
+    let status = command.status().context("cannot run cargo")?;
     if !status.success() {
         bail!("cargo {} failed", arguments.join(" "));
     }

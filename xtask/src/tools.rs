@@ -1,14 +1,14 @@
-//! Programs that `scripts/setup` puts into the user's cache.
+//! Programs that `scripts/setup` installs into the user's cache.
 
 use std::env;
 use std::path::PathBuf;
 
 use vmafx_testkit::kube::assets;
 
-/// The variable by which the scoring engine is told its ffmpeg.
+/// Environment variable with the path of the scoring engine's ffmpeg.
 pub(crate) const FFMPEG_VARIABLE: &str = "VMAFX_FFMPEG_BIN";
 
-/// The ffmpeg with libvmaf inside: the one that the environment names, else the one in the cache, if it is there.
+/// An ffmpeg with libvmaf: the one in the environment variable, else the one in the cache.
 pub(crate) fn ffmpeg() -> Option<PathBuf> {
     if let Some(named) = env::var_os(FFMPEG_VARIABLE).filter(|name| !name.is_empty()) {
         return Some(named.into());

@@ -1,6 +1,6 @@
-//! Clips that Pods can read, and the same files here, to compare with `vmafx score`.
+//! Clips on a volume that Pods mount, and on this machine for comparison with `vmafx score`.
 
-mod made;
+mod synthetic;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::score;
 use crate::volume::Volume;
 
-/// How often the clip that takes its time repeats the other.
-const LONG: usize = 60;
+/// How often [`Clips::LONG`] repeats the golden reference.
+const LONG_REPEATS: usize = 60;
 
 /// A directory of raw clips of 160×90, yuv420p.
 #[derive(Debug)]
@@ -22,60 +22,59 @@ pub struct Clips {
 }
 
 impl Clips {
-    /// Where Pods have them.
+    /// Mount path in Pods.
     pub const ROOT: &str = "/media";
-    /// The claim by which they have them, in every namespace of the platform.
+    /// Name of the claim, in every namespace of the platform.
     pub const CLAIM: &str = "clips";
-    /// A pair that scores in moments: reference and distorted.
+    /// A short pair: reference and distorted.
     pub const GOLDEN: [&str; 2] = ["ref_160x90.yuv", "dis_160x90.yuv"];
-    /// A clip that takes its time.
+    /// A clip that takes long to score.
     pub const LONG: &str = "long.yuv";
-    /// Pairs of which each is another one; see [`Clips::pair`].
+    /// Number of different pairs; see [`Clips::pair`].
     pub const PAIRS: usize = 200;
 
     pub(crate) fn write(volume: Volume, vmafx: PathBuf) -> Result<Self> {
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scoring/tests/data");
-        let volume = volume.make()?;
-        let put = |name: &str, content: &[u8]| {
-            let path = volume.here.join(name);
-            fs::write(&path, content).with_context(|| format!("{} cannot be written", path.display()))
+        let volume = volume.create()?;
+        let write = |name: &str, content: &[u8]| {
+            let path = volume.host_path.join(name);
+            fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))
         };
         for name in Self::GOLDEN {
-            put(name, &fs::read(data.join(name)).with_context(|| format!("the clip {name}"))?)?;
+            write(name, &fs::read(data.join(name)).with_context(|| format!("cannot read the clip {name}"))?)?;
         }
         let golden = fs::read(data.join(Self::GOLDEN[0]))?;
-        put(Self::LONG, &golden.repeat(LONG))?;
-        let references: Vec<_> = (0..made::REFERENCES).map(|one| made::reference(&golden, one)).collect();
+        write(Self::LONG, &golden.repeat(LONG_REPEATS))?;
+        let references: Vec<_> =
+            (0..synthetic::REFERENCES).map(|one| synthetic::reference(&golden, one)).collect();
         for number in 0..Self::PAIRS {
             let [reference, distorted] = Self::pair(number);
-            let original = &references[number % made::REFERENCES];
-            put(&reference, original)?;
-            put(&distorted, &made::distorted(original, number / made::REFERENCES))?;
+            let original = &references[number % synthetic::REFERENCES];
+            write(&reference, original)?;
+            write(&distorted, &synthetic::distorted(original, number / synthetic::REFERENCES))?;
         }
         Ok(Self { volume, vmafx })
     }
 
     /// The names of a pair, for numbers below [`Clips::PAIRS`].
     pub fn pair(number: usize) -> [String; 2] {
-        [format!("ref-{}.yuv", number % made::REFERENCES), format!("dis-{number}.yuv")]
+        [format!("ref-{}.yuv", number % synthetic::REFERENCES), format!("dis-{number}.yuv")]
     }
 
-    /// What a job calls a clip.
     pub fn uri(name: &str) -> String {
         format!("file://{}/{name}", Self::ROOT)
     }
 
-    /// A clip on this machine.
-    pub fn here(&self, name: &str) -> PathBuf {
-        self.volume.here.join(name)
+    pub fn host_path(&self, name: &str) -> PathBuf {
+        self.volume.host_path.join(name)
     }
 
-    /// What `vmafx score` says of two clips.
+    /// The score that `vmafx score` gives two clips.
     pub async fn score(&self, [reference, distorted]: [&str; 2]) -> Result<f64> {
-        score::directly(&self.vmafx, &self.here(reference), &self.here(distorted)).await
+        score::vmafx_score(&self.vmafx, &self.host_path(reference), &self.host_path(distorted)).await
     }
 
-    /// The `podTemplate` by which workers, or Pods of jobs, have them.
+    /// The `podTemplate` that mounts the clips in workers or in Pods of jobs.
     pub fn pod_template() -> Value {
         json!({ "spec": {
             "volumes": [{ "name": "clips", "persistentVolumeClaim": { "claimName": Self::CLAIM, "readOnly": true } }],
@@ -85,7 +84,7 @@ impl Clips {
         }})
     }
 
-    /// What a job's `spec` says of two clips.
+    /// The `spec` of a job for two clips.
     pub fn job([reference, distorted]: [&str; 2]) -> Value {
         json!({
             "reference": Self::uri(reference), "distorted": Self::uri(distorted),

@@ -1,5 +1,3 @@
-//! `helm`, as people use it.
-
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -8,7 +6,7 @@ use tokio::process::Command;
 
 use crate::command;
 
-/// The command line for one cluster and one chart.
+/// Runs `helm` for one cluster and one chart.
 #[derive(Debug, Clone)]
 pub struct Helm {
     program: PathBuf,
@@ -18,51 +16,47 @@ pub struct Helm {
 }
 
 impl Helm {
-    /// `home` instead of the user's own, whose settings are not ours.
+    /// `home` replaces the user's home, whose Helm settings must not have an effect.
     pub(crate) fn new(program: &Path, kubeconfig: &Path, home: &Path, chart: &Path) -> Self {
         let [program, kubeconfig, home, chart] = [program, kubeconfig, home, chart].map(Path::to_owned);
         Self { program, kubeconfig, home, chart }
     }
 
-    /// The chart's directory.
     pub fn chart(&self) -> &Path {
         &self.chart
     }
 
-    /// The same with another chart.
     #[must_use]
     pub fn with_chart(&self, chart: &Path) -> Self {
         Self { chart: chart.to_owned(), ..self.clone() }
     }
 
-    /// Installs a release and waits until everything of it is ready; what it prints.
+    /// Installs a release and waits until it is ready. Returns the output.
     pub async fn install(&self, release: &str, namespace: &str, values: &Value) -> Result<String> {
-        self.put("install", release, namespace, values).await
+        self.apply("install", release, namespace, values).await
     }
 
-    /// Upgrades a release and waits until everything of it is ready; what it prints. Values of the last time are
-    /// forgotten.
+    /// Upgrades a release and waits until it is ready. Earlier values are not reused. Returns the output.
     pub async fn upgrade(&self, release: &str, namespace: &str, values: &Value) -> Result<String> {
-        self.put("upgrade", release, namespace, values).await
+        self.apply("upgrade", release, namespace, values).await
     }
 
-    /// Removes a release and waits until everything of it is gone.
+    /// Removes a release and waits until its objects are gone.
     pub async fn uninstall(&self, release: &str, namespace: &str) -> Result<String> {
         self.run(&["uninstall", release, "--namespace", namespace, "--wait", "--timeout=4m"], "").await
     }
 
-    async fn put(&self, verb: &str, release: &str, namespace: &str, values: &Value) -> Result<String> {
+    async fn apply(&self, verb: &str, release: &str, namespace: &str, values: &Value) -> Result<String> {
         let chart = self.chart.to_string_lossy();
-        let words =
+        let args =
             [verb, release, &chart, "--namespace", namespace, "--values", "-", "--wait", "--timeout=4m"];
-        // JSON is YAML.
-        self.run(&words, &values.to_string()).await
+        // JSON is valid YAML.
+        self.run(&args, &values.to_string()).await
     }
 
-    /// Runs it with any words.
-    pub async fn run(&self, words: &[&str], input: &str) -> Result<String> {
+    pub async fn run(&self, args: &[&str], input: &str) -> Result<String> {
         let mut command = Command::new(&self.program);
-        command.args(words).env("KUBECONFIG", &self.kubeconfig).env("HOME", &self.home);
+        command.args(args).env("KUBECONFIG", &self.kubeconfig).env("HOME", &self.home);
         command::output(command, input).await
     }
 }

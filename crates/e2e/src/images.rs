@@ -1,4 +1,4 @@
-//! What runs in the Pods.
+//! The images of the daemons.
 
 use std::path::{Path, PathBuf};
 
@@ -7,35 +7,32 @@ use serde_json::{Value, json};
 
 const NAMES: [&str; 4] = ["vmafx-operator", "vmafx-controller", "vmafx-node", "vmafx-trainer"];
 
-/// Images of the daemons as `xtask images` writes them, and the programs that they were made of.
+/// The images that `xtask images` wrote, and the programs in them.
 #[derive(Debug, Clone)]
 pub struct Images {
-    /// Where the tar files are.
+    /// Directory of the tar files.
     pub directory: PathBuf,
-    /// What comes before the names of images.
+    /// Prefix of the images' names.
     pub repository: String,
-    /// The tag of all images.
     pub tag: String,
-    /// Where the programs are that were built beside them, such as `vmafx`.
+    /// Directory of the programs that were built together with the images, such as `vmafx`.
     pub programs: PathBuf,
 }
 
 impl Images {
-    /// The tar files; an error that says how to make one that is missing.
     pub(crate) fn archives(&self) -> Result<Vec<PathBuf>> {
         let archives = NAMES.map(|name| self.directory.join(format!("{name}.tar")));
         for archive in &archives {
-            ensure!(archive.is_file(), "{} is not there: make images PROFILE=dev", archive.display());
+            ensure!(archive.is_file(), "{} does not exist; run `make images PROFILE=dev`", archive.display());
         }
         Ok(archives.to_vec())
     }
 
-    /// A program that was built beside them.
     pub fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
 
-    /// The values by which a release runs them.
+    /// The chart values that select these images.
     pub(crate) fn values(&self) -> Value {
         let image =
             |name: &str| json!({ "repository": format!("{}/{name}", self.repository), "tag": self.tag });
@@ -49,7 +46,6 @@ impl Images {
         })
     }
 
-    /// Where the chart of this checkout is.
     pub(crate) fn chart() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/helm/vmafx")
     }

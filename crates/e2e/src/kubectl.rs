@@ -1,5 +1,3 @@
-//! `kubectl`, as people use it.
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -8,7 +6,7 @@ use tokio::process::Command;
 
 use crate::command;
 
-/// The command line for one cluster, and perhaps one namespace.
+/// Runs `kubectl` for one cluster, optionally in one namespace.
 #[derive(Debug, Clone)]
 pub struct Kubectl {
     program: PathBuf,
@@ -21,15 +19,13 @@ impl Kubectl {
         Self { program: program.to_owned(), kubeconfig: kubeconfig.to_owned(), namespace: None }
     }
 
-    /// The same in a namespace.
     #[must_use]
     pub fn namespaced(&self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self.clone() }
     }
 
-    /// Runs it; what it prints. An error has what it says instead.
-    pub async fn run(&self, words: &[&str]) -> Result<String> {
-        self.with_input(words, "").await
+    pub async fn run(&self, args: &[&str]) -> Result<String> {
+        self.with_input(args, "").await
     }
 
     /// Applies objects, as YAML or JSON.
@@ -37,22 +33,23 @@ impl Kubectl {
         self.with_input(&["apply", "-f", "-"], objects).await
     }
 
-    /// Waits for what `kubectl wait` can: `wait("condition=Ready", "vmnode/pool")`.
+    /// `kubectl wait`: `wait("condition=Ready", "vmnode/pool")`.
     pub async fn wait(&self, condition: &str, what: &str) -> Result<()> {
         let condition = format!("--for={condition}");
         self.run(&["wait", &condition, what, "--timeout=180s"]).await.map(drop)
     }
 
     /// An object, or a list of them: `get(&["vmjob", "first"])`.
-    pub async fn get(&self, words: &[&str]) -> Result<Value> {
-        let text = self.run(&[&["get", "-o", "json"][..], words].concat()).await?;
-        serde_json::from_str(&text).with_context(|| format!("what kubectl get {words:?} prints"))
+    pub async fn get(&self, args: &[&str]) -> Result<Value> {
+        let text = self.run(&[&["get", "-o", "json"][..], args].concat()).await?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("cannot decode the output of kubectl get {args:?}"))
     }
 
-    async fn with_input(&self, words: &[&str], input: &str) -> Result<String> {
+    async fn with_input(&self, args: &[&str], input: &str) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.arg("--kubeconfig").arg(&self.kubeconfig);
-        command.args(self.namespace.iter().flat_map(|name| ["--namespace", name.as_str()])).args(words);
+        command.args(self.namespace.iter().flat_map(|name| ["--namespace", name.as_str()])).args(args);
         command::output(command, input).await
     }
 }

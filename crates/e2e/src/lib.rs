@@ -1,28 +1,28 @@
-//! What users do with a cluster, done on a whole node with the real images and the chart, installed by Helm.
+//! End-to-end scenarios on a whole node, with the real images and the chart, installed by Helm.
 //!
-//! A [`Platform`] is a cluster with the images loaded, clips that Pods can read, and services outside of it: S3, a
-//! registry, Postgres. Each of the [`scenario`]s installs a release of its own in a namespace of its own, does what a
-//! person would, and leaves the cluster as it found it. [`Steps`] says what is done and how long it takes.
+//! A [`Platform`] is a cluster with the images loaded, clips that Pods can read, and external services: S3, a registry,
+//! Postgres. Each [`scenario`] installs its own release in its own namespace, does what a user would do, and leaves the
+//! cluster as it found it. [`Steps`] prints every step with its duration.
 
 mod clips;
 mod command;
+mod external;
 mod helm;
 mod images;
 mod kubectl;
-mod outside;
 mod platform;
-mod release;
 pub mod scenario;
 mod score;
 mod steps;
+mod values;
 mod volume;
 
 pub use clips::Clips;
+pub use external::{ExternalServices, S3};
 pub use helm::Helm;
 pub use images::Images;
 pub use kubectl::Kubectl;
-pub use outside::{Outside, S3};
-pub use platform::{PATIENCE, Platform};
-pub use release::merged;
+pub use platform::{Platform, STEP_TIMEOUT};
 pub use steps::Steps;
+pub use values::merge_values;
 pub use volume::Volume;

@@ -1,4 +1,4 @@
-//! A cluster with everything that a release needs, and no release yet.
+//! A cluster with everything that a release needs, but without a release.
 
 mod explain;
 mod namespace;
@@ -16,20 +16,20 @@ use vmafx_testkit::kube::assets::{self, Binary};
 use vmafx_testkit::kube::node::Launcher;
 
 use crate::clips::Clips;
+use crate::external::ExternalServices;
 use crate::helm::Helm;
 use crate::images::Images;
 use crate::kubectl::Kubectl;
-use crate::outside::Outside;
-use crate::release::merged;
+use crate::values::merge_values;
 use crate::volume::Volume;
 
-/// For one thing to come: images are unpacked, programs without optimisation start, probes have their periods.
-pub const PATIENCE: Duration = Duration::from_mins(3);
+/// Timeout of a single wait: images are unpacked, unoptimised programs start, and probes have their periods.
+pub const STEP_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// A cluster with the images loaded, clips, and services outside of it. It ends when this is dropped.
+/// A cluster with the images loaded, clips, and external services. It stops when this is dropped.
 pub struct Platform {
-    // Before the cluster, in whose network their ways begin.
-    outside: OnceCell<Outside>,
+    // Dropped before the cluster, because the routes to these services end in its network.
+    external: OnceCell<ExternalServices>,
     clips: Clips,
     client: Client,
     kubectl: Kubectl,
@@ -40,22 +40,22 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Starts one whose files are below `base`.
+    /// Starts a cluster whose files are below `base`.
     pub async fn start(base: &Path, images: &Images) -> Result<Self> {
         let archives = images.archives()?;
         let tools =
             tokio::task::spawn_blocking(|| assets::ensure(&[Binary::Kubectl, Binary::Helm])).await??;
-        // Not the running program: a build that comes meanwhile may have put another one in its place.
+        // Not the running program: a build in the meantime may have replaced it.
         let launcher = Launcher::new(images.program("testkit-helper"), &["role"]);
-        let cluster = WholeNode::start(base, &launcher).await.context("a whole node")?;
+        let cluster = WholeNode::start(base, &launcher).await.context("cannot start a whole node")?;
         for archive in archives {
-            cluster.load_image(&archive).with_context(|| format!("load {}", archive.display()))?;
+            cluster.load_image(&archive).with_context(|| format!("cannot load {}", archive.display()))?;
         }
         let clips = Clips::write(volume(&cluster, "clips"), images.program("vmafx"))?;
         let home = tempfile::Builder::new().prefix("vmafx-e2e-").tempdir()?;
         let kubeconfig = cluster.kubeconfig_path();
         Ok(Self {
-            outside: OnceCell::new(),
+            external: OnceCell::new(),
             clips,
             client: cluster.client()?,
             kubectl: Kubectl::new(tools.path(Binary::Kubectl), kubeconfig),
@@ -66,7 +66,6 @@ impl Platform {
         })
     }
 
-    /// `kubectl` for this cluster.
     pub fn kubectl(&self) -> Kubectl {
         self.kubectl.clone()
     }
@@ -76,50 +75,50 @@ impl Platform {
         self.helm.clone()
     }
 
-    /// A client that may do everything.
+    /// A client with all permissions.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Clips that Pods can read.
     pub fn clips(&self) -> &Clips {
         &self.clips
     }
 
-    /// Services outside of the cluster, started when they are first asked for.
-    pub async fn outside(&self) -> Result<&Outside> {
-        let start =
-            async || Box::pin(Outside::start(&self.cluster)).await.context("services outside of the cluster");
-        self.outside.get_or_try_init(start).await
+    /// External services, which the first call starts.
+    pub async fn external_services(&self) -> Result<&ExternalServices> {
+        let start = async || {
+            Box::pin(ExternalServices::start(&self.cluster))
+                .await
+                .context("cannot start the external services")
+        };
+        self.external.get_or_try_init(start).await
     }
 
-    /// The images that are loaded.
     pub fn images(&self) -> &Images {
         &self.images
     }
 
-    /// The cluster itself.
     pub fn cluster(&self) -> &WholeNode {
         &self.cluster
     }
 
-    /// Lets the cluster run on when this program ends. Services outside of it end.
+    /// Leaves the cluster running when this program exits. External services stop.
     pub fn detach(self) -> Result<()> {
         Ok(self.cluster.detach()?)
     }
 
-    /// What every release here needs to be told, and `more`. Tokens are checked.
+    /// The values that every release on this platform needs, merged with `more`.
     pub fn values(&self, more: Value) -> Value {
         let roots = json!([Clips::ROOT]);
-        let here = json!({
+        let common = json!({
             "operator": { "enabled": true, "scoringRoots": roots },
             "controller": { "scoringRoots": roots },
         });
-        merged(merged(self.images.values(), here), more)
+        merge_values(merge_values(self.images.values(), common), more)
     }
 }
 
 fn volume(cluster: &WholeNode, name: &str) -> Volume {
-    let [here, on_node] = cluster.volume(name);
-    Volume { here, on_node }
+    let [host_path, node_path] = cluster.volume(name);
+    Volume { host_path, node_path }
 }

@@ -1,4 +1,4 @@
-//! What users do. Each is `async fn(&Platform, &mut Steps) -> Result<()>`, in a namespace of its own.
+//! The scenarios. Each is an `async fn(&Platform, &mut Steps) -> Result<()>` in its own namespace.
 
 mod docs;
 mod faults;

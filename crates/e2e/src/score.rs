@@ -1,4 +1,4 @@
-//! What `vmafx score` says, to compare with.
+//! Scores by `vmafx score`, for comparison.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use tokio::process::Command;
 
 use crate::command;
 
-/// The score of two raw clips of 160×90, without anything around it.
-pub(crate) async fn directly(vmafx: &Path, reference: &Path, distorted: &Path) -> Result<f64> {
+/// The score of two raw clips of 160×90.
+pub(crate) async fn vmafx_score(vmafx: &Path, reference: &Path, distorted: &Path) -> Result<f64> {
     let mut command = Command::new(vmafx);
     command.arg("score").args([reference, distorted]);
     command.args(["--size", "160x90", "--pixel-format", "yuv420p", "--model", "vmaf_v0.6.1", "-o", "json"]);

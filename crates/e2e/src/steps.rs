@@ -1,14 +1,14 @@
-//! What is done, and how long it takes.
+//! The steps of a run, with their durations.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-/// The width of a step's name; longer ones push their duration aside.
+/// Column width of a step's name; a longer name shifts its duration.
 const WIDTH: usize = 64;
 
-/// Says each step as it ends, and all of them at the end.
+/// Prints each step when it ends, and all of them at the end.
 #[derive(Debug, Default)]
 pub struct Steps {
     done: Vec<Step>,
@@ -22,38 +22,37 @@ struct Step {
 }
 
 impl Steps {
-    /// Nothing is done yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Does one step and says how it went: `ok    register a node    3.2 s`. An error says which step it was.
+    /// Runs one step and prints its result: `ok    register a node    3.2 s`. An error names the step.
     pub async fn step<T>(&mut self, name: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         let started = Instant::now();
         let outcome = work.await;
-        self.note(name, started.elapsed(), outcome.is_ok());
+        self.record(name, started.elapsed(), outcome.is_ok());
         outcome.with_context(|| format!("step: {name}"))
     }
 
-    /// The same for work that blocks.
+    /// The same for blocking work.
     pub fn blocking<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();
         let outcome = work();
-        self.note(name, started.elapsed(), outcome.is_ok());
+        self.record(name, started.elapsed(), outcome.is_ok());
         outcome.with_context(|| format!("step: {name}"))
     }
 
-    fn note(&mut self, name: &str, took: Duration, ok: bool) {
+    fn record(&mut self, name: &str, took: Duration, ok: bool) {
         let step = Step { name: name.to_owned(), took, ok };
         println!("{}", line(&step));
         self.done.push(step);
     }
 
-    /// Every step, and the sum.
+    /// All steps, and the total.
     pub fn table(&self) -> String {
         let mut text = String::new();
         for step in &self.done {
-            // A String takes everything.
+            // Writing to a String cannot fail.
             let _ = writeln!(text, "{}", line(step));
         }
         let failed = self.done.iter().filter(|step| !step.ok).count();
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_step_gives_what_it_found_and_is_counted() {
+    async fn a_step_returns_its_result_and_is_counted() {
         let mut steps = Steps::new();
         assert_eq!(steps.step("look", async { Ok(7) }).await.unwrap(), 7);
         let table = steps.table();
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_step_that_fails_says_which_it_was_and_why() {
+    async fn a_failed_step_is_named_with_its_cause() {
         let mut steps = Steps::new();
         let failing = async { bail!("nothing there") };
         let error = steps.step::<()>("look", failing).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Directories of the node that Pods use by a claim, as on clusters without a provisioner.
+//! Directories of the node that Pods use through a claim, as on clusters without a provisioner.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -7,27 +7,28 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
-/// Whom all Pods run as.
+/// User and group of all Pods.
 const USER: u32 = 65532;
 
-/// A directory that one claim of one namespace may have.
+/// A directory for one claim of one namespace.
 #[derive(Debug, Clone)]
 pub struct Volume {
-    /// Where it is on this machine.
-    pub here: PathBuf,
-    /// Where the node sees it.
-    pub(crate) on_node: PathBuf,
+    /// Path on this machine.
+    pub host_path: PathBuf,
+    /// Path on the node.
+    pub(crate) node_path: PathBuf,
 }
 
 impl Volume {
-    /// Makes the directory, for Pods to write to.
-    pub(crate) fn make(self) -> Result<Self> {
-        let made = fs::create_dir_all(&self.here).and_then(|()| chown(&self.here, Some(USER), Some(USER)));
-        made.with_context(|| format!("{} cannot be made", self.here.display()))?;
+    /// Creates the directory, writable for Pods.
+    pub(crate) fn create(self) -> Result<Self> {
+        let created =
+            fs::create_dir_all(&self.host_path).and_then(|()| chown(&self.host_path, Some(USER), Some(USER)));
+        created.with_context(|| format!("cannot create {}", self.host_path.display()))?;
         Ok(self)
     }
 
-    /// The `PersistentVolume` that only this claim can have; what is in it stays when the claim is deleted.
+    /// The `PersistentVolume`, bound to this claim only; its contents survive the deletion of the claim.
     pub(crate) fn object(&self, namespace: &str, claim: &str) -> serde_json::Value {
         json!({
             "apiVersion": "v1", "kind": "PersistentVolume",
@@ -36,7 +37,7 @@ impl Volume {
                 "capacity": { "storage": "10Gi" }, "accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"],
                 "persistentVolumeReclaimPolicy": "Retain", "storageClassName": "",
                 "claimRef": { "namespace": namespace, "name": claim },
-                "hostPath": { "path": self.on_node, "type": "Directory" },
+                "hostPath": { "path": self.node_path, "type": "Directory" },
             },
         })
     }

@@ -1,4 +1,4 @@
-//! A controller under measurement.
+//! A controller for measurements.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -13,24 +13,22 @@ use vmafx_testkit::kube::process::{Launch, Process};
 
 use crate::workspace;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The token of somebody who may submit and work.
+/// Token of a caller with the roles writer and node.
 pub(super) const TOKEN: &str = "bench-0123456789abcdef";
 const TOKENS: &str =
     "tokens: [{token: bench-0123456789abcdef, tenant: bench, roles: ['vmafx:writer', 'vmafx:node']}]\n";
 
-/// A running one. It ends when this is dropped.
+/// Stopped on drop.
 pub(super) struct Controller {
     process: Process,
-    /// Where it takes calls.
     pub(super) grpc: SocketAddr,
-    /// Where it is asked how it is.
     pub(super) http: SocketAddr,
 }
 
 impl Controller {
-    /// Starts one with its files in this directory, and waits until it is ready.
+    /// Starts a controller with its files in `directory`, and waits until it is ready.
     pub(super) fn start(runtime: &Runtime, directory: &Path, settings: &[(&str, &str)]) -> Result<Self> {
         let (http, grpc) = (free_port()?, free_port()?);
         let tokens = directory.join("tokens.yaml");
@@ -46,29 +44,27 @@ impl Controller {
         for (variable, value) in settings {
             launch = launch.env(*variable, *value);
         }
-        let mut process = Process::start(&launch).context("start the controller")?;
+        let mut process = Process::start(&launch).context("cannot start the controller")?;
         let ready = || std::future::ready(is_ready(http).unwrap_or(false));
-        runtime.block_on(process.ready(PATIENCE, ready))?;
+        runtime.block_on(process.ready(TIMEOUT, ready))?;
         Ok(Self { process, grpc, http })
     }
 
-    /// Its process.
     pub(super) fn pid(&self) -> u32 {
         self.process.pid()
     }
 }
 
-/// A port that nobody has.
 pub(super) fn free_port() -> Result<SocketAddr> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }
 
-/// Whether whoever serves health there is ready.
+/// Whether `/readyz` at this address answers 200.
 pub(super) fn is_ready(addr: SocketAddr) -> std::io::Result<bool> {
     let mut stream = TcpStream::connect_timeout(&addr, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer.starts_with("HTTP/1.1 200"))
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    Ok(response.starts_with("HTTP/1.1 200"))
 }

@@ -1,19 +1,16 @@
-//! A number with a bar to clear.
+//! A measured number with a limit.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Which side of the bar is the good one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Bar {
-    /// Not above.
     AtMost,
-    /// Not below.
     AtLeast,
 }
 
-/// A number that was taken several times.
+/// A number that was measured several times.
 #[derive(Debug, Serialize)]
 pub(super) struct Figure {
     /// What was measured, `part.what`.
@@ -21,12 +18,20 @@ pub(super) struct Figure {
     pub(super) unit: &'static str,
     pub(super) bar: Bar,
     pub(super) limit: f64,
-    /// Every sample, in the order in which it was taken.
+    /// All samples in the order of measurement.
     pub(super) samples: Vec<f64>,
 }
 
 impl Figure {
-    /// The middle sample: one disturbed run does not move it.
+    pub(super) fn at_most(name: &'static str, unit: &'static str, limit: f64, samples: Vec<f64>) -> Self {
+        Self { name, unit, bar: Bar::AtMost, limit, samples }
+    }
+
+    pub(super) fn at_least(name: &'static str, unit: &'static str, limit: f64, samples: Vec<f64>) -> Self {
+        Self { name, unit, bar: Bar::AtLeast, limit, samples }
+    }
+
+    /// The median, which a single disturbed run does not move.
     pub(super) fn median(&self) -> f64 {
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
@@ -38,7 +43,7 @@ impl Figure {
         }
     }
 
-    /// Whether the median is on the good side of the bar. Without samples it is not.
+    /// Whether the median is within the limit. Without samples it is not.
     pub(super) fn holds(&self) -> bool {
         match self.bar {
             Bar::AtMost => self.median() <= self.limit,
@@ -56,10 +61,9 @@ impl fmt::Display for Figure {
         };
         let verdict = if self.holds() { "ok" } else { "short" };
         write!(f, "figure {name} {:.3} {unit} bar {sign} {limit} {verdict}", self.median())?;
-        let (least, most) =
-            (samples.iter().copied().reduce(f64::min), samples.iter().copied().reduce(f64::max));
-        match (least, most) {
-            (Some(least), Some(most)) => write!(f, "  ({least:.3} to {most:.3}, n={})", samples.len()),
+        let (min, max) = (samples.iter().copied().reduce(f64::min), samples.iter().copied().reduce(f64::max));
+        match (min, max) {
+            (Some(min), Some(max)) => write!(f, "  ({min:.3} to {max:.3}, n={})", samples.len()),
             _ => Ok(()),
         }
     }
@@ -74,14 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_value_bar_and_verdict() {
+    fn a_line_has_value_limit_and_verdict() {
         let line = figure(&[5.0, 9.0, 4.0]).to_string();
         assert_eq!(line, "figure a.b 5.000 s bar <= 6 ok  (4.000 to 9.000, n=3)");
         assert!(figure(&[7.0, 6.5]).to_string().starts_with("figure a.b 6.750 s bar <= 6 short"));
     }
 
     #[test]
-    fn a_bar_may_be_a_floor() {
+    fn a_limit_may_be_a_minimum() {
         let figure = Figure { bar: Bar::AtLeast, limit: 1.5, ..figure(&[1.6, 1.4, 1.7]) };
         assert_eq!(figure.to_string(), "figure a.b 1.600 s bar >= 1.5 ok  (1.400 to 1.700, n=3)");
     }

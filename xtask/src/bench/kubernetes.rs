@@ -1,16 +1,16 @@
-//! How long tests wait for a Kubernetes.
+//! The start-up time of a control plane.
 
 use std::time::Instant;
 
 use anyhow::Result;
 use vmafx_testkit::kube::{ControlPlane, Options};
 
-use super::figure::{Bar, Figure};
+use super::figure::Figure;
 
 const REPEATS: usize = 5;
 
-/// Seconds from nothing to an API server that answers.
-pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
+/// Measures the time until the API server answers.
+pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     let mut samples = Vec::new();
     for _ in 0..REPEATS {
@@ -19,6 +19,6 @@ pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
         samples.push(start.elapsed().as_secs_f64());
         drop(plane);
     }
-    tell(Figure { name: "kubernetes.control-plane-ready", unit: "s", bar: Bar::AtMost, limit: 6.0, samples });
+    report(Figure::at_most("kubernetes.control-plane-ready", "s", 6.0, samples));
     Ok(())
 }

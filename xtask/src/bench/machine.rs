@@ -1,11 +1,11 @@
-//! What the machine is, so that samples of two runs can be told apart.
+//! A description of the machine, stored with the samples of a run.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
 /// Processor, cores, memory, kernel.
-pub(super) fn facts() -> Value {
+pub(super) fn describe() -> Value {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     json!({
         "processor": line("/proc/cpuinfo", "model name"),
@@ -17,7 +17,7 @@ pub(super) fn facts() -> Value {
     })
 }
 
-/// The value of the first `key : value` line of a file under /proc.
+/// Value of the first `key : value` line of a file in /proc.
 fn line(file: &str, key: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(key))?;

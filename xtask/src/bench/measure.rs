@@ -1,4 +1,4 @@
-//! What a program costs: CPU seconds of it and of its children, wall seconds, peak memory.
+//! The cost of a program: CPU time with its children, wall time, peak memory.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -8,20 +8,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// The cost of one run.
 #[derive(Clone, Debug)]
 pub(super) struct Cost {
-    /// User and system time, of the program and of every process that it waited for.
+    /// User and system seconds of the program and of every process that it waited for.
     pub(super) cpu: f64,
-    /// From start to end.
+    /// Wall-clock seconds.
     pub(super) wall: f64,
-    /// The most memory that the program itself held, in megabytes.
+    /// Peak memory of the program itself, in megabytes.
     pub(super) peak: f64,
-    /// What it printed.
     pub(super) output: String,
 }
 
-/// Runs a program to its end, alone: CPU time is counted over all children of this process.
+/// Runs a program. No other child may run meanwhile, because CPU time is counted over all children of this process.
 pub(super) fn run(command: &mut Command) -> Result<Cost> {
     let before = children_seconds()?;
     let started = Instant::now();
@@ -30,7 +28,7 @@ pub(super) fn run(command: &mut Command) -> Result<Cost> {
         .stderr(Stdio::piped())
         .stdin(Stdio::null())
         .spawn()
-        .with_context(|| format!("start {command:?}"))?;
+        .with_context(|| format!("cannot start {command:?}"))?;
     let output = thread::scope(|scope| -> Result<(String, String, f64)> {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let read = |stream: Option<Box<dyn std::io::Read + Send>>| {
@@ -42,7 +40,7 @@ pub(super) fn run(command: &mut Command) -> Result<Cost> {
         let text = |reader: thread::ScopedJoinHandle<'_, std::io::Result<Option<String>>>| match reader.join()
         {
             Ok(text) => anyhow::Ok(text?.unwrap_or_default()),
-            Err(_) => bail!("reading the output failed"),
+            Err(_) => bail!("cannot read the output"),
         };
         Ok((text(stdout)?, text(stderr)?, peak))
     });
@@ -54,8 +52,8 @@ pub(super) fn run(command: &mut Command) -> Result<Cost> {
     Ok(Cost { cpu: children_seconds()? - before, wall: started.elapsed().as_secs_f64(), peak, output })
 }
 
-/// The largest peak seen until the program ends. The kernel's mark only rises, so the last look is the right one but
-/// for the last hundredth of a second.
+/// Polls the kernel's peak of the program's memory until it exits. The peak only rises, so only growth in the last 10 ms
+/// can be missed.
 fn watch_peak(child: &mut Child) -> Result<f64> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak: f64 = 0.0;

@@ -1,4 +1,4 @@
-//! What a node costs besides the scoring itself.
+//! The overhead of a node over the scoring itself.
 
 mod idle;
 
@@ -10,40 +10,39 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use tokio::runtime::Runtime;
 
-use super::figure::{Bar, Figure};
+use super::figure::Figure;
 use super::process;
 use super::scoring::clips::Clips;
-use crate::one_machine::OneMachine;
 use crate::test::cargo;
+use crate::vmafx_up::VmafxUp;
 use crate::{tools, workspace};
 
 const MODEL: &str = "vmaf_v0.6.1";
-/// Ten seconds.
+/// Ten seconds of video.
 const FRAMES: u32 = 300;
 const REPEATS: usize = 3;
-/// A sample is made of the cheapest of so many runs on either side: other users of the machine only add.
+/// Runs per sample, of which the cheapest counts: other load on the machine only adds cost.
 const BEST_OF: usize = 2;
-const TINY: usize = 200;
+const TINY_JOBS: usize = 200;
 
-/// Builds the programs and takes every figure.
-pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
-    let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with: run `make setup`")?;
+pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
+    let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with; run `make setup`")?;
     let programs = ["--bin", "vmafx", "--bin", "vmafx-node", "--bin", "vmafx-controller"];
     cargo(&[&["build", "--release", "--locked", "--quiet"][..], &programs].concat(), &[])?;
     let home = workspace::root().join("target/bench");
     let clips = Clips::make(&ffmpeg)?;
-    let runtime = Runtime::new().context("a runtime")?;
-    tell(overhead(&runtime, &home, &clips, &ffmpeg)?);
-    tell(tiny_jobs(&runtime, &home)?);
-    idle::measure(&runtime, &home)?.into_iter().for_each(&mut *tell);
+    let runtime = Runtime::new().context("cannot start a runtime")?;
+    report(overhead(&runtime, &home, &clips, &ffmpeg)?);
+    report(tiny_jobs(&runtime, &home)?);
+    idle::measure(&runtime, &home)?.into_iter().for_each(&mut *report);
     Ok(())
 }
 
-/// The CPU of a job, from the controller to the last decoder, over that of `vmafx score`.
+/// CPU time of a job, with controller and decoders, relative to `vmafx score`.
 fn overhead(runtime: &Runtime, home: &Path, clips: &Clips, ffmpeg: &Path) -> Result<Figure> {
     let vmafx = workspace::release("vmafx");
     let ffmpeg_bin = format!("--ffmpeg-bin={}", ffmpeg.display());
-    let machine = OneMachine::start(runtime, vmafx.clone(), home, &[&ffmpeg_bin])?;
+    let up = VmafxUp::start(runtime, vmafx.clone(), home, &[&ffmpeg_bin])?;
     let (reference, distorted) = clips.encoded(FRAMES);
     let pair = [reference.display().to_string(), distorted.display().to_string()];
     let score = || -> Result<f64> {
@@ -52,60 +51,54 @@ fn overhead(runtime: &Runtime, home: &Path, clips: &Clips, ffmpeg: &Path) -> Res
         Ok(super::measure::run(command.env(tools::FFMPEG_VARIABLE, ffmpeg))?.cpu)
     };
     let job = || -> Result<f64> {
-        let before = process::cpu_seconds_of_all(machine.pid())?;
-        let mut command = machine.command(&["submit", &pair[0], &pair[1], "--model", MODEL, "--wait"]);
-        let output = command.output().context("run vmafx submit")?;
+        let before = process::cpu_seconds_of_all(up.pid())?;
+        let mut command = up.command(&["submit", &pair[0], &pair[1], "--model", MODEL, "--wait"]);
+        let output = command.output().context("cannot run vmafx submit")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stdout));
         }
-        Ok(process::cpu_seconds_of_all(machine.pid())? - before)
+        Ok(process::cpu_seconds_of_all(up.pid())? - before)
     };
     let mut samples = Vec::new();
     for _ in 0..REPEATS {
-        let (mut alone, mut here) = (f64::INFINITY, f64::INFINITY);
+        let (mut direct, mut node) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..BEST_OF {
-            alone = alone.min(score()?);
-            here = here.min(job()?);
+            direct = direct.min(score()?);
+            node = node.min(job()?);
         }
-        samples.push(here / alone);
+        samples.push(node / direct);
     }
-    Ok(Figure { name: "node.cpu-over-vmafx-score", unit: "ratio", bar: Bar::AtMost, limit: 1.03, samples })
+    Ok(Figure::at_most("node.cpu-over-vmafx-score", "ratio", 1.03, samples))
 }
 
-/// Many jobs of one small frame each: what is left is all overhead.
+/// Throughput of jobs with one small frame each, which consist almost only of overhead.
 fn tiny_jobs(runtime: &Runtime, home: &Path) -> Result<Figure> {
-    let machine = OneMachine::start(runtime, workspace::release("vmafx"), home, &["--slots=2"])?;
+    let up = VmafxUp::start(runtime, workspace::release("vmafx"), home, &["--slots=2"])?;
     let directory = tempfile::tempdir_in(home)?;
     let data = workspace::root().join("crates/scoring/tests/data");
     let mut list = "reference,distorted\n".to_owned();
     for name in ["ref", "dis"] {
         let clip = fs::read(data.join(format!("{name}_160x90.yuv")))?;
-        let frame = clip.get(..160 * 90 * 3 / 2).context("the clip has a frame")?;
+        let frame = clip.get(..160 * 90 * 3 / 2).context("the clip is shorter than a frame")?;
         fs::write(directory.path().join(name).with_extension("yuv"), frame)?;
     }
-    let place = directory.path().display();
-    for _ in 0..TINY {
-        writeln!(list, "{place}/ref.yuv,{place}/dis.yuv")?;
+    let prefix = directory.path().display();
+    for _ in 0..TINY_JOBS {
+        writeln!(list, "{prefix}/ref.yuv,{prefix}/dis.yuv")?;
     }
     let pairs = directory.path().join("pairs.csv");
     fs::write(&pairs, list)?;
     let mut samples = Vec::new();
     for _ in 0..REPEATS {
-        let begin = Instant::now();
+        let started = Instant::now();
         let raw = ["--size", "160x90", "--pixel-format", "yuv420p"];
-        let mut command = machine.command(&["submit", "--wait", "--csv"]);
-        let output = command.arg(&pairs).args(raw).output().context("run vmafx submit")?;
+        let mut command = up.command(&["submit", "--wait", "--csv"]);
+        let output = command.arg(&pairs).args(raw).output().context("cannot run vmafx submit")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stdout));
         }
-        #[expect(clippy::cast_precision_loss, reason = "two hundred")]
-        samples.push(TINY as f64 / begin.elapsed().as_secs_f64());
+        #[expect(clippy::cast_precision_loss, reason = "a small count")]
+        samples.push(TINY_JOBS as f64 / started.elapsed().as_secs_f64());
     }
-    Ok(Figure {
-        name: "node.tiny-jobs-on-two-slots",
-        unit: "jobs/s",
-        bar: Bar::AtLeast,
-        limit: 25.0,
-        samples,
-    })
+    Ok(Figure::at_least("node.tiny-jobs-on-two-slots", "jobs/s", 25.0, samples))
 }

@@ -1,12 +1,12 @@
-//! What a VmafxJob costs: real etcd and kube-apiserver, a real controller, nodes that finish at once.
+//! The cost of a VmafxJob with a real API server and controller, and nodes that finish at once.
 //!
-//! Everything shares the machine: API server, etcd, controller, operator and the load. So the peer is taken in the same
-//! run: what the same cluster does when nobody but the load makes a job and writes its status twice.
+//! API server, etcd, controller, operator and the load generator share the machine. So the comparison is measured in the
+//! same run: the same cluster when only the load generator creates a job and writes its status twice.
 
+mod cluster;
+mod idle;
 mod load;
 mod many;
-mod rest;
-mod scene;
 mod speed;
 
 use anyhow::{Context as _, Result};
@@ -15,12 +15,11 @@ use tokio::runtime::Runtime;
 use super::figure::Figure;
 use crate::test::cargo;
 
-/// Builds the programs and takes every figure.
-pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
+pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
     let programs = ["--bin", "vmafx-controller", "--bin", "vmafx-operator", "--example", "operator_load"];
     cargo(&[&["build", "--release", "--locked", "--quiet"][..], &programs].concat(), &[])?;
-    let runtime = Runtime::new().context("a runtime")?;
-    speed::measure(&runtime, tell)?;
-    many::measure(&runtime, tell)?;
-    rest::measure(&runtime, tell)
+    let runtime = Runtime::new().context("cannot start a runtime")?;
+    speed::measure(&runtime, report)?;
+    many::measure(&runtime, report)?;
+    idle::measure(&runtime, report)
 }

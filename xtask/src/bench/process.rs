@@ -1,36 +1,36 @@
-//! What a process has used.
+//! CPU time and memory of a process, from /proc.
 
 use std::fs;
 
 use anyhow::{Context as _, Result};
 
-/// Clock ticks in a second, as Linux tells them to everybody.
+/// Clock ticks per second in /proc (`USER_HZ`).
 const TICKS: f64 = 100.0;
 
-/// Seconds of CPU until now.
 pub(super) fn cpu_seconds(pid: u32) -> Result<f64> {
     ticks(pid, &[11, 12])
 }
 
-/// The same, with every process that it waited for.
+/// The same, including child processes that it waited for.
 pub(super) fn cpu_seconds_of_all(pid: u32) -> Result<f64> {
     ticks(pid, &[11, 12, 13, 14])
 }
 
-/// The sum of some fields, counted from the state of the process.
+/// Sum of fields of /proc/…/stat in seconds, counted from the process state.
 fn ticks(pid: u32, fields: &[usize]) -> Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name before this may have spaces in it.
-    let (_, rest) = stat.rsplit_once(')').context("/proc/…/stat")?;
+    // The process name before the parenthesis may contain spaces.
+    let (_, rest) = stat.rsplit_once(')').context("cannot parse /proc/…/stat")?;
     let values: Vec<&str> = rest.split_whitespace().collect();
     let number = |index: &usize| values.get(*index)?.parse::<f64>().ok();
-    let all = fields.iter().map(number).sum::<Option<f64>>().context("/proc/…/stat")?;
+    let all = fields.iter().map(number).sum::<Option<f64>>().context("cannot parse /proc/…/stat")?;
     Ok(all / TICKS)
 }
 
-/// Megabytes of memory.
+/// Resident memory in megabytes.
 pub(super) fn resident(pid: u32) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
+    let line =
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/…/status")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? * 1024.0 / 1e6)
 }

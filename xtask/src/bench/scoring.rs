@@ -1,4 +1,4 @@
-//! How much a score costs, against ffmpeg's libvmaf filter and against libvmaf alone, in one run on one machine.
+//! The cost of a score, compared with ffmpeg's libvmaf filter and with bare libvmaf in the same run.
 
 pub(super) mod clips;
 
@@ -8,46 +8,44 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 use self::clips::{Clips, Content, HEIGHT, WIDTH};
-use super::figure::{Bar, Figure};
+use super::figure::Figure;
 use super::measure::{Cost, run};
 use crate::test::cargo;
 use crate::{tools, workspace};
 
 const REPEATS: usize = 3;
 
-/// Where the bar is close to the figure.
-const SOME_REPEATS: usize = 5;
-/// A run moves by a tenth on a machine that is shared with others, and only upwards: where that is more than the figure
-/// has to tell, a sample is made of the cheapest of so many runs on either side.
+/// For figures that are close to their limit.
+const MORE_REPEATS: usize = 5;
+/// Runs per sample, of which the cheapest counts, where a figure needs more precision: on a shared machine the cost of a
+/// run varies by a tenth, and only upwards.
 const BEST_OF: usize = 4;
 const MODEL: &str = "vmaf_v0.6.1";
 
-/// Megabytes that the engine may take besides its threads, and per thread, at 1080p.
+/// Memory limit of the engine at 1080p, in megabytes: a base, and an amount per thread.
 const BASE_MEMORY: f64 = 80.0;
 const THREAD_MEMORY: f64 = 90.0;
 
-/// Builds the programs, makes the clips, takes every figure.
-pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
-    let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with: run `make setup`")?;
+pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
+    let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with; run `make setup`")?;
     cargo(&["build", "--release", "--locked", "--quiet", "--bin", "vmafx", "--example", "bare_loop"], &[])?;
-    let bench = Bench { clips: Clips::make(&ffmpeg)?, ffmpeg };
+    let bench = ScoringBench { clips: Clips::make(&ffmpeg)?, ffmpeg };
     for content in Content::ALL {
-        tell(bench.against_ffmpeg(content)?);
+        report(bench.against_ffmpeg(content)?);
     }
-    tell(bench.against_the_bare_loop()?);
-    tell(bench.ladder()?);
-    tell(bench.two_cores()?);
-    bench.memory()?.into_iter().for_each(&mut *tell);
+    report(bench.against_the_bare_loop()?);
+    report(bench.ladder()?);
+    report(bench.two_cores()?);
+    bench.memory()?.into_iter().for_each(&mut *report);
     Ok(())
 }
 
-struct Bench {
+struct ScoringBench {
     clips: Clips,
     ffmpeg: PathBuf,
 }
 
-impl Bench {
-    /// `vmafx score` with one model on so many threads.
+impl ScoringBench {
     fn vmafx(&self, reference: &Path, distorted: &[&Path], threads: u32) -> Result<Cost> {
         let mut command = Command::new(workspace::release("vmafx"));
         command.arg("score").env(tools::FFMPEG_VARIABLE, &self.ffmpeg);
@@ -92,7 +90,7 @@ impl Bench {
             Content::Noise => "scoring.frames-per-cpu-second-over-ffmpeg.noise",
             Content::TestSource => "scoring.frames-per-cpu-second-over-ffmpeg.test-source",
         };
-        Ok(Figure { name, unit: "ratio", bar: Bar::AtLeast, limit: 1.5, samples })
+        Ok(Figure::at_least(name, "ratio", 1.5, samples))
     }
 
     fn against_the_bare_loop(&self) -> Result<Figure> {
@@ -103,7 +101,7 @@ impl Bench {
             let output = run(&mut command)?.output;
             Ok(output.split_whitespace().next().context("bare_loop printed nothing")?.parse()?)
         };
-        let samples = repeat(SOME_REPEATS, || {
+        let samples = repeat(MORE_REPEATS, || {
             let (mut theirs, mut ours) = (f64::INFINITY, f64::INFINITY);
             for _ in 0..BEST_OF {
                 theirs = theirs.min(bare()?);
@@ -111,13 +109,7 @@ impl Bench {
             }
             Ok(ours / theirs)
         })?;
-        Ok(Figure {
-            name: "scoring.cpu-over-bare-libvmaf",
-            unit: "ratio",
-            bar: Bar::AtMost,
-            limit: 1.0,
-            samples,
-        })
+        Ok(Figure::at_most("scoring.cpu-over-bare-libvmaf", "ratio", 1.0, samples))
     }
 
     fn ladder(&self) -> Result<Figure> {
@@ -128,28 +120,16 @@ impl Bench {
             let apart: f64 = apart.sum::<Result<f64>>()?;
             Ok(self.vmafx(&reference, &renditions, 2)?.cpu / apart)
         })?;
-        Ok(Figure {
-            name: "scoring.ladder-of-five-cpu",
-            unit: "ratio",
-            bar: Bar::AtMost,
-            limit: 0.88,
-            samples,
-        })
+        Ok(Figure::at_most("scoring.ladder-of-five-cpu", "ratio", 0.88, samples))
     }
 
     fn two_cores(&self) -> Result<Figure> {
         let (reference, distorted) = self.clips.long_raw();
-        let samples = repeat(SOME_REPEATS, || {
+        let samples = repeat(MORE_REPEATS, || {
             let one = self.vmafx(&reference, &[&distorted], 1)?.wall;
             Ok(one / self.vmafx(&reference, &[&distorted], 2)?.wall)
         })?;
-        Ok(Figure {
-            name: "scoring.speed-of-two-cores",
-            unit: "ratio",
-            bar: Bar::AtLeast,
-            limit: 1.8,
-            samples,
-        })
+        Ok(Figure::at_least("scoring.speed-of-two-cores", "ratio", 1.8, samples))
     }
 
     fn memory(&self) -> Result<[Figure; 2]> {
@@ -161,20 +141,8 @@ impl Bench {
         let (short, long) = (peak(60)?, peak(600)?);
         let limit = BASE_MEMORY + THREAD_MEMORY * f64::from(THREADS);
         Ok([
-            Figure {
-                name: "scoring.peak-memory",
-                unit: "MB",
-                bar: Bar::AtMost,
-                limit,
-                samples: vec![short, long],
-            },
-            Figure {
-                name: "scoring.memory-of-600-over-60-frames",
-                unit: "ratio",
-                bar: Bar::AtMost,
-                limit: 1.05,
-                samples: vec![long / short],
-            },
+            Figure::at_most("scoring.peak-memory", "MB", limit, vec![short, long]),
+            Figure::at_most("scoring.memory-of-600-over-60-frames", "ratio", 1.05, vec![long / short]),
         ])
     }
 }

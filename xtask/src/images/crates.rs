@@ -1,4 +1,4 @@
-//! Which crates are linked into a program.
+//! Finds the crates that are linked into a program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,21 +9,20 @@ use serde::Deserialize;
 
 use crate::workspace;
 
-/// A crate in a program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Crate {
+pub(crate) struct LinkedCrate {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) license: Option<String>,
-    /// Where it comes from; nothing for those of this workspace.
+    /// The registry; none for crates of this workspace.
     pub(crate) source: Option<String>,
-    /// SHA-256 of its archive, as Cargo.lock has it.
+    /// SHA-256 of the archive, from Cargo.lock.
     pub(crate) checksum: Option<String>,
 }
 
-/// What cargo knows of the workspace.
+/// The output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Metadata {
+pub(crate) struct CargoMetadata {
     packages: Vec<Package>,
     resolve: Resolve,
 }
@@ -57,33 +56,32 @@ struct Node {
 #[derive(Debug, Deserialize)]
 struct Dependency {
     pkg: String,
-    dep_kinds: Vec<Kind>,
+    dep_kinds: Vec<DependencyKind>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Kind {
-    /// `dev` or `build`; nothing for what is linked.
+struct DependencyKind {
+    /// `dev` or `build`; none for a normal dependency.
     kind: Option<String>,
 }
 
-impl Metadata {
-    /// Asks cargo.
+impl CargoMetadata {
     pub(crate) fn read() -> Result<Self> {
         let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
         let mut cargo = Command::new("cargo");
         cargo.current_dir(workspace::root());
         cargo.args(["metadata", "--locked", "--format-version=1", "--filter-platform", &platform]);
-        let output = cargo.output().context("cargo could not be run")?;
+        let output = cargo.output().context("cannot run cargo")?;
         ensure!(
             output.status.success(),
             "cargo metadata: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         );
-        serde_json::from_slice(&output.stdout).context("cargo metadata is not understood")
+        serde_json::from_slice(&output.stdout).context("cannot decode the output of cargo metadata")
     }
 
-    /// What is linked into a package's program, itself included. Macros are not: they are gone when it runs.
-    pub(crate) fn linked(&self, program: &str, checksums: &Checksums) -> Result<BTreeSet<Crate>> {
+    /// The crates that are linked into a program, including its own. Procedural macros run only at build time.
+    pub(crate) fn linked(&self, program: &str, checksums: &Checksums) -> Result<BTreeSet<LinkedCrate>> {
         let packages: BTreeMap<_, _> = self.packages.iter().map(|package| (&package.id, package)).collect();
         let nodes: BTreeMap<_, _> = self.resolve.nodes.iter().map(|node| (&node.id, node)).collect();
         let ours = |package: &&Package| package.name == program && package.source.is_none();
@@ -113,8 +111,8 @@ impl Package {
         self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "proc-macro"))
     }
 
-    fn named(&self, checksums: &Checksums) -> Crate {
-        Crate {
+    fn named(&self, checksums: &Checksums) -> LinkedCrate {
+        LinkedCrate {
             name: self.name.clone(),
             version: self.version.clone(),
             license: self.license.clone(),
@@ -124,18 +122,18 @@ impl Package {
     }
 }
 
-/// The checksums of Cargo.lock, by name and version.
+/// Checksums by name and version, from Cargo.lock.
 #[derive(Debug, Default)]
 pub(crate) struct Checksums(BTreeMap<(String, String), String>);
 
 impl Checksums {
-    /// Those of the workspace.
     pub(crate) fn read() -> Result<Self> {
-        let lock = fs::read_to_string(workspace::root().join("Cargo.lock")).context("Cargo.lock")?;
+        let lock =
+            fs::read_to_string(workspace::root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
         Ok(Self::parse(&lock))
     }
 
-    /// Cargo writes one `key = "value"` a line.
+    /// Cargo writes one `key = "value"` per line.
     fn parse(lock: &str) -> Self {
         let field = |block: &str, key: &str| {
             let value = block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
@@ -155,13 +153,13 @@ mod tests {
     #[test]
     fn an_operator_is_linked_with_kube_but_not_with_macros_builders_or_tests() {
         let checksums = Checksums::read().unwrap();
-        let crates = Metadata::read().unwrap().linked("vmafx-operator", &checksums).unwrap();
+        let crates = CargoMetadata::read().unwrap().linked("vmafx-operator", &checksums).unwrap();
         let names: BTreeSet<_> = crates.iter().map(|one| one.name.as_str()).collect();
         for name in ["vmafx-operator", "vmafx-api", "kube", "tokio"] {
             assert!(names.contains(name), "{name} is missing");
         }
         for name in ["serde_derive", "rstest", "vmafx-testkit", "cc"] {
-            assert!(!names.contains(name), "{name} is no part of the program");
+            assert!(!names.contains(name), "{name} is not linked into the program");
         }
         for one in crates {
             assert_eq!(one.checksum.is_some(), one.source.is_some(), "{} {}", one.name, one.version);

@@ -1,4 +1,4 @@
-//! What is in each layer, and which packages that comes from.
+//! The files of each layer, and the packages that they come from.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,37 +8,36 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use vmafx_image::{Closure, Linker, Tree};
 
-use super::debian::{self, Package};
+use super::debian::{self, DebianPackage};
 
-/// What every Rust program is linked with; `libgcc_s` is also what the C library opens by name when a thread ends early.
+/// Libraries of every Rust program. The C library also opens `libgcc_s` by name when a thread is cancelled.
 const COMMON: [&str; 3] = ["libc.so.6", "libm.so.6", "libgcc_s.so.1"];
 
-/// Kubernetes sees from the number that this is not root.
+/// The image's user is given by number, by which Kubernetes checks that it is not root.
 const PASSWD: &str = "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n";
 const GROUP: &str = "root:x:0:\nnonroot:x:65532:\n";
 
-/// Without it the C library would ask name servers before it looks at what a Pod has in `/etc/hosts`.
+/// Without it the C library would query DNS before it reads the Pod's `/etc/hosts`.
 const NSSWITCH: &str = "passwd: files\ngroup: files\nhosts: files dns\n";
 
-/// Which Debian the packages are of: scanners look there.
+/// Vulnerability scanners read the Debian release from this file.
 const RELEASE: &str = "/usr/lib/os-release";
 
-/// A layer to be, and where its files come from.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct LayerContents {
     pub(crate) tree: Tree,
-    pub(crate) packages: BTreeSet<Package>,
+    pub(crate) packages: BTreeSet<DebianPackage>,
 }
 
-/// What all images share. It depends on this machine's packages alone, not on the program.
-pub(crate) fn base() -> Result<Part> {
+/// The layer that all images share. It depends only on this machine's packages, not on the program.
+pub(crate) fn base() -> Result<LayerContents> {
     let closure = Linker::default().libraries(&COMMON)?;
     let authorities = authorities()?;
     let bundle: Vec<u8> = authorities
         .iter()
         .map(fs::read)
         .collect::<Result<Vec<_>, _>>()
-        .context("the authorities of TLS")?
+        .context("cannot read the certificate authorities")?
         .concat();
     let tree = Tree::new()
         .libraries(&closure)
@@ -50,11 +49,11 @@ pub(crate) fn base() -> Result<Part> {
         .directory("/tmp", 0o1777);
     let release = PathBuf::from(RELEASE);
     let files = closure.files.values().chain(&authorities).chain([&release]);
-    Part { tree, ..Part::default() }.with_packages(files.map(PathBuf::as_path))
+    LayerContents { tree, ..LayerContents::default() }.with_packages(files.map(PathBuf::as_path))
 }
 
-/// Other people's programs and their libraries, as far as the base does not have them.
-pub(crate) fn tools(programs: &[&str], base: &Part) -> Result<Part> {
+/// Third-party programs and those of their libraries that the base does not have.
+pub(crate) fn tools(programs: &[&str], base: &LayerContents) -> Result<LayerContents> {
     let real = |program: &&str| fs::canonicalize(program).with_context(|| missing(program));
     let files = programs.iter().map(real).collect::<Result<Vec<_>>>()?;
     let closure = Linker::default().closure(&files)?;
@@ -64,12 +63,17 @@ pub(crate) fn tools(programs: &[&str], base: &Part) -> Result<Part> {
     }
     let added = added(&closure, &[base]);
     let files = added.iter().chain(&files).map(PathBuf::as_path);
-    Part { tree: tree.above(&base.tree), ..Part::default() }.with_packages(files)
+    LayerContents { tree: tree.above(&base.tree), ..LayerContents::default() }.with_packages(files)
 }
 
-/// One of our programs, and the libraries that it alone needs. It is stripped on the way, into a directory that must
-/// stay until the layer is written.
-pub(crate) fn program(name: &str, from: &Path, scratch: &Path, below: &[&Part]) -> Result<Part> {
+/// One of our programs, and the libraries that only it needs. The stripped program is in `scratch`, which must exist until
+/// the layer is written.
+pub(crate) fn program(
+    name: &str,
+    from: &Path,
+    scratch: &Path,
+    below: &[&LayerContents],
+) -> Result<LayerContents> {
     let stripped = scratch.join(name);
     strip(from, &stripped)?;
     let closure = Linker::default().closure([&stripped])?;
@@ -78,11 +82,11 @@ pub(crate) fn program(name: &str, from: &Path, scratch: &Path, below: &[&Part]) 
         tree = tree.above(&part.tree);
     }
     let added = added(&closure, below);
-    Part { tree, ..Part::default() }.with_packages(added.iter().map(PathBuf::as_path))
+    LayerContents { tree, ..LayerContents::default() }.with_packages(added.iter().map(PathBuf::as_path))
 }
 
-impl Part {
-    /// With what the packages of these files say of themselves: to scanners, and their licences to everybody.
+impl LayerContents {
+    /// Adds the dpkg entries and licences of the packages that own these files.
     fn with_packages<'a>(mut self, files: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
         self.packages = debian::owners(files)?;
         for package in &self.packages {
@@ -90,7 +94,7 @@ impl Part {
             let copyright = format!("/usr/share/doc/{name}/copyright");
             match fs::read(&copyright) {
                 Ok(text) => self.tree = self.tree.bytes(copyright, text, 0o644),
-                Err(error) => eprintln!("images: the licence of {name} is missing: {copyright}: {error}"),
+                Err(error) => eprintln!("images: cannot read the licence of {name}: {copyright}: {error}"),
             }
             let status = format!("/var/lib/dpkg/status.d/{name}");
             self.tree = self.tree.bytes(status, debian::status(package)?, 0o644);
@@ -99,35 +103,35 @@ impl Part {
     }
 }
 
-/// The files of libraries that no layer below has.
-fn added(closure: &Closure, below: &[&Part]) -> Vec<PathBuf> {
+/// Libraries that no layer below has.
+fn added(closure: &Closure, below: &[&LayerContents]) -> Vec<PathBuf> {
     let new = |path: &Path| !below.iter().any(|part| part.tree.contains(path));
     closure.files.iter().filter(|(path, _)| new(path)).map(|(_, file)| file.clone()).collect()
 }
 
-/// The authorities that Debian has from Mozilla. Not the bundle of this machine, which may trust others besides.
+/// Mozilla's certificate authorities from the Debian package, not this machine's bundle, which may have others.
 fn authorities() -> Result<Vec<PathBuf>> {
-    let of_mozilla = |file: &PathBuf| {
+    let from_mozilla = |file: &PathBuf| {
         file.starts_with("/usr/share/ca-certificates/mozilla")
             && file.extension().is_some_and(|extension| extension == "crt")
     };
-    let mut files: Vec<_> = debian::files("ca-certificates")?.into_iter().filter(of_mozilla).collect();
+    let mut files: Vec<_> = debian::files("ca-certificates")?.into_iter().filter(from_mozilla).collect();
     files.sort();
-    ensure!(!files.is_empty(), "the package ca-certificates has no authorities");
+    ensure!(!files.is_empty(), "the package ca-certificates contains no certificates");
     Ok(files)
 }
 
-/// Without what only a debugger wants. Names of functions stay, for the traces of panics.
+/// Removes debug information. Function names stay, for backtraces.
 fn strip(from: &Path, to: &Path) -> Result<()> {
     let mut command = Command::new("strip");
     command.args(["--strip-debug", "-o"]).arg(to).arg(from);
-    let output = command.output().context("strip could not be run: it comes with the package binutils")?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "strip {}: {}", from.display(), complaint.trim());
+    let output = command.output().context("cannot run strip; install the package binutils")?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "strip {}: {}", from.display(), stderr.trim());
     Ok(())
 }
 
 fn missing(program: &str) -> String {
     let name = Path::new(program).file_name().unwrap_or_default().display();
-    format!("{program} is not there: install the package {name}")
+    format!("{program} does not exist; install the package {name}")
 }

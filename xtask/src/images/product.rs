@@ -1,25 +1,21 @@
-//! What each image is.
+//! The images and their properties.
 
-/// An image of one program.
 #[derive(Debug)]
 pub(crate) struct Product {
-    /// The program, which is also the image's name and its package's.
+    /// Name of the program, of its package and of the image.
     pub(crate) program: &'static str,
-    /// For people.
     pub(crate) title: &'static str,
-    /// In one sentence.
     pub(crate) description: &'static str,
-    /// Where it listens unless it is told otherwise.
+    /// Default ports.
     pub(crate) ports: &'static [u16],
-    /// Programs of this machine that it starts.
+    /// Programs of this machine that it runs.
     pub(crate) tools: &'static [&'static str],
-    /// What the licences of programs and tools together are. Those of libraries are in the bill of materials.
+    /// Licences of the program and its tools. Those of libraries are in the bill of materials.
     pub(crate) licenses: &'static str,
-    /// Most bytes that it may have on a disk, made of optimised programs; none: no bound.
-    pub(crate) largest: Option<u64>,
+    /// Maximum size on disk in bytes, with optimised programs.
+    pub(crate) max_size: Option<u64>,
 }
 
-/// All images.
 pub(crate) const PRODUCTS: [Product; 4] = [
     Product {
         program: "vmafx-operator",
@@ -28,8 +24,8 @@ pub(crate) const PRODUCTS: [Product; 4] = [
         ports: &[8081, 8082, 9443],
         tools: &[],
         licenses: "Apache-2.0",
-        // It is pulled wherever a cluster puts it, and stands between an outage and its end.
-        largest: Some(40_000_000),
+        // Small, because pulling it delays the recovery from an outage on a new machine.
+        max_size: Some(40_000_000),
     },
     Product {
         program: "vmafx-controller",
@@ -38,17 +34,17 @@ pub(crate) const PRODUCTS: [Product; 4] = [
         ports: &[8080, 9090],
         tools: &[],
         licenses: "Apache-2.0",
-        largest: None,
+        max_size: None,
     },
     Product {
         program: "vmafx-node",
         title: "VMAFX node",
         description: "Scores video quality, with ffmpeg to decode and rclone to fetch",
         ports: &[9090],
-        // Clips are probed by ffmpeg itself: ffprobe is not called.
+        // Without ffprobe: the node probes clips with ffmpeg.
         tools: &["/usr/bin/ffmpeg", "/usr/bin/rclone"],
         licenses: "Apache-2.0 AND GPL-2.0-or-later AND MIT",
-        largest: None,
+        max_size: None,
     },
     Product {
         program: "vmafx-trainer",
@@ -57,7 +53,7 @@ pub(crate) const PRODUCTS: [Product; 4] = [
         ports: &[9091],
         tools: &[],
         licenses: "Apache-2.0",
-        largest: None,
+        max_size: None,
     },
 ];
 
@@ -68,7 +64,7 @@ mod tests {
     use super::*;
     use crate::workspace;
 
-    /// The stage of an image in the Containerfile, with lines that go on made one.
+    /// The stage of an image in the Containerfile, with continued lines joined.
     fn stage(name: &str) -> String {
         let file = fs::read_to_string(workspace::root().join("deploy/containers/Containerfile")).unwrap();
         let file = file.replace("\\\n", " ");
@@ -77,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_containerfile_makes_the_same_images() {
+    fn the_containerfile_builds_the_same_images() {
         for product in &PRODUCTS {
             let program = product.program;
             let stage = stage(&format!(" AS {program}"));
@@ -92,7 +88,7 @@ mod tests {
                 "USER 65532:65532\n".to_owned(),
                 "STOPSIGNAL SIGTERM\n".to_owned(),
             ];
-            // A tool is called like the package that it comes with.
+            // Each tool has the name of its package.
             expected.extend(product.tools.iter().map(|tool| tool.replace("/usr/bin/", " ") + " "));
             for text in expected {
                 assert!(stage.contains(&text), "{text:?} is missing in the stage {program}");

@@ -1,7 +1,7 @@
-//! To a registry.
+//! Pushes images to a registry.
 //!
-//! A registry that knows referrers finds the bill of materials by the image it is about. For one that does not, it has a
-//! tag after the image's digest, as other tools do.
+//! A registry with referrers finds the bill of materials by its subject, the image. For other registries it also has a tag
+//! that is derived from the image's digest, as other tools do it.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use serde_json::Value;
 use vmafx_image::{Descriptor, Layout};
 use vmafx_oci::{Client, Credentials, Direct, Limits, Repository};
 
-use super::write::Made;
+use super::write::WrittenImage;
 
-/// An image is larger than a model.
-const PATIENCE: Duration = Duration::from_hours(1);
+/// An image is larger than a model, for which the default timeout is meant.
+const TIMEOUT: Duration = Duration::from_hours(1);
 
-/// Pushes images with their bills of materials.
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn all(made: &[Made], prefix: &str, tag: &str, plain_http: bool) -> Result<()> {
+pub(crate) async fn all(made: &[WrittenImage], prefix: &str, tag: &str, plain_http: bool) -> Result<()> {
     let prefix = prefix.trim_end_matches('/');
     let host = prefix.split('/').next().unwrap_or_default().to_owned();
-    let limits = Limits { whole: PATIENCE, ..Limits::default() };
+    let limits = Limits { whole: TIMEOUT, ..Limits::default() };
     let transport = Arc::new(Direct::new(limits.connect)?);
     let plain = if plain_http { vec![host] } else { Vec::new() };
     let client = Client::with(transport, Credentials::of_process(), plain, limits);
     for one in made {
         let name = format!("{prefix}/{}", one.product.program);
-        let repository = Repository::parse(&name).with_context(|| format!("{name} names no repository"))?;
+        let repository =
+            Repository::parse(&name).with_context(|| format!("{name} is not a valid repository"))?;
         let digest = push(&client, &repository, one, &one.manifest, tag).await?;
-        let beside = format!("{}.spdx", digest.replace(':', "-"));
-        push(&client, &repository, one, &one.sbom, &beside).await?;
+        let sbom_tag = format!("{}.spdx", digest.replace(':', "-"));
+        push(&client, &repository, one, &one.sbom, &sbom_tag).await?;
         println!("pushed {name}:{tag}@{digest}");
     }
     Ok(())
@@ -41,16 +41,16 @@ pub(crate) async fn all(made: &[Made], prefix: &str, tag: &str, plain_http: bool
 async fn push(
     client: &Client,
     repository: &Repository,
-    made: &Made,
+    made: &WrittenImage,
     manifest: &Descriptor,
     tag: &str,
 ) -> Result<String> {
     let (blobs, manifest) = parts(&made.layout, manifest)?;
     let digest = client.push_manifest(repository, &blobs, manifest, tag).await;
-    Ok(digest.with_context(|| format!("{} could not be pushed", made.name))?.to_string())
+    Ok(digest.with_context(|| format!("cannot push {}", made.name))?.to_string())
 }
 
-/// What a manifest names, and itself.
+/// The blobs of a manifest, and the manifest itself.
 fn parts(layout: &Layout, manifest: &Descriptor) -> Result<(Vec<Bytes>, Bytes)> {
     let document = layout.document(&manifest.digest)?;
     let read = |digest: &str| fs::read(layout.path(digest)).map(Bytes::from);
@@ -80,8 +80,8 @@ mod tests {
         let repository = Repository::parse(&format!("{prefix}vmafx-operator")).unwrap();
         let resolve = |tag: &str| runtime.block_on(client.resolve(&repository.tagged(tag))).unwrap();
         assert_eq!(resolve("v0.1.0").0.to_string(), made.manifest.digest);
-        let beside = format!("{}.spdx", made.manifest.digest.replace(':', "-"));
-        let (digest, manifest) = resolve(&beside);
+        let sbom_tag = format!("{}.spdx", made.manifest.digest.replace(':', "-"));
+        let (digest, manifest) = resolve(&sbom_tag);
         assert_eq!(digest.to_string(), made.sbom.digest);
         assert_eq!(manifest.artifact_type.as_deref(), Some(crate::images::sbom::MEDIA_TYPE));
     }

@@ -1,14 +1,13 @@
-//! What was made, for people.
+//! Prints the images that were written, and checks their size.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
 use super::product::Product;
-use super::write::{Made, archive_of, layout_of};
+use super::write::{WrittenImage, archive_of, layout_of};
 
-/// Prints a line per image, and where they are.
-pub(crate) fn print(made: &[Made], output: &Path) {
+pub(crate) fn print(made: &[WrittenImage], output: &Path) {
     println!("{:<44} {:>9} {:>9}  digest", "image", "packed", "unpacked");
     for one in made {
         let packed: u64 = one.layers.iter().map(|layer| layer.blob.size).sum();
@@ -25,25 +24,25 @@ pub(crate) fn print(made: &[Made], output: &Path) {
             println!("  {:<42} {packed:>9} {unpacked:>9}  {}", layer.purpose, layer.blob.digest);
         }
     }
-    println!("all of them, with their bills of materials: {}", layout_of(output).display());
+    println!("all images with their bills of materials: {}", layout_of(output).display());
     for one in made {
         println!("docker load --input {}", archive_of(output, one.product).display());
     }
 }
 
-/// Fails if an image is larger than it may be.
-pub(crate) fn bounded(made: &Made) -> Result<()> {
-    fits(made.product, made.layers.iter().map(|layer| layer.unpacked).sum())
+/// Fails if an image exceeds its size limit.
+pub(crate) fn check_size(made: &WrittenImage) -> Result<()> {
+    check_bytes(made.product, made.layers.iter().map(|layer| layer.unpacked).sum())
 }
 
-fn fits(product: &Product, bytes: u64) -> Result<()> {
-    let largest = product.largest.unwrap_or(u64::MAX);
-    let (name, is, most) = (product.program, megabytes(bytes), megabytes(largest));
-    ensure!(bytes <= largest, "the image of {name} has {is}, and may have {most}");
+fn check_bytes(product: &Product, bytes: u64) -> Result<()> {
+    let limit = product.max_size.unwrap_or(u64::MAX);
+    let (name, size, max) = (product.program, megabytes(bytes), megabytes(limit));
+    ensure!(bytes <= limit, "the image of {name} has {size}, but the limit is {max}");
     Ok(())
 }
 
-/// With one digit, rounded up: an image is never larger than it says.
+/// Rounded up to one decimal.
 fn megabytes(bytes: u64) -> String {
     let tenths = bytes.div_ceil(100_000);
     format!("{}.{} MB", tenths / 10, tenths % 10)
@@ -57,10 +56,10 @@ mod tests {
     #[test]
     fn the_operators_image_has_40_megabytes_at_most() {
         let [operator, controller, ..] = &PRODUCTS;
-        assert!(fits(operator, 40_000_000).is_ok());
-        let error = fits(operator, 40_000_001).unwrap_err().to_string();
-        assert_eq!(error, "the image of vmafx-operator has 40.1 MB, and may have 40.0 MB");
-        assert!(fits(controller, 400_000_000).is_ok());
+        assert!(check_bytes(operator, 40_000_000).is_ok());
+        let error = check_bytes(operator, 40_000_001).unwrap_err().to_string();
+        assert_eq!(error, "the image of vmafx-operator has 40.1 MB, but the limit is 40.0 MB");
+        assert!(check_bytes(controller, 400_000_000).is_ok());
     }
 
     #[test]

@@ -1,41 +1,39 @@
-//! What is in an image, as an SPDX 2.3 document.
+//! The bill of materials of an image, as an SPDX 2.3 document.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::crates::Crate;
-use super::debian::Package;
-use super::facts::Facts;
+use super::build_info::BuildInfo;
+use super::crates::LinkedCrate;
+use super::debian::DebianPackage;
 use super::product::Product;
 
-/// What such a document is, to a registry.
 pub(crate) const MEDIA_TYPE: &str = "application/spdx+json";
 
 const UNKNOWN: &str = "NOASSERTION";
 const IMAGE: &str = "SPDXRef-Image";
 
-/// What a document is about.
 #[derive(Debug)]
 pub(crate) struct Contents<'a> {
     /// The image's digest, `sha256:…`.
     pub(crate) digest: &'a str,
-    pub(crate) packages: &'a BTreeSet<Package>,
-    pub(crate) crates: &'a BTreeSet<Crate>,
+    pub(crate) packages: &'a BTreeSet<DebianPackage>,
+    pub(crate) crates: &'a BTreeSet<LinkedCrate>,
     /// As in `debian-12`.
     pub(crate) distribution: &'a str,
 }
 
-/// The document. The same contents give the same text.
-pub(crate) fn document(product: &Product, facts: &Facts, contents: &Contents<'_>) -> Value {
-    let mut packages = vec![image(product, facts, contents.digest)];
+/// Builds the document. It is deterministic.
+pub(crate) fn document(product: &Product, info: &BuildInfo, contents: &Contents<'_>) -> Value {
+    let mut packages = vec![image(product, info, contents.digest)];
     let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", IMAGE)];
     for package in contents.packages {
         let described = debian(package, contents.distribution);
         relations.push(relation(IMAGE, "CONTAINS", id(&described)));
         packages.push(described);
     }
-    let program = reference("Crate", product.program, &facts.version);
+    let program = reference("Crate", product.program, &info.version);
     for one in contents.crates {
         let described = linked(one);
         relations.push(match id(&described) {
@@ -50,23 +48,23 @@ pub(crate) fn document(product: &Product, facts: &Facts, contents: &Contents<'_>
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": product.program,
         "documentNamespace": format!("https://vmafx.dev/spdx/{}/{}", product.program, contents.digest.replace(':', "-")),
-        "creationInfo": {"created": facts.created, "creators": [format!("Tool: vmafx-xtask-{}", facts.version)]},
+        "creationInfo": {"created": info.created, "creators": [format!("Tool: vmafx-xtask-{}", info.version)]},
         "packages": packages,
         "relationships": relations,
     })
 }
 
-fn image(product: &Product, facts: &Facts, digest: &str) -> Value {
-    let mut package = bare(IMAGE, product.program, &facts.tag, product.licenses);
+fn image(product: &Product, info: &BuildInfo, digest: &str) -> Value {
+    let mut package = bare(IMAGE, product.program, &info.tag, product.licenses);
     package["primaryPackagePurpose"] = json!("CONTAINER");
     package["checksums"] = json!([checksum(digest.trim_start_matches("sha256:"))]);
-    // A colon within a version is written as %3A.
+    // A package URL needs the colon of the version percent-encoded.
     package["externalRefs"] = purl(&format!("pkg:oci/{}@{}", product.program, digest.replace(':', "%3A")));
     package
 }
 
-fn debian(package: &Package, distribution: &str) -> Value {
-    let Package { name, version, architecture, source, source_version } = package;
+fn debian(package: &DebianPackage, distribution: &str) -> Value {
+    let DebianPackage { name, version, architecture, source, source_version } = package;
     let mut described = bare(&reference("Debian", name, version), name, version, UNKNOWN);
     described["sourceInfo"] = json!(format!("built from the source package {source} {source_version}"));
     described["licenseComments"] = json!(format!("/usr/share/doc/{name}/copyright in the image"));
@@ -76,8 +74,8 @@ fn debian(package: &Package, distribution: &str) -> Value {
     described
 }
 
-fn linked(one: &Crate) -> Value {
-    // The way to say "or" before there were expressions.
+fn linked(one: &LinkedCrate) -> Value {
+    // Older crates write `A/B` for `A OR B`.
     let license = one.license.as_deref().map_or_else(|| UNKNOWN.to_owned(), |text| text.replace('/', " OR "));
     let mut described = bare(&reference("Crate", &one.name, &one.version), &one.name, &one.version, &license);
     if let Some(checksum_of) = &one.checksum {
@@ -120,7 +118,7 @@ fn id(package: &Value) -> &str {
     package["SPDXID"].as_str().unwrap_or_default()
 }
 
-/// Letters, digits, dots and dashes are all that an identifier may have.
+/// SPDX identifiers may contain only letters, digits, dots and dashes.
 fn reference(kind: &str, name: &str, version: &str) -> String {
     let text = format!("{kind}-{name}-{version}");
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '-';
@@ -128,7 +126,7 @@ fn reference(kind: &str, name: &str, version: &str) -> String {
     format!("SPDXRef-{text}")
 }
 
-/// As a package URL writes what has a meaning in it.
+/// Percent-encodes the characters that have a meaning in a package URL.
 fn percent(text: &str) -> String {
     text.replace('%', "%25").replace('+', "%2B").replace(':', "%3A")
 }

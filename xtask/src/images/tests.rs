@@ -7,11 +7,11 @@ use rstest::rstest;
 use serde_json::Value;
 use vmafx_image::unpack::unpack;
 
-use super::write::{Made, archive_of, layout_of, sbom_of};
+use super::write::{WrittenImage, archive_of, layout_of, sbom_of};
 use super::*;
 
-fn facts() -> Facts {
-    Facts {
+fn info() -> BuildInfo {
+    BuildInfo {
         version: "0.1.0".into(),
         tag: "v0.1.0".into(),
         revision: Some("c0ffee".into()),
@@ -20,34 +20,34 @@ fn facts() -> Facts {
     }
 }
 
-/// An image of a program that is on every machine, under the name of one of ours.
-pub(super) fn operator(directory: &Path, name: &str) -> (PathBuf, Made) {
+/// An image of `/usr/bin/id`, which every machine has, under the operator's name.
+pub(super) fn operator(directory: &Path, name: &str) -> (PathBuf, WrittenImage) {
     let programs = directory.join("programs");
     fs::create_dir_all(&programs).unwrap();
     fs::copy("/usr/bin/id", programs.join("vmafx-operator")).unwrap();
     let output = directory.join(name);
     let products = chosen(&["vmafx-operator".to_owned()]).unwrap();
-    let mut made = write::all(&products, &programs, &facts(), "localhost", Packing::Gzip, &output).unwrap();
+    let mut made = write::all(&products, &programs, &info(), "localhost", Packing::Gzip, &output).unwrap();
     (output, made.remove(0))
 }
 
-fn config(made: &Made) -> Value {
+fn config(made: &WrittenImage) -> Value {
     let manifest = made.layout.document(&made.manifest.digest).unwrap();
     made.layout.document(manifest["config"]["digest"].as_str().unwrap()).unwrap()
 }
 
-/// Root may change its root. Whoever cannot is told what was not tried.
-fn may_change_root() -> bool {
-    let may = rustix::process::geteuid().is_root();
-    if !may {
+/// Only root may change its root directory; otherwise the skipped part is reported.
+fn can_change_root() -> bool {
+    let can = rustix::process::geteuid().is_root();
+    if !can {
         eprintln!(
             "skipped: only root can mount and change its root directory, so no program was run in its image"
         );
     }
-    may
+    can
 }
 
-fn unpacked(made: &Made, directory: &Path) -> PathBuf {
+fn unpacked(made: &WrittenImage, directory: &Path) -> PathBuf {
     let root = directory.join(format!("{}-root", made.product.program));
     fs::create_dir(&root).unwrap();
     unpack(&made.layout, &made.manifest, &root).unwrap();
@@ -65,20 +65,20 @@ const CONTAINER: &str = r#"
     exec chroot --userspec=65532:65532 --groups= "$0" "$@"
 "#;
 
-/// What a program says that runs in an image as whom the image says.
-fn run(root: &Path, words: &[&str]) -> String {
-    for made_by_runtimes in ["dev", "proc"] {
-        fs::create_dir_all(root.join(made_by_runtimes)).unwrap();
+/// Output of a program that runs in an image, as the image's user.
+fn run(root: &Path, args: &[&str]) -> String {
+    for mount_point in ["dev", "proc"] {
+        fs::create_dir_all(root.join(mount_point)).unwrap();
     }
     let tmp = PathBuf::from(format!("{}-tmp", root.display()));
     fs::create_dir_all(&tmp).unwrap();
     fs::set_permissions(&tmp, fs::Permissions::from_mode(0o1777)).unwrap();
     let mut command = Command::new("unshare");
-    command.args(["--mount", "--", "/bin/sh", "-c", CONTAINER]).arg(root).args(words);
+    command.args(["--mount", "--", "/bin/sh", "-c", CONTAINER]).arg(root).args(args);
     let output = command.env_clear().env("PATH", "/usr/bin:/usr/sbin:/bin:/sbin").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{words:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
-    said
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{args:?}: {stdout}{}", String::from_utf8_lossy(&output.stderr));
+    stdout
 }
 
 #[test]
@@ -153,34 +153,34 @@ fn an_image_has_no_shell_and_trusts_only_what_debian_trusts() {
 
 #[test]
 fn a_program_finds_its_libraries_and_its_user_in_the_image() {
-    if !may_change_root() {
+    if !can_change_root() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let (_, made) = operator(directory.path(), "images");
     let root = unpacked(&made, directory.path());
-    let said = run(&root, &["/usr/bin/vmafx-operator"]);
-    assert!(said.starts_with("uid=65532(nonroot) gid=65532(nonroot)"), "{said}");
+    let output = run(&root, &["/usr/bin/vmafx-operator"]);
+    assert!(output.starts_with("uid=65532(nonroot) gid=65532(nonroot)"), "{output}");
 }
 
 #[test]
-fn an_image_is_held_against_its_bound() {
-    static TINY: Product = Product { largest: Some(1), ..PRODUCTS[0] };
+fn an_image_that_is_too_large_is_an_error() {
+    static TINY: Product = Product { max_size: Some(1), ..PRODUCTS[0] };
     let directory = tempfile::tempdir().unwrap();
     let (_, made) = operator(directory.path(), "images");
-    report::bounded(&made).unwrap();
-    let error = report::bounded(&Made { product: &TINY, ..made }).unwrap_err().to_string();
+    report::check_size(&made).unwrap();
+    let error = report::check_size(&WrittenImage { product: &TINY, ..made }).unwrap_err().to_string();
     assert!(error.starts_with("the image of vmafx-operator has "), "{error}");
 }
 
 #[test]
-fn a_directory_with_something_else_in_it_is_left_alone() {
+fn a_directory_with_other_files_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("letter"), "dear").unwrap();
-    let error = write::all(&[], directory.path(), &facts(), "localhost", Packing::Plain, directory.path())
+    fs::write(directory.path().join("notes"), "text").unwrap();
+    let error = write::all(&[], directory.path(), &info(), "localhost", Packing::Plain, directory.path())
         .unwrap_err();
     assert!(error.to_string().contains("choose another directory"), "{error}");
-    assert!(directory.path().join("letter").exists());
+    assert!(directory.path().join("notes").exists());
 }
 
 #[rstest]
@@ -193,9 +193,9 @@ fn images_are_chosen_by_name(#[case] only: &[&str], #[case] count: usize) {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_those_that_there_are() {
+fn an_unknown_name_is_rejected_with_the_known_ones() {
     let error = chosen(&["vmafx".to_owned()]).unwrap_err().to_string();
-    assert!(error.starts_with("there is no image vmafx: the images are vmafx-operator, "), "{error}");
+    assert!(error.starts_with("there is no image vmafx; the images are vmafx-operator, "), "{error}");
 }
 
 #[test]
@@ -205,23 +205,23 @@ fn every_daemon_runs_in_its_image_and_the_node_has_its_tools() {
     let programs = workspace::target().join("debug");
     let write = |only: &[String], name: &str| {
         let output = directory.path().join(name);
-        write::all(&chosen(only).unwrap(), &programs, &facts(), "localhost", Packing::Plain, &output).unwrap()
+        write::all(&chosen(only).unwrap(), &programs, &info(), "localhost", Packing::Plain, &output).unwrap()
     };
     let made = write(&[], "all");
-    // What is made beside an image leaves no trace in it.
+    // Other images that are built in the same run do not influence an image.
     let again = write(&["vmafx-node".to_owned()], "node");
     let node = made.iter().find(|one| one.product.program == "vmafx-node").unwrap();
     assert_eq!(node.manifest, again[0].manifest);
     let bases: std::collections::BTreeSet<_> = made.iter().map(|one| &one.layers[0].blob.digest).collect();
     assert_eq!(bases.len(), 1, "the base is stored once");
-    if !may_change_root() {
+    if !can_change_root() {
         return;
     }
     for one in &made {
         let root = unpacked(one, directory.path());
         let program = one.product.program;
-        let said = run(&root, &[&format!("/usr/bin/{program}"), "--version"]);
-        assert_eq!(said.trim(), format!("{program} 0.1.0"));
+        let output = run(&root, &[&format!("/usr/bin/{program}"), "--version"]);
+        assert_eq!(output.trim(), format!("{program} 0.1.0"));
         if program == "vmafx-node" {
             assert!(run(&root, &["/usr/bin/ffmpeg", "-version"]).starts_with("ffmpeg version "));
             assert!(run(&root, &["/usr/bin/rclone", "version"]).starts_with("rclone v"));

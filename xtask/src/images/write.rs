@@ -1,4 +1,4 @@
-//! From programs to files.
+//! Writes images from programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,54 +7,51 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use vmafx_image::{Config, Descriptor, Layer, Layout, Packing, archive};
 
-use super::crates::{Checksums, Metadata};
+use super::build_info::BuildInfo;
+use super::crates::{CargoMetadata, Checksums};
 use super::debian;
-use super::facts::Facts;
-use super::layers::{self, Part};
+use super::layers::{self, LayerContents};
 use super::product::Product;
 use super::sbom::{self, Contents};
 
-/// An image that is written.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct WrittenImage {
     pub(crate) product: &'static Product,
-    /// The full name, tag included.
+    /// Full name with tag.
     pub(crate) name: String,
     pub(crate) manifest: Descriptor,
     pub(crate) layers: Vec<Layer>,
-    /// The manifest of its bill of materials.
+    /// Manifest of the bill of materials.
     pub(crate) sbom: Descriptor,
     pub(crate) layout: Layout,
 }
 
-/// The directory in OCI image layout, with all images.
+/// Directory in OCI image layout, with all images.
 pub(crate) fn layout_of(output: &Path) -> PathBuf {
     output.join("layout")
 }
 
-/// The tar file of one image.
 pub(crate) fn archive_of(output: &Path, product: &Product) -> PathBuf {
     output.join(format!("{}.tar", product.program))
 }
 
-/// The bill of materials of one image.
 pub(crate) fn sbom_of(output: &Path, product: &Product) -> PathBuf {
     output.join(format!("{}.spdx.json", product.program))
 }
 
-/// Writes all images to a directory, in place of those that are there.
+/// Writes images to a directory, replacing earlier ones.
 pub(crate) fn all(
     products: &[&'static Product],
     programs: &Path,
-    facts: &Facts,
+    info: &BuildInfo,
     prefix: &str,
     packing: Packing,
     output: &Path,
-) -> Result<Vec<Made>> {
+) -> Result<Vec<WrittenImage>> {
     clear(output)?;
     let layout = Layout::create(layout_of(output))?;
     let scratch = tempfile::tempdir()?;
-    let (metadata, checksums) = (Metadata::read()?, Checksums::read()?);
+    let (metadata, checksums) = (CargoMetadata::read()?, Checksums::read()?);
     let base = layers::base()?;
     let base_layer = layout.layer(&base.tree, "base", packing)?;
     let mut made = Vec::new();
@@ -66,52 +63,52 @@ pub(crate) fn all(
             stored.push(layout.layer(&tools.tree, "tools", packing)?);
             parts.push(("tools", &tools));
         }
-        let below: Vec<&Part> = parts.iter().map(|(_, part)| *part).collect();
+        let below: Vec<&LayerContents> = parts.iter().map(|(_, part)| *part).collect();
         let program = programs.join(product.program);
         let program = layers::program(product.program, &program, scratch.path(), &below)?;
         stored.push(layout.layer(&program.tree, "program", packing)?);
-        let manifest = layout.image(&config(product, facts), &stored)?;
+        let manifest = layout.image(&config(product, info), &stored)?;
 
         let packages: BTreeSet<_> =
             below.into_iter().chain([&program]).flat_map(|part| part.packages.iter().cloned()).collect();
         let crates = metadata.linked(product.program, &checksums)?;
         let (digest, distribution) = (&manifest.digest, &debian::distribution());
         let contents = Contents { digest, packages: &packages, crates: &crates, distribution };
-        let document = serde_json::to_vec_pretty(&sbom::document(product, facts, &contents))?;
+        let document = serde_json::to_vec_pretty(&sbom::document(product, info, &contents))?;
         let title = format!("{}.spdx.json", product.program);
         let sbom = layout.attach(&manifest, sbom::MEDIA_TYPE, &title, &document)?;
         fs::write(sbom_of(output, product), document)?;
 
-        let name = format!("{prefix}/{}:{}", product.program, facts.tag);
+        let name = format!("{prefix}/{}:{}", product.program, info.tag);
         archive::write(&layout, &manifest, &name, &archive_of(output, product))?;
-        made.push(Made { product, name, manifest, layers: stored, sbom, layout: layout.clone() });
+        made.push(WrittenImage { product, name, manifest, layers: stored, sbom, layout: layout.clone() });
     }
-    layout.index(&listed(&made, &facts.tag))?;
+    layout.index(&listed(&made, &info.tag))?;
     Ok(made)
 }
 
-/// Several images in one layout are told apart by their names, which the tag alone would not do.
-fn listed(made: &[Made], tag: &str) -> Vec<Descriptor> {
-    let image = |one: &Made| {
+/// Entries of the layout's index. Each has the image's name, because all images have the same tag.
+fn listed(made: &[WrittenImage], tag: &str) -> Vec<Descriptor> {
+    let image = |one: &WrittenImage| {
         let short = format!("{}:{tag}", one.product.program);
         one.manifest.clone().named(&one.name).annotated("org.opencontainers.image.ref.name", &short)
     };
     made.iter().flat_map(|one| [image(one), one.sbom.clone()]).collect()
 }
 
-fn config(product: &Product, facts: &Facts) -> Config {
+fn config(product: &Product, info: &BuildInfo) -> Config {
     let label = |key: &str, value: &str| (format!("org.opencontainers.image.{key}"), value.to_owned());
     let mut labels = BTreeMap::from([
         label("title", product.title),
         label("description", product.description),
-        label("version", &facts.version),
+        label("version", &info.version),
         label("licenses", product.licenses),
-        label("created", &facts.created),
+        label("created", &info.created),
     ]);
-    labels.extend(facts.revision.as_ref().map(|revision| label("revision", revision)));
-    labels.extend(facts.source.as_ref().map(|source| label("source", source)));
+    labels.extend(info.revision.as_ref().map(|revision| label("revision", revision)));
+    labels.extend(info.source.as_ref().map(|source| label("source", source)));
     Config {
-        created: facts.created.clone(),
+        created: info.created.clone(),
         entrypoint: vec![format!("/usr/bin/{}", product.program)],
         env: vec!["PATH=/usr/bin".to_owned()],
         labels,
@@ -122,19 +119,19 @@ fn config(product: &Product, facts: &Facts) -> Config {
     }
 }
 
-/// Removes images that were written there. A directory with anything else is somebody's: it is left alone.
+/// Removes earlier images. A directory with anything else is left alone.
 fn clear(output: &Path) -> Result<()> {
-    let entries = match fs::read_dir(output) {
+    let has_entries = match fs::read_dir(output) {
         Ok(mut entries) => entries.next().is_some(),
         Err(_) => false,
     };
-    if entries {
+    if has_entries {
         ensure!(
             layout_of(output).join("oci-layout").exists(),
-            "{} has something else than images in it: choose another directory",
+            "{} contains other files than images; choose another directory",
             output.display()
         );
-        fs::remove_dir_all(output).with_context(|| format!("{} cannot be removed", output.display()))?;
+        fs::remove_dir_all(output).with_context(|| format!("cannot remove {}", output.display()))?;
     }
-    fs::create_dir_all(output).with_context(|| format!("{} cannot be made", output.display()))
+    fs::create_dir_all(output).with_context(|| format!("cannot create {}", output.display()))
 }

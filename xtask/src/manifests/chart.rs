@@ -1,26 +1,26 @@
-//! What the chart has from the code, and the table of its values.
+//! The chart's generated files, and the table of its values.
 //!
-//! Helm cannot read outside of a chart, so it gets copies: the operator's rules and the configuration of its webhooks
-//! below `files/`, where templates put names and labels around them.
+//! Helm cannot read files outside a chart, so it gets copies: the operator's rules and the configuration of its webhooks
+//! are in `files/`, and templates add names and labels.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Generated, current, yaml};
+use super::{GeneratedFile, current, yaml};
 
 const CHART: &str = "deploy/helm/vmafx";
 
-/// All of it.
-pub(super) fn render(webhooks: &Value) -> Result<Vec<Generated>> {
+pub(super) fn render(webhooks: &Value) -> Result<Vec<GeneratedFile>> {
     let files = vmafx_operator::rbac::files();
-    let whole = files.iter().find(|file| file.name == "role.yaml").context("the operator has a role")?;
+    let whole =
+        files.iter().find(|file| file.name == "role.yaml").context("the operator has no role.yaml")?;
     let rules = |kind: &str| {
         let role = whole.objects.iter().find(|object| object["kind"] == kind);
-        role.map(|role| role["rules"].clone()).with_context(|| format!("the operator has a {kind}"))
+        role.map(|role| role["rules"].clone()).with_context(|| format!("role.yaml has no {kind}"))
     };
-    let generated = |name: &str, text: String| Generated { path: Path::new(CHART).join(name), text };
+    let generated = |name: &str, text: String| GeneratedFile { path: Path::new(CHART).join(name), text };
     let values = current(&Path::new(CHART).join("values.yaml"))?;
     Ok(vec![
         generated("files/operator-cluster-rules.yaml", yaml::render(&rules("ClusterRole")?)?),
@@ -32,7 +32,7 @@ pub(super) fn render(webhooks: &Value) -> Result<Vec<Generated>> {
 
 fn readme(values: &str) -> String {
     let mut table = String::new();
-    for Row { key, default, text } in rows(values) {
+    for ValueRow { key, default, text } in rows(values) {
         table += &["| `", &key, "` | `", &default.replace('|', "\\|"), "` | ", &text, " |\n"].concat();
     }
     format!(
@@ -44,22 +44,22 @@ fn readme(values: &str) -> String {
     )
 }
 
-/// A value that can be set.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
+struct ValueRow {
     key: String,
     default: String,
     text: String,
 }
 
-/// The keys that are explained: each has a line of comment above it, and its own lines end where another key of its
-/// depth, or of one above, begins.
-fn rows(values: &str) -> Vec<Row> {
-    let (mut above, mut path, mut rows) = (String::new(), Vec::<(usize, &str)>::new(), Vec::<Row>::new());
+/// The keys with a comment line above them. The default of a key ends where another key of the same or a lower depth
+/// starts.
+fn rows(values: &str) -> Vec<ValueRow> {
+    let (mut above, mut path, mut rows) =
+        (String::new(), Vec::<(usize, &str)>::new(), Vec::<ValueRow>::new());
     let mut whole: Option<usize> = None;
     for line in values.lines() {
         let (text, depth) = (line.trim(), line.len() - line.trim_start().len());
-        // What is inside an explained value is its default.
+        // Lines inside a documented value belong to its default.
         if let (Some(outer), Some(row)) = (whole, rows.last_mut())
             && !text.is_empty()
             && (depth > outer || (depth == outer && text.starts_with("- ")))
@@ -79,7 +79,7 @@ fn rows(values: &str) -> Vec<Row> {
             if !above.is_empty() {
                 let key = path.iter().map(|(_, key)| *key).collect::<Vec<_>>().join(".");
                 let (default, text) = (default.trim().to_owned(), std::mem::take(&mut above));
-                rows.push(Row { key, default, text });
+                rows.push(ValueRow { key, default, text });
                 whole = Some(depth);
             }
         } else {
@@ -94,10 +94,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_explained_key_is_a_row_with_its_default() {
+    fn every_documented_key_is_a_row_with_its_default() {
         let values = "# About the file.\n\n# One.\na: 1\nb:\n  # Two.\n  c: \"x\"\n  # Three.\n  d:\n    e: 5\n    f: { g: 6 }\n\
                       # Four.\nh:\n- i: 7\n# Five.\nj: []\n";
-        let row = |key: &str, default: &str, text: &str| Row {
+        let row = |key: &str, default: &str, text: &str| ValueRow {
             key: key.to_owned(),
             default: default.to_owned(),
             text: text.to_owned(),

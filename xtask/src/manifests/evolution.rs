@@ -1,7 +1,7 @@
-//! The evolution gate: within `v1` a resource only grows.
+//! Checks that a resource only grows within `v1`.
 //!
 //! Allowed: a new kind, a new optional field, a new enum value, a new short name or column, a wider bound, a dropped
-//! rule. Forbidden: whatever makes a stored object or a working client fail: a removed field, version, name or
+//! rule. Forbidden is what makes a stored object or a working client fail: a removed field, version, name or
 //! subresource, a new required field or rule, a narrower enum, bound, type or format, another pattern, default or
 //! merge strategy.
 
@@ -10,50 +10,48 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Something the new definition takes away from the old one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Breach {
+pub(super) struct BreakingChange {
     path: String,
     what: String,
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for BreakingChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.what)
     }
 }
 
-/// All that `new` takes away from `old`.
-pub(super) fn breaches(old: &Value, new: &Value) -> Vec<Breach> {
-    let mut gate = Gate::default();
+pub(super) fn breaking_changes(old: &Value, new: &Value) -> Vec<BreakingChange> {
+    let mut comparison = Comparison::default();
     for key in ["group", "scope"] {
-        gate.unchanged("spec", key, &old["spec"], &new["spec"]);
+        comparison.unchanged("spec", key, &old["spec"], &new["spec"]);
     }
     let (old_names, new_names) = (&old["spec"]["names"], &new["spec"]["names"]);
     for key in ["kind", "plural", "singular", "listKind"] {
-        gate.unchanged("spec.names", key, old_names, new_names);
+        comparison.unchanged("spec.names", key, old_names, new_names);
     }
     for key in ["shortNames", "categories"] {
-        gate.kept("spec.names", key, old_names, new_names);
+        comparison.kept("spec.names", key, old_names, new_names);
     }
     let new_versions = by_key(&new["spec"]["versions"], "name");
     for (name, version) in by_key(&old["spec"]["versions"], "name") {
         match new_versions.get(&name) {
-            Some(new) => gate.version(&name, version, new),
-            None => gate.breach("spec.versions", format!("version {name} was removed")),
+            Some(new) => comparison.version(&name, version, new),
+            None => comparison.breaking("spec.versions", format!("version {name} was removed")),
         }
     }
-    gate.breaches
+    comparison.breaking_changes
 }
 
 #[derive(Default)]
-struct Gate {
-    breaches: Vec<Breach>,
+struct Comparison {
+    breaking_changes: Vec<BreakingChange>,
 }
 
-impl Gate {
-    fn breach(&mut self, path: &str, what: impl Into<String>) {
-        self.breaches.push(Breach { path: path.into(), what: what.into() });
+impl Comparison {
+    fn breaking(&mut self, path: &str, what: impl Into<String>) {
+        self.breaking_changes.push(BreakingChange { path: path.into(), what: what.into() });
     }
 
     fn version(&mut self, name: &str, old: &Value, new: &Value) {
@@ -74,7 +72,7 @@ impl Gate {
         let new_columns = by_key(&new["additionalPrinterColumns"], "name");
         for (column, old) in by_key(&old["additionalPrinterColumns"], "name") {
             match new_columns.get(&column) {
-                None => self.breach(name, format!("printer column {column} was removed")),
+                None => self.breaking(name, format!("printer column {column} was removed")),
                 Some(new) => {
                     for key in ["type", "jsonPath", "priority"] {
                         self.unchanged(&format!("{name} printer column {column}"), key, old, new);
@@ -89,7 +87,7 @@ impl Gate {
         for key in UNCHANGED {
             self.unchanged(path, key, old, new);
         }
-        for key in MAY_GO {
+        for key in REMOVABLE {
             if !new[key].is_null() {
                 self.unchanged(path, key, old, new);
             }
@@ -102,18 +100,18 @@ impl Gate {
         }
         match (old["enum"].is_array(), new["enum"].is_array()) {
             (true, true) => self.kept(path, "enum", old, new),
-            (false, true) => self.breach(path, "an enum now limits the values"),
+            (false, true) => self.breaking(path, "an enum now limits the values"),
             _ => {}
         }
         for field in
             list(&new["required"]).filter(|field| !list(&old["required"]).any(|known| known == *field))
         {
-            self.breach(path, format!("field {field} became required"));
+            self.breaking(path, format!("field {field} became required"));
         }
         let old_rules = by_key(&old["x-kubernetes-validations"], "rule");
         for rule in by_key(&new["x-kubernetes-validations"], "rule").keys() {
             if !old_rules.contains_key(rule) {
-                self.breach(path, format!("a new rule may refuse what is stored: {rule}"));
+                self.breaking(path, format!("a new rule may reject stored objects: {rule}"));
             }
         }
         self.children(path, old, new);
@@ -124,13 +122,13 @@ impl Gate {
             let path = format!("{path}.{name}");
             match new["properties"].get(name) {
                 Some(new) => self.schema(&path, old, new),
-                None => self.breach(&path, "the field was removed"),
+                None => self.breaking(&path, "the field was removed"),
             }
         }
         for (key, suffix) in [("items", "[]"), ("additionalProperties", "{}")] {
             match (old[key].is_object(), new[key].is_object()) {
                 (true, true) => self.schema(&format!("{path}{suffix}"), &old[key], &new[key]),
-                (true, false) | (false, true) => self.breach(path, format!("{key} changed")),
+                (true, false) | (false, true) => self.breaking(path, format!("{key} changed")),
                 (false, false) => {}
             }
         }
@@ -138,26 +136,26 @@ impl Gate {
 
     fn unchanged(&mut self, path: &str, key: &str, old: &Value, new: &Value) {
         if old[key] != new[key] {
-            self.breach(path, format!("{key} changed from {} to {}", old[key], new[key]));
+            self.breaking(path, format!("{key} changed from {} to {}", old[key], new[key]));
         }
     }
 
-    /// Every entry of the old list is still in the new one.
+    /// Every entry of the old list must be in the new one.
     fn kept(&mut self, path: &str, key: &str, old: &Value, new: &Value) {
         for entry in list(&old[key]).filter(|entry| !list(&new[key]).any(|kept| kept == *entry)) {
-            self.breach(path, format!("{key} lost {entry}"));
+            self.breaking(path, format!("{key} lost {entry}"));
         }
     }
 
     fn bound(&mut self, path: &str, key: &str, old: &Value, new: &Value, wide_enough: fn(f64, f64) -> bool) {
         let Some(limit) = new[key].as_f64() else { return };
         if !old[key].as_f64().is_some_and(|old| wide_enough(old, limit)) {
-            self.breach(path, format!("{key} became stricter: {} to {}", old[key], new[key]));
+            self.breaking(path, format!("{key} became stricter: {} to {}", old[key], new[key]));
         }
     }
 }
 
-/// Parts of a schema that stay as they are.
+/// Parts of a schema that must not change.
 const UNCHANGED: [&str; 9] = [
     "type",
     "default",
@@ -169,8 +167,8 @@ const UNCHANGED: [&str; 9] = [
     "x-kubernetes-list-map-keys",
     "x-kubernetes-preserve-unknown-fields",
 ];
-/// Parts that may be dropped, which accepts more, but not be added or changed.
-const MAY_GO: [&str; 3] = ["pattern", "format", "x-kubernetes-map-type"];
+/// Parts that may be dropped, which only accepts more, but not added or changed.
+const REMOVABLE: [&str; 3] = ["pattern", "format", "x-kubernetes-map-type"];
 const LOWER_BOUNDS: [&str; 4] = ["minimum", "minLength", "minItems", "minProperties"];
 const UPPER_BOUNDS: [&str; 4] = ["maximum", "maxLength", "maxItems", "maxProperties"];
 
@@ -212,7 +210,7 @@ mod tests {
         } })
     }
 
-    /// The definition with one place of it replaced; `null` takes the place away.
+    /// The definition with one value replaced; `null` removes it.
     fn with(pointer: &str, value: Value) -> Value {
         let mut new = definition();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -232,8 +230,8 @@ mod tests {
     }
 
     #[test]
-    fn the_same_definition_is_no_breach() {
-        assert_eq!(breaches(&definition(), &definition()), []);
+    fn an_unchanged_definition_is_compatible() {
+        assert_eq!(breaking_changes(&definition(), &definition()), []);
     }
 
     #[rstest]
@@ -251,8 +249,8 @@ mod tests {
     #[case::new_column("V1/additionalPrinterColumns", json!([
         { "name": "Crf", "type": "integer", "jsonPath": ".spec.crf" },
         { "name": "Codec", "type": "string", "jsonPath": ".spec.codec" }]))]
-    fn growth_is_allowed(#[case] place: &str, #[case] value: Value) {
-        assert_eq!(breaches(&definition(), &with(place, value)), []);
+    fn growth_is_allowed(#[case] pointer: &str, #[case] value: Value) {
+        assert_eq!(breaking_changes(&definition(), &with(pointer, value)), []);
     }
 
     #[rstest]
@@ -277,7 +275,7 @@ mod tests {
         Value::Null,
         "additionalProperties changed"
     )]
-    #[case::rule_added("SPEC/x-kubernetes-validations", json!([{ "rule": "a" }, { "rule": "b" }]), "a new rule may refuse")]
+    #[case::rule_added("SPEC/x-kubernetes-validations", json!([{ "rule": "a" }, { "rule": "b" }]), "a new rule may reject")]
     #[case::short_name_removed("/spec/names/shortNames", json!([]), "shortNames lost \"cl\"")]
     #[case::plural_changed("/spec/names/plural", json!("clipses"), "plural changed")]
     #[case::scope_changed("/spec/scope", json!("Cluster"), "scope changed")]
@@ -287,8 +285,8 @@ mod tests {
     #[case::scale_changed("V1/subresources/scale", json!({ "specReplicasPath": ".spec.n" }), "scale changed")]
     #[case::not_selectable("V1/selectableFields", json!([]), "selectableFields lost")]
     #[case::column_removed("V1/additionalPrinterColumns", json!([]), "printer column Codec was removed")]
-    fn anything_else_is_a_breach(#[case] place: &str, #[case] value: Value, #[case] expected: &str) {
-        let found = breaches(&definition(), &with(place, value));
+    fn anything_else_is_breaking(#[case] pointer: &str, #[case] value: Value, #[case] expected: &str) {
+        let found = breaking_changes(&definition(), &with(pointer, value));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].to_string().contains(expected), "{}", found[0]);
     }

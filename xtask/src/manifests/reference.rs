@@ -1,11 +1,10 @@
-//! The API reference, from the same definitions that are installed.
+//! The API reference `docs/api.md`, generated from the CRDs.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use vmafx_api::conditions::{JobCondition, NodeCondition, Reason, TrainingCondition};
 
-/// The whole page.
 pub(super) fn render(crds: &[&Value]) -> String {
     let mut page = String::from(
         "<!-- Generated from crates/api by `make manifests`. Do not edit. -->\n\
@@ -57,7 +56,7 @@ fn fields(page: &mut String, prefix: &str, schema: &Value) {
         let required = strings(&schema["required"]).contains(&name.as_str());
         let meaning = text(&field["description"]).replace("\n\n", "<br>").replace('|', "\\|");
         _ = writeln!(page, "| `{path}` | {} | {} | {meaning} |", type_of(field), limits(field, required));
-        // Kubernetes documents its own types.
+        // These are Kubernetes' own types, which are documented elsewhere.
         if !["resources", "tolerations", "conditions"].contains(&path.as_str()) {
             fields(page, &format!("{path}."), field);
             fields(page, &format!("{path}[]."), &field["items"]);
@@ -104,7 +103,7 @@ fn limits(field: &Value, required: bool) -> String {
     parts.join("; ")
 }
 
-/// Rules that concern several fields, or a field over time.
+/// CEL rules over several fields, or over the old and new value of a field.
 fn rules(page: &mut String, schema: &Value) {
     let rules = schema["x-kubernetes-validations"].as_array().map(Vec::as_slice).unwrap_or_default();
     if !rules.is_empty() {

@@ -1,23 +1,21 @@
-//! Objects as YAML that a person can read and a tool can diff.
+//! Objects as YAML.
 
 use anyhow::Result;
 use serde_json::{Number, Value};
 
 const HEADER: &str = "# Generated from the code by `make manifests`. Do not edit.\n";
 
-/// The whole text of a file with one object.
 pub(super) fn render(object: &Value) -> Result<String> {
     render_all(std::slice::from_ref(object))
 }
 
-/// The same with several.
 pub(super) fn render_all(objects: &[Value]) -> Result<String> {
     let documents = objects.iter().map(serde_saphyr::to_string).collect::<Result<Vec<_>, _>>()?;
     Ok(format!("{HEADER}{}", documents.join("---\n")))
 }
 
-/// Writes whole numbers without a fraction: the types hold every bound as a float, and the API server prints them
-/// without, so `kubectl diff` would otherwise never be quiet.
+/// Writes whole numbers without a fraction, as the API server does. The types hold every bound as a float, so `kubectl
+/// diff` would otherwise always show a difference.
 pub(super) fn normalise(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(whole(&number).unwrap_or(number)),

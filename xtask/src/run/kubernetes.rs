@@ -1,4 +1,4 @@
-//! A control plane, a queue with a node, an operator, and a VmafxJob that becomes a score.
+//! `make run` with Kubernetes: a control plane, a queue with a node, an operator, and a VmafxJob.
 
 use std::cell::RefCell;
 use std::io::{self, Write as _};
@@ -17,14 +17,14 @@ use vmafx_testkit::kube::assets::{Binary, ensure};
 use vmafx_testkit::kube::process::{Launch, Process};
 use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
 
-use super::board::Board;
-use super::next::{Next, Suggestion, line};
-use super::{NEEDED, sample, stay};
-use crate::one_machine::OneMachine;
+use super::next_steps::{NextSteps, Suggestion, line};
+use super::progress::ProgressTable;
+use super::{NEEDED, sample, wait_for_interrupt};
 use crate::test::cargo;
+use crate::vmafx_up::VmafxUp;
 use crate::workspace;
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 const PLANE: &str = "control plane";
 const QUEUE: &str = "queue and node";
@@ -33,82 +33,82 @@ const JOB: &str = "vmjob/sample";
 
 pub(super) fn run(runtime: &Runtime, keep: bool) -> Result<()> {
     let kubectl = ensure(&NEEDED)?.path(Binary::Kubectl).to_owned();
-    println!("==> building vmafx and vmafx-operator, unless they are");
+    println!("==> building vmafx and vmafx-operator");
     cargo(&["build", "--locked", "--quiet", "--bin", "vmafx", "--bin", "vmafx-operator"], &[])?;
 
-    println!("==> a VmafxJob becomes a score");
-    let began = Instant::now();
-    let mut board = Board::new();
-    board.set(PLANE, "starting", "etcd and kube-apiserver, with our definitions")?;
+    println!("==> scoring a VmafxJob");
+    let started = Instant::now();
+    let mut progress = ProgressTable::new();
+    progress.set(PLANE, "starting", "etcd and kube-apiserver, with the CRDs")?;
     let plane = runtime.block_on(async {
         let plane = ControlPlane::start(Options::default()).await?;
-        install_crds(&plane.client()?, &vmafx_api::crd::all()).await.context("install the CRDs")?;
+        install_crds(&plane.client()?, &vmafx_api::crd::all()).await.context("cannot install the CRDs")?;
         anyhow::Ok(plane)
     })?;
-    board.set(PLANE, "ready", &plane.config().cluster_url.to_string())?;
-    board.set(QUEUE, "starting", "vmafx up")?;
-    let machine = OneMachine::start(runtime, workspace::debug("vmafx"), &sample::clips(), &[])?;
-    board.set(QUEUE, "ready", machine.grpc())?;
-    board.set(OPERATOR, "starting", "")?;
-    let _operator = Operator::start(runtime, plane.kubeconfig_path(), &machine)?;
-    board.set(OPERATOR, "ready", "")?;
+    progress.set(PLANE, "ready", &plane.config().cluster_url.to_string())?;
+    progress.set(QUEUE, "starting", "vmafx up")?;
+    let up = VmafxUp::start(runtime, workspace::debug("vmafx"), &sample::clips(), &[])?;
+    progress.set(QUEUE, "ready", up.grpc())?;
+    progress.set(OPERATOR, "starting", "")?;
+    let _operator = Operator::start(runtime, plane.kubeconfig_path(), &up)?;
+    progress.set(OPERATOR, "ready", "")?;
     let kubectl = Kubectl { program: &kubectl, kubeconfig: plane.kubeconfig_path() };
     kubectl.apply(&sample::job())?;
-    // A client belongs to the runtime that it is made in.
-    let score = runtime.block_on(async { score(plane.client()?, board).await })?;
-    println!("==> after {:.1} s:", began.elapsed().as_secs_f64());
+    // The client must be created inside the runtime.
+    let score = runtime.block_on(async { score(plane.client()?, progress).await })?;
+    println!("==> after {:.1} s:", started.elapsed().as_secs_f64());
     kubectl.show(&["get", "vmjob", "sample", "-o", "wide"])?;
     sample::compare(score)?;
 
     let kubeconfig = plane.kubeconfig_path().display().to_string();
-    let [controller, token] = machine.variables();
-    let next = Next::new(Some(kubectl.program), &[("KUBECONFIG", kubeconfig.as_str()), controller, token])?;
+    let [controller, token] = up.variables();
+    let next =
+        NextSteps::new(Some(kubectl.program), &[("KUBECONFIG", kubeconfig.as_str()), controller, token])?;
     next.show(&suggestions(), keep);
-    stay(runtime, keep)
+    wait_for_interrupt(runtime, keep)
 }
 
-/// Each of another part: the resource, a new one, the queue below.
+/// Commands that show the resource, create another one, and show the queue.
 fn suggestions() -> [Suggestion; 3] {
     let [reference, distorted] = sample::pair().map(|clip| format!("file://{clip}"));
     let submit = ["kubectl", "vmafx", "submit", &reference, &distorted].into_iter();
     let submit = submit.chain(sample::RAW).chain(["--wait"]);
     [
-        ("kubectl vmafx explain sample".to_owned(), "where the job stands, and why"),
-        (line(submit), "another one, of your own"),
-        ("vmafx get jobs".to_owned(), "the same jobs, as the queue has them"),
+        ("kubectl vmafx explain sample".to_owned(), "the state of the job and its reason"),
+        (line(submit), "submit another job"),
+        ("vmafx get jobs".to_owned(), "the same jobs in the queue"),
     ]
 }
 
-/// Follows the job to its score.
-async fn score(client: kube::Client, board: Board<io::Stdout>) -> Result<f64> {
-    // A condition is asked about every change, and may not change anything itself.
-    let (board, trouble) = (RefCell::new(board), RefCell::new(None));
-    let over = |job: Option<&VmafxJob>| {
-        let seen = Seen::of(job);
-        if let Err(error) = board.borrow_mut().set(JOB, &seen.phase, &seen.note) {
-            trouble.replace(Some(error));
+/// Waits for the score, and shows the progress of the job.
+async fn score(client: kube::Client, table: ProgressTable<io::Stdout>) -> Result<f64> {
+    // The condition must be `Fn`, so it needs interior mutability to update the table.
+    let (table, failure) = (RefCell::new(table), RefCell::new(None));
+    let ended = |job: Option<&VmafxJob>| {
+        let progress = JobProgress::of(job);
+        if let Err(error) = table.borrow_mut().set(JOB, &progress.phase, &progress.note) {
+            failure.replace(Some(error));
         }
-        seen.over || trouble.borrow().is_some()
+        progress.ended || failure.borrow().is_some()
     };
     let jobs: Api<VmafxJob> = Api::default_namespaced(client);
-    let waited = tokio::time::timeout(PATIENCE, await_condition(jobs, "sample", over)).await;
-    let job = waited.context("the job has no score within two minutes")?.context("watch the job")?;
-    if let Some(error) = trouble.into_inner() {
+    let waited = tokio::time::timeout(TIMEOUT, await_condition(jobs, "sample", ended)).await;
+    let job = waited.context("the job has no score after two minutes")?.context("cannot watch the job")?;
+    if let Some(error) = failure.into_inner() {
         return Err(error.into());
     }
     let score = job.as_ref().and_then(|job| job.status.as_ref()?.score);
-    score.ok_or_else(|| anyhow!("the job ended without a score: {}", Seen::of(job.as_ref()).note))
+    score.ok_or_else(|| anyhow!("the job ended without a score: {}", JobProgress::of(job.as_ref()).note))
 }
 
-/// What is to be said of a job.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct JobProgress {
     phase: String,
     note: String,
-    over: bool,
+    ended: bool,
 }
 
-impl Seen {
+impl JobProgress {
     fn of(job: Option<&VmafxJob>) -> Self {
         let status = job.and_then(|job| job.status.clone()).unwrap_or_default();
         let phase = status.phase.map_or_else(|| "new".to_owned(), |phase| format!("{phase:?}"));
@@ -119,18 +119,18 @@ impl Seen {
             (None, Some(message)) if !message.is_empty() => message.clone(),
             _ => reason().cloned().unwrap_or_default(),
         };
-        Self { phase, note, over: status.phase.is_some_and(Phase::is_last) }
+        Self { phase, note, ended: status.phase.is_some_and(Phase::is_last) }
     }
 }
 
-/// An operator on this machine. It ends when this is dropped.
+/// Stopped on drop.
 struct Operator {
     _process: Process,
     _directory: TempDir,
 }
 
 impl Operator {
-    fn start(runtime: &Runtime, kubeconfig: &Path, machine: &OneMachine) -> Result<Self> {
+    fn start(runtime: &Runtime, kubeconfig: &Path, up: &VmafxUp) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("vmafx-operator-").tempdir()?;
         let log = directory.path().join("log");
         let launch = Launch::new("vmafx-operator", workspace::debug("vmafx-operator"), &log)
@@ -138,18 +138,17 @@ impl Operator {
             .env("POD_NAMESPACE", "default")
             .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
             .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "0")
-            .env("VMAFX_CONTROLLER_GRPC_ADDR", machine.grpc())
-            .env("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", machine.http()))
-            .env("VMAFX_CONTROLLER_TOKEN_FILE", machine.token_file());
-        let mut process = Process::start(&launch).context("start vmafx-operator")?;
-        // It logs before it does anything else.
-        let begun = || std::future::ready(std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
-        runtime.block_on(process.ready(PATIENCE, begun))?;
+            .env("VMAFX_CONTROLLER_GRPC_ADDR", up.grpc())
+            .env("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", up.http()))
+            .env("VMAFX_CONTROLLER_TOKEN_FILE", up.token_file());
+        let mut process = Process::start(&launch).context("cannot start vmafx-operator")?;
+        // The operator writes its first log line at start.
+        let logged = || std::future::ready(std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
+        runtime.block_on(process.ready(TIMEOUT, logged))?;
         Ok(Self { _process: process, _directory: directory })
     }
 }
 
-/// `kubectl` for one cluster.
 struct Kubectl<'a> {
     program: &'a Path,
     kubeconfig: &'a Path,
@@ -162,11 +161,13 @@ impl Kubectl<'_> {
         command
     }
 
-    /// Makes what a manifest says.
     fn apply(&self, manifest: &str) -> Result<()> {
         let mut command = self.command(&["apply", "-f", "-"]);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().context("run kubectl apply")?;
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .context("cannot run kubectl apply")?;
         if let Some(mut stdin) = child.stdin.take() {
             stdin.write_all(manifest.as_bytes())?;
         }
@@ -176,10 +177,10 @@ impl Kubectl<'_> {
         Ok(())
     }
 
-    /// Shows the command and what it says.
+    /// Prints the command and its output.
     fn show(&self, arguments: &[&str]) -> Result<()> {
         println!("$ kubectl {}", arguments.join(" "));
-        if !self.command(arguments).status().context("run kubectl")?.success() {
+        if !self.command(arguments).status().context("cannot run kubectl")?.success() {
             bail!("kubectl {} failed", arguments.join(" "));
         }
         Ok(())
@@ -202,10 +203,13 @@ mod tests {
     )]
     #[case::says_why(json!({"phase": "Failed", "message": "no such file"}), ("Failed", "no such file", true))]
     #[case::scored(json!({"phase": "Succeeded", "score": 92.5, "message": "ok"}), ("Succeeded", "score 92.5", true))]
-    fn a_job_is_told_in_three_words(#[case] status: Value, #[case] expected: (&str, &str, bool)) {
+    fn progress_is_phase_note_and_whether_it_ended(
+        #[case] status: Value,
+        #[case] expected: (&str, &str, bool),
+    ) {
         let job = json!({"apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": {"name": "sample"},
             "spec": {"reference": "file:///r", "distorted": "file:///d"}, "status": status});
-        let seen = Seen::of(Some(&serde_json::from_value(job).unwrap()));
-        assert_eq!((seen.phase.as_str(), seen.note.as_str(), seen.over), expected);
+        let progress = JobProgress::of(Some(&serde_json::from_value(job).unwrap()));
+        assert_eq!((progress.phase.as_str(), progress.note.as_str(), progress.ended), expected);
     }
 }

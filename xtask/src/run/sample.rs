@@ -1,4 +1,4 @@
-//! The pair of clips that is scored, and its score without anything around it.
+//! The pair of clips that is scored, and its score by `vmafx score`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,26 +8,23 @@ use serde_json::Value;
 
 use crate::workspace;
 
-/// Two ways to one score may not differ by more; they are added up in another order.
-const SAME: f64 = 1e-6;
+/// Permitted difference between two scores of the pair, since frames may be summed in another order.
+const TOLERANCE: f64 = 1e-6;
 
-/// What everybody is told who gets the clips: their files have no header.
+/// Options that describe the clips, whose files have no header.
 pub(super) const RAW: [&str; 4] = ["--size", "160x90", "--pixel-format", "yuv420p"];
 
-/// The same of the model, so that all scores can be compared.
+/// The same model everywhere, so that scores can be compared.
 pub(super) const MODEL: [&str; 2] = ["--model", "vmaf_v0.6.1"];
 
-/// Where the clips are.
 pub(super) fn clips() -> PathBuf {
     workspace::root().join("crates/scoring/tests/data")
 }
 
-/// The reference and the distorted clip.
 pub(super) fn pair() -> [String; 2] {
     ["ref_160x90.yuv", "dis_160x90.yuv"].map(|name| clips().join(name).display().to_string())
 }
 
-/// The resource.
 pub(super) fn job() -> String {
     let [reference, distorted] = pair();
     format!(
@@ -45,7 +42,7 @@ spec:
     )
 }
 
-/// Fails unless `vmafx score` says the same.
+/// Fails unless `vmafx score` gives the same score.
 pub(super) fn compare(scored: f64) -> Result<()> {
     let output = Command::new(workspace::debug("vmafx"))
         .arg("score")
@@ -54,11 +51,15 @@ pub(super) fn compare(scored: f64) -> Result<()> {
         .args(MODEL)
         .args(["-o", "json"])
         .output()
-        .context("run vmafx score")?;
-    let report: Value = serde_json::from_slice(&output.stdout).context("the report of vmafx score")?;
-    let directly = report["pooled_metrics"]["vmaf"]["mean"].as_f64();
-    let directly = directly.context("no score in the report of vmafx score")?;
-    ensure!((scored - directly).abs() <= SAME, "the job has {scored}, vmafx score says {directly}");
-    println!("==> vmafx score says the same: {directly}");
+        .context("cannot run vmafx score")?;
+    let report: Value =
+        serde_json::from_slice(&output.stdout).context("cannot decode the report of vmafx score")?;
+    let expected = report["pooled_metrics"]["vmaf"]["mean"].as_f64();
+    let expected = expected.context("no score in the report of vmafx score")?;
+    ensure!(
+        (scored - expected).abs() <= TOLERANCE,
+        "the job has the score {scored}, vmafx score gives {expected}"
+    );
+    println!("==> vmafx score gives the same: {expected}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a person would look at when something does not come.
+//! Diagnostics of a namespace after a failure.
 
 use super::Platform;
 use super::namespace::LABEL;
@@ -7,31 +7,31 @@ use crate::kubectl::Kubectl;
 const LINES: &str = "--tail=20";
 
 impl Platform {
-    /// Resources, events and the ends of logs of a namespace. What cannot be had is replaced by why.
+    /// Resources, events and the last log lines of a namespace. What cannot be read is replaced by the error.
     pub async fn explain(&self, namespace: &str) -> String {
         let kubectl = self.kubectl.namespaced(namespace);
         let mut text = vec![format!("\n==== {namespace}")];
         let kinds = "vmafxnodes,vmafxjobs,vmafxmodeltrainings,deployments,statefulsets,jobs,pods,pvc";
         let statuses = "jsonpath={range .items[*]}{.status}{'\\n'}{end}";
-        for words in [
+        for args in [
             &["get", kinds, "-o", "wide"][..],
             &["get", "events", "--sort-by=.lastTimestamp"],
             &["get", "vmafxnodes,vmafxmodeltrainings", "-o", statuses],
         ] {
-            text.push(format!("$ kubectl {}", words.join(" ")));
-            text.push(said(&kubectl, words).await);
+            text.push(format!("$ kubectl {}", args.join(" ")));
+            text.push(output_or_error(&kubectl, args).await);
         }
         for pod in names(&kubectl, "pods").await {
             text.push(format!("---- {pod}"));
-            text.push(said(&kubectl, &["logs", &pod, "--all-containers", LINES]).await);
+            text.push(output_or_error(&kubectl, &["logs", &pod, "--all-containers", LINES]).await);
             if let Ok(log) = kubectl.run(&["logs", &pod, "--all-containers", "--previous", LINES]).await {
-                text.push(format!("---- {pod}, before it was started again\n{log}"));
+                text.push(format!("---- {pod}, before its last restart\n{log}"));
             }
         }
         text.join("\n")
     }
 
-    /// The same for every namespace that [`Platform::namespace`] made.
+    /// The same for every namespace that [`Platform::namespace`] created.
     pub async fn explain_all(&self) -> String {
         let mut text = String::new();
         for namespace in names(&self.kubectl, &format!("namespaces --selector={LABEL}")).await {
@@ -41,13 +41,13 @@ impl Platform {
     }
 }
 
-async fn said(kubectl: &Kubectl, words: &[&str]) -> String {
-    kubectl.run(words).await.unwrap_or_else(|error| format!("{error:#}"))
+async fn output_or_error(kubectl: &Kubectl, args: &[&str]) -> String {
+    kubectl.run(args).await.unwrap_or_else(|error| format!("{error:#}"))
 }
 
 async fn names(kubectl: &Kubectl, which: &str) -> Vec<String> {
-    let words: Vec<_> = which.split(' ').collect();
-    let Ok(list) = kubectl.get(&words).await else { return Vec::new() };
+    let args: Vec<_> = which.split(' ').collect();
+    let Ok(list) = kubectl.get(&args).await else { return Vec::new() };
     let items = list["items"].as_array().cloned().unwrap_or_default();
     items.iter().filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned)).collect::<Vec<_>>()
 }

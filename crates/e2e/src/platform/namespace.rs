@@ -1,4 +1,4 @@
-//! Namespaces of scenarios: the strictest rules for Pods, and the volumes that a cluster with storage would give.
+//! Namespaces of scenarios: the strictest Pod security level, and the volumes that a provisioner would create.
 
 use anyhow::Result;
 use serde_json::json;
@@ -7,11 +7,11 @@ use super::{Platform, volume};
 use crate::clips::Clips;
 use crate::volume::Volume;
 
-/// Which namespaces are ours.
+/// Label of the namespaces that scenarios create.
 pub(super) const LABEL: &str = "vmafx.dev/e2e";
 
 impl Platform {
-    /// Makes a namespace that enforces `restricted`, with the claim [`Clips::CLAIM`].
+    /// Creates a namespace that enforces `restricted`, with the claim [`Clips::CLAIM`].
     pub async fn namespace(&self, name: &str) -> Result<()> {
         let namespace = json!({
             "apiVersion": "v1", "kind": "Namespace",
@@ -35,9 +35,9 @@ impl Platform {
         Ok(())
     }
 
-    /// A directory for a claim that something in the namespace will make, such as `vmafx-controller` of a release `vmafx`.
+    /// Creates a volume for a claim that a release will create, such as `vmafx-controller` of the release `vmafx`.
     pub async fn volume(&self, namespace: &str, claim: &str) -> Result<Volume> {
-        let volume = volume(&self.cluster, &format!("{namespace}-{claim}")).make()?;
+        let volume = volume(&self.cluster, &format!("{namespace}-{claim}")).create()?;
         self.kubectl.apply(&volume.object(namespace, claim).to_string()).await?;
         Ok(volume)
     }

@@ -1,8 +1,8 @@
-//! What the documents say of a cluster with Pods, done as it is written there.
+//! Runs the commands in the documents that need a cluster with Pods.
 //!
-//! The documents are read in the order in which a person would need them. Of each, the blocks marked `sh pods` are run by
-//! a shell that has `kubectl`, `helm` and `vmafx`, as they are printed, but for one thing: `helm` is told of the images
-//! that this cluster has, where a reader has those of a registry.
+//! The documents are processed in the order in which a reader would need them. A shell with `kubectl`, `helm` and `vmafx`
+//! runs their blocks marked `sh pods` exactly as printed, with one exception: `helm` gets values for the images of this
+//! cluster, where a reader has those of a registry.
 
 use std::fs;
 use std::path::Path;
@@ -14,24 +14,23 @@ use vmafx_testkit::shell::Shell;
 
 use crate::{Clips, Platform, Steps, command};
 
-/// The namespace that the documents speak of.
+/// The namespace that the documents use.
 const NAMESPACE: &str = "vmafx-system";
 
-/// The last one removes what the first one installs.
+/// In this order: the last one removes what the first one installs.
 const DOCUMENTS: [&str; 5] = ["install", "storage", "monitoring", "troubleshooting", "upgrades"];
 
-/// Longer than the timeouts in the documents.
+/// Timeout of a block, longer than the timeouts in the documents.
 const SECONDS: u32 = 330;
 
-/// Runs every block of the documents that needs Pods.
 pub async fn docs(platform: &Platform, steps: &mut Steps) -> Result<()> {
     let shell = steps.step("docs: a namespace with clips", prepare(platform)).await?;
-    follow(&shell, steps).await?;
+    run_blocks(&shell, steps).await?;
     steps.step("docs: leave the cluster as it was", platform.remove(NAMESPACE)).await
 }
 
-async fn follow(shell: &Shell, steps: &mut Steps) -> Result<()> {
-    everything_is_read()?;
+async fn run_blocks(shell: &Shell, steps: &mut Steps) -> Result<()> {
+    check_completeness()?;
     for name in DOCUMENTS {
         for block in blocks(name)? {
             let what = block.text.lines().next().unwrap_or_default().trim_end_matches('\\').trim();
@@ -46,13 +45,15 @@ async fn follow(shell: &Shell, steps: &mut Steps) -> Result<()> {
     Ok(())
 }
 
-/// The clips that the documents speak of, a volume for the controller, and a shell.
+/// Creates the clips that the documents name, a volume for the controller, and a shell.
 async fn prepare(platform: &Platform) -> Result<Shell> {
     platform.namespace(NAMESPACE).await?;
     platform.volume(NAMESPACE, "vmafx-controller").await?;
     for (name, like) in ["source.y4m", "rendition.y4m"].into_iter().zip(Clips::GOLDEN) {
-        let raw = fs::read(platform.clips().here(like)).with_context(|| format!("the clip {like}"))?;
-        fs::write(platform.clips().here(name), y4m(&raw)).with_context(|| format!("the clip {name}"))?;
+        let raw = fs::read(platform.clips().host_path(like))
+            .with_context(|| format!("cannot read the clip {like}"))?;
+        fs::write(platform.clips().host_path(name), y4m(&raw))
+            .with_context(|| format!("cannot write the clip {name}"))?;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let shell = Shell::new(platform.cluster().kubeconfig_path(), &root)?;
@@ -66,7 +67,7 @@ async fn prepare(platform: &Platform) -> Result<Shell> {
     Ok(shell)
 }
 
-/// `helm` with values before those of the command line, which win.
+/// A wrapper of `helm` with additional values; those of the command line take precedence.
 fn helm(program: &Path, values: &str) -> String {
     let program = program.display();
     format!(
@@ -86,16 +87,16 @@ esac
 /// The blocks of a document that need Pods.
 fn blocks(name: &str) -> Result<Vec<Block>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.md"));
-    let text = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
-    Ok(Document::read(&text).blocks.into_iter().filter(of_pods).collect())
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Document::read(&text).blocks.into_iter().filter(needs_pods).collect())
 }
 
-fn of_pods(block: &Block) -> bool {
+fn needs_pods(block: &Block) -> bool {
     block.language == "sh" && block.marks == ["pods"]
 }
 
-/// A document that is missing in the list would be run by nobody.
-fn everything_is_read() -> Result<()> {
+/// The commands of a document that is not in [`DOCUMENTS`] would never be run.
+fn check_completeness() -> Result<()> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     for entry in fs::read_dir(&directory)? {
         let path = entry?.path();
@@ -103,14 +104,14 @@ fn everything_is_read() -> Result<()> {
         if path.extension().is_some_and(|extension| extension == "md") && !DOCUMENTS.contains(&name) {
             ensure!(
                 blocks(name)?.is_empty(),
-                "docs/{name}.md has commands that need Pods, and nobody runs them"
+                "docs/{name}.md has `sh pods` blocks, but is not in the list of documents"
             );
         }
     }
     Ok(())
 }
 
-/// A raw clip of 160×90, yuv420p, with the header that makes it known to everybody.
+/// Converts a raw clip of 160×90, yuv420p, to Y4M.
 fn y4m(raw: &[u8]) -> Vec<u8> {
     const FRAME: usize = 160 * 90 * 3 / 2;
     let mut clip = b"YUV4MPEG2 W160 H90 F25:1 Ip A1:1 C420\n".to_vec();
@@ -126,10 +127,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_document_with_commands_that_need_pods_is_read() {
-        everything_is_read().unwrap();
+    fn every_document_with_commands_that_need_pods_is_listed() {
+        check_completeness().unwrap();
         for name in DOCUMENTS {
-            assert!(!blocks(name).unwrap().is_empty(), "docs/{name}.md has none");
+            assert!(!blocks(name).unwrap().is_empty(), "docs/{name}.md has no `sh pods` block");
         }
     }
 

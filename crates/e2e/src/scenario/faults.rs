@@ -1,49 +1,48 @@
-//! Faults under load: everything that runs is struck, and every job ends once, with the score of its pair.
+//! Faults under load: every component is killed or cut off, and every job still ends once, with the score of its pair.
 //!
-//! Two operators, two controllers on Postgres and three nodes, with tokens checked and budgets for disruptions. Leases
-//! are short, so that what waits for their end does not wait for long.
+//! The release has two operators, two controllers on Postgres and three nodes, with authentication and disruption budgets.
+//! Leases are short, so that expiry does not take long.
 //!
 //! | file         | does                                                                                  |
 //! |--------------|---------------------------------------------------------------------------------------|
-//! | `account`    | pure: what was asked for against what came of it                                      |
-//! | `chance`     | pure: who is struck, and how                                                          |
-//! | `logs`       | pure: what nodes say of their reports                                                 |
-//! | `diary`      | where jobs were seen to stand                                                         |
-//! | `queue`      | jobs and attempts, as the database has them                                           |
-//! | `ground`     | the release, jobs for it, and the account of everything so far                        |
-//! | `strike`     | 500 jobs while Pods of all kinds are deleted and killed                               |
-//! | `controller` | one of two controllers dies while nodes ask it for work                               |
-//! | `drain`      | the Kubernetes node is emptied by evictions                                           |
-//! | `cut`        | a node and the controllers do not hear each other for longer than a lease             |
-//! | `scratch`    | a clip is larger than the volume for clips                                            |
+//! | `verify`     | pure: compares the requested jobs with their outcomes                                 |
+//! | `plan`       | pure: which Pods get which fault                                                      |
+//! | `logs`       | pure: reads from the nodes' logs which reports were accepted                          |
+//! | `history`    | records the phases of jobs                                                            |
+//! | `queue`      | reads jobs and attempts from the database                                             |
+//! | `fixture`    | installs the release, creates jobs and verifies them                                  |
+//! | `inject`     | 500 jobs while Pods of all roles are deleted and killed                               |
+//! | `controller` | one of two controllers is killed while nodes pull jobs from it                        |
+//! | `drain`      | the Kubernetes node is drained                                                        |
+//! | `partition`  | a node and the controllers cannot reach each other for longer than a lease            |
+//! | `scratch`    | a clip is larger than the scratch volume                                              |
 
-mod account;
-mod chance;
 mod controller;
-mod cut;
-mod diary;
 mod drain;
-mod ground;
+mod fixture;
+mod history;
+mod inject;
 mod logs;
+mod partition;
+mod plan;
 mod queue;
 mod scratch;
-mod strike;
+mod verify;
 
 use anyhow::Result;
 
-use self::ground::Ground;
+use self::fixture::FaultFixture;
 use crate::platform::Platform;
 use crate::steps::Steps;
 
-/// Strikes, and takes account.
 pub async fn faults(platform: &Platform, steps: &mut Steps) -> Result<()> {
-    let set_up = Ground::lay(platform);
-    let mut ground =
+    let set_up = FaultFixture::set_up(platform);
+    let mut fixture =
         steps.step("faults: two operators, two controllers on Postgres, three nodes", set_up).await?;
-    strike::play(&mut ground, steps).await?;
-    steps.step("faults: one of two controllers is killed", controller::play(&mut ground)).await?;
-    steps.step("faults: the node is drained", drain::play(&mut ground)).await?;
-    steps.step("faults: a node is cut off for longer than a lease", cut::play(&mut ground)).await?;
-    steps.step("faults: a clip does not fit the scratch volume", scratch::play(&mut ground)).await?;
-    steps.step("faults: uninstall", ground.clear()).await
+    inject::run(&mut fixture, steps).await?;
+    steps.step("faults: one of two controllers is killed", controller::run(&mut fixture)).await?;
+    steps.step("faults: the node is drained", drain::run(&mut fixture)).await?;
+    steps.step("faults: a node is partitioned for longer than a lease", partition::run(&mut fixture)).await?;
+    steps.step("faults: a clip does not fit the scratch volume", scratch::run(&mut fixture)).await?;
+    steps.step("faults: uninstall", fixture.tear_down()).await
 }

@@ -1,4 +1,4 @@
-//! Every metric that an alert or the dashboard reads is on a page of a running release.
+//! Every metric that an alert or the dashboard uses exists on a metrics page of a running release.
 
 mod promql;
 
@@ -9,22 +9,18 @@ use serde_json::Value;
 
 use crate::platform::Platform;
 
-/// What Prometheus itself makes.
-const OF_PROMETHEUS: [&str; 1] = ["up"];
+/// Metrics that Prometheus itself creates.
+const PROMETHEUS_METRICS: [&str; 1] = ["up"];
 
-/// Looks for all of them on the pages of Pods, each given by its name and port.
-pub(super) async fn are_there(
-    platform: &Platform,
-    namespace: &str,
-    pages: &[(String, u16)],
-) -> Result<usize> {
+/// Checks the pages of Pods, given by name and port. Returns the number of metrics.
+pub(super) async fn check(platform: &Platform, namespace: &str, pages: &[(String, u16)]) -> Result<usize> {
     let set = ["prometheusRule", "dashboards"].map(|part| format!("monitoring.{part}.enabled=true"));
     let chart = platform.helm().chart().to_string_lossy().into_owned();
-    let words =
+    let args =
         ["template", "vmafx", &chart, "--set", "operator.enabled=true", "--set", &set[0], "--set", &set[1]];
-    let rendered: Vec<Value> = serde_saphyr::from_multiple(&platform.helm().run(&words, "").await?)?;
-    let read = read(&rendered)?;
-    ensure!(read.len() > 10, "only {read:?}");
+    let rendered: Vec<Value> = serde_saphyr::from_multiple(&platform.helm().run(&args, "").await?)?;
+    let used = used_metrics(&rendered)?;
+    ensure!(used.len() > 10, "only {used:?}");
 
     let mut shown = BTreeSet::new();
     for (pod, port) in pages {
@@ -34,13 +30,13 @@ pub(super) async fn are_there(
         ensure!(series.contains("vmafx_build_info"), "{pod} shows no metrics:\n{page}");
         shown.extend(series);
     }
-    let missing: Vec<_> = read.difference(&shown).collect();
-    ensure!(missing.is_empty(), "on no page: {missing:?}");
-    Ok(read.len())
+    let missing: Vec<_> = used.difference(&shown).collect();
+    ensure!(missing.is_empty(), "these metrics are on no page: {missing:?}");
+    Ok(used.len())
 }
 
-/// The metrics that rendered objects read: alerts by their expressions, dashboards by those of their panels.
-fn read(objects: &[Value]) -> Result<BTreeSet<String>> {
+/// The metrics in the expressions of alerts and dashboards.
+fn used_metrics(objects: &[Value]) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for object in objects {
         match object["kind"].as_str() {
@@ -48,14 +44,14 @@ fn read(objects: &[Value]) -> Result<BTreeSet<String>> {
             Some("ConfigMap") => {
                 for file in object["data"].as_object().into_iter().flatten().map(|(_, file)| file) {
                     let board: Value = serde_json::from_str(file.as_str().unwrap_or_default())
-                        .context("a dashboard that is no JSON")?;
+                        .context("a dashboard is not JSON")?;
                     collect(&board, &mut names);
                 }
             }
             _ => {}
         }
     }
-    names.retain(|name| !OF_PROMETHEUS.contains(&name.as_str()));
+    names.retain(|name| !PROMETHEUS_METRICS.contains(&name.as_str()));
     Ok(names)
 }
 
@@ -65,7 +61,7 @@ fn collect(value: &Value, names: &mut BTreeSet<String>) {
             for (key, field) in fields {
                 match (key.as_str(), field.as_str()) {
                     ("expr", Some(expression)) => names.extend(promql::metrics(expression)),
-                    // What a dashboard offers to choose from: the values of a label of a metric.
+                    // A dashboard variable: the values of a metric's label.
                     ("query", Some(query)) if query.starts_with("label_values(") => {
                         names.extend(promql::metrics(query.split(',').next().unwrap_or_default()));
                     }
@@ -78,12 +74,12 @@ fn collect(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The names of the series on a page. A family without a series is there by its type.
+/// The names of the series on a page. A family without series is known by its TYPE line.
 fn series(page: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in page.lines() {
-        let mut words = line.split(|c: char| c == '{' || c.is_whitespace());
-        match (words.next(), words.next(), words.next(), words.next()) {
+        let mut args = line.split(|c: char| c == '{' || c.is_whitespace());
+        match (args.next(), args.next(), args.next(), args.next()) {
             (Some("#"), Some("TYPE"), Some(name), Some(kind)) => {
                 let ends: &[&str] = match kind {
                     "counter" => &["_total"],
@@ -106,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alerts_and_dashboards_are_read() {
+    fn metrics_of_alerts_and_dashboards_are_found() {
         let board = json!({
             "panels": [{ "targets": [{ "expr": "rate(vmafx_a_total[5m])" }] }],
             "templating": { "list": [{ "query": "label_values(vmafx_b, namespace)" }, { "query": "prometheus" }] },
@@ -116,7 +112,7 @@ mod tests {
             json!({ "kind": "ConfigMap", "data": { "vmafx.json": board.to_string() } }),
             json!({ "kind": "Deployment", "expr": "vmafx_d" }),
         ];
-        let names = read(&objects).unwrap();
+        let names = used_metrics(&objects).unwrap();
         assert_eq!(names.into_iter().collect::<Vec<_>>(), ["vmafx_a_total", "vmafx_b", "vmafx_c"]);
     }
 

@@ -12,14 +12,14 @@
 {{- end }}
 {{- end }}
 
-{{/* Whether there is a controller in this release: "true" or nothing. */}}
+{{/* "true" if this release has a controller, else empty. */}}
 {{- define "vmafx.controller" -}}
 {{- if kindIs "invalid" .Values.controller.enabled }}
 {{- if .Values.operator.enabled }}true{{ end }}
 {{- else if .Values.controller.enabled }}true{{ end }}
 {{- end }}
 
-{{/* What a component's Pods are found by. Call with (dict "root" $ "component" "…"). */}}
+{{/* Selector labels of a component's Pods. Call with (dict "root" $ "component" "…"). */}}
 {{- define "vmafx.selector" -}}
 app.kubernetes.io/name: {{ include "vmafx.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -38,7 +38,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
-{{/* Name and version of an image. Call with (dict "root" $ "image" …). */}}
+{{/* Full reference of an image. Call with (dict "root" $ "image" …). */}}
 {{- define "vmafx.image" -}}
 {{- if .image.digest -}}
 {{ .image.repository }}@{{ .image.digest }}
@@ -47,7 +47,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
-{{/* As the strictest of the Pod security levels wants it. */}}
+{{/* Complies with the Pod security level "restricted". */}}
 {{- define "vmafx.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -75,7 +75,7 @@ capabilities: { drop: [ALL] }
 {{- regexFind ":[0-9]+$" $host | trimPrefix ":" | default (ternary "80" "443" (hasPrefix "http://" .)) }}
 {{- end }}
 
-{{/* Where a Pod keeps away from its like. Call with (dict "root" $ "component" "…" "affinity" …). */}}
+{{/* Affinity; by default Pods of a component prefer different nodes. Call with (dict "root" $ "component" "…" "affinity" …). */}}
 {{- define "vmafx.affinity" -}}
 {{- if .affinity }}
 {{- toYaml .affinity }}
@@ -91,12 +91,12 @@ podAntiAffinity:
 {{- end }}
 {{- end }}
 
-{{/* Whether tokens are signed by the cluster: "true" or nothing. */}}
+{{/* "true" if tokens are signed by the cluster, else empty. */}}
 {{- define "vmafx.clusterKeys" -}}
 {{- if hasPrefix "https://kubernetes.default." .Values.auth.jwksEndpoint }}true{{ end }}
 {{- end }}
 
-{{/* ServiceAccounts and what they may do at the controller. */}}
+{{/* ServiceAccounts and their roles at the controller. */}}
 {{- define "vmafx.subjects" -}}
 {{- $subjects := dict (printf "system:serviceaccount:%s:%s-operator" .Release.Namespace (include "vmafx.fullname" .)) (list "vmafx:writer") }}
 {{- range append .Values.auth.workerNamespaces .Release.Namespace | uniq }}
@@ -112,7 +112,7 @@ podAntiAffinity:
 {{- join "," $lines }}
 {{- end }}
 
-{{/* What cannot work is refused here, with what to do about it. */}}
+{{/* Rejects combinations of values that cannot work. */}}
 {{- define "vmafx.check" -}}
 {{- $controller := eq (include "vmafx.controller" .) "true" }}
 {{- $store := .Values.controller.store }}
@@ -136,7 +136,7 @@ podAntiAffinity:
 {{- end }}
 {{- end }}
 
-{{/* What controllers are told; the same for the one that migrates. */}}
+{{/* Environment of the controllers and of the migration Job. */}}
 {{- define "vmafx.controllerEnv" -}}
 {{- $controller := .Values.controller -}}
 {{- $account := "/var/run/secrets/kubernetes.io/serviceaccount" -}}

@@ -1,4 +1,4 @@
-//! A node that has nothing to do.
+//! An idle node.
 
 use std::path::Path;
 use std::thread;
@@ -9,15 +9,15 @@ use tokio::runtime::Runtime;
 use vmafx_testkit::kube::process::{Launch, Process};
 
 use crate::bench::controller::{self, Controller};
-use crate::bench::figure::{Bar, Figure};
+use crate::bench::figure::Figure;
 use crate::bench::process;
 use crate::workspace;
 
 const WINDOWS: usize = 3;
 const WINDOW: Duration = Duration::from_secs(20);
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Its share of a core, and its memory.
+/// CPU share and memory.
 pub(super) fn measure(runtime: &Runtime, home: &Path) -> Result<[Figure; 2]> {
     let directory = tempfile::tempdir_in(home)?;
     let controller = Controller::start(runtime, directory.path(), &[])?;
@@ -28,20 +28,19 @@ pub(super) fn measure(runtime: &Runtime, home: &Path) -> Result<[Figure; 2]> {
             .env("VMAFX_CONTROLLER_TOKEN", controller::TOKEN)
             .env("VMAFX_HTTP_ADDR", http.to_string())
             .path("--scratch-dir", directory.path().join("scratch"));
-    let mut node = Process::start(&launch).context("start the node")?;
+    let mut node = Process::start(&launch).context("cannot start the node")?;
     let ready = || std::future::ready(controller::is_ready(http).unwrap_or(false));
-    runtime.block_on(node.ready(PATIENCE, ready))?;
+    runtime.block_on(node.ready(TIMEOUT, ready))?;
     let mut shares = Vec::new();
     for _ in 0..WINDOWS {
-        let (begun, before) = (Instant::now(), process::cpu_seconds(node.pid())?);
+        let (started, before) = (Instant::now(), process::cpu_seconds(node.pid())?);
         thread::sleep(WINDOW);
         let used = process::cpu_seconds(node.pid())? - before;
-        shares.push(used / begun.elapsed().as_secs_f64() * 100.0);
+        shares.push(used / started.elapsed().as_secs_f64() * 100.0);
     }
     let resident = vec![process::resident(node.pid())?];
-    let figure = |name, unit, limit, samples| Figure { name, unit, bar: Bar::AtMost, limit, samples };
     Ok([
-        figure("node.idle-cpu", "% of a core", 0.5, shares),
-        figure("node.idle-memory", "MB", 30.0, resident),
+        Figure::at_most("node.idle-cpu", "% of a core", 0.5, shares),
+        Figure::at_most("node.idle-memory", "MB", 30.0, resident),
     ])
 }

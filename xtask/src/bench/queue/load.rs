@@ -1,4 +1,4 @@
-//! The program that makes the load, and what it tells.
+//! The load generator `queue_load`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -16,29 +16,30 @@ fn command(controllers: &[Controller], load: &[&str]) -> Command {
     command
 }
 
-/// Runs a load to its end; the figure of this name.
+/// Runs a load and returns one of its figures.
 pub(super) fn run(controllers: &[Controller], load: &[&str], figure: &str) -> Result<f64> {
-    let output = command(controllers, load).stderr(Stdio::inherit()).output().context("run queue_load")?;
+    let output =
+        command(controllers, load).stderr(Stdio::inherit()).output().context("cannot run queue_load")?;
     if !output.status.success() {
         bail!("queue_load {}: {}", load.join(" "), output.status);
     }
-    let said = String::from_utf8(output.stdout)?;
-    let figures: Value = serde_json::from_str(said.lines().last().unwrap_or_default())?;
-    figures[figure].as_f64().with_context(|| format!("no {figure} in {said}"))
+    let output = String::from_utf8(output.stdout)?;
+    let figures: Value = serde_json::from_str(output.lines().last().unwrap_or_default())?;
+    figures[figure].as_f64().with_context(|| format!("no {figure} in {output}"))
 }
 
-/// A load that goes on while something else is looked at.
+/// A load that runs while something else is measured. Stopped on drop.
 pub(super) struct Running(Child);
 
 impl Running {
-    /// Starts it, and waits until it says that it is steady.
+    /// Starts the load, and waits until it reports a steady state.
     pub(super) fn start(controllers: &[Controller], load: &[&str]) -> Result<Self> {
         let mut child =
-            command(controllers, load).stdout(Stdio::piped()).spawn().context("run queue_load")?;
-        let said = child.stdout.take().context("its output")?;
-        let steady = BufReader::new(said).lines().map_while(Result::ok).any(|line| line == "steady");
+            command(controllers, load).stdout(Stdio::piped()).spawn().context("cannot run queue_load")?;
+        let stdout = child.stdout.take().context("queue_load has no output")?;
+        let steady = BufReader::new(stdout).lines().map_while(Result::ok).any(|line| line == "steady");
         let running = Self(child);
-        if steady { Ok(running) } else { bail!("queue_load {} ended early", load.join(" ")) }
+        if steady { Ok(running) } else { bail!("queue_load {} exited early", load.join(" ")) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Two controllers, their queue in one Postgres.
+//! Two controllers with one Postgres database.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use vmafx_testkit::postgres::Server;
 
 use super::load;
 use crate::bench::controller::Controller;
-use crate::bench::figure::{Bar, Figure};
+use crate::bench::figure::Figure;
 
 const JOBS: &str = "10000";
 const REPEATS: usize = 5;
 
-/// Takes the figure. The load itself fails when a job is handed out twice.
-pub(super) fn measure(runtime: &Runtime, home: &Path, tell: &mut dyn FnMut(Figure)) -> Result<()> {
+/// The load generator fails if a job is assigned twice.
+pub(super) fn measure(runtime: &Runtime, home: &Path, report: &mut dyn FnMut(Figure)) -> Result<()> {
     let server = runtime.block_on(Server::start())?;
     let database = runtime.block_on(server.database())?;
-    // What goes over loopback is not encrypted, as nobody would in front of a server on the same machine.
+    // Without TLS, as is usual for a server on the same machine.
     let dsn = format!("{}?sslmode=disable", database.dsn());
     println!("queue: postgres {} sslmode=disable", runtime.block_on(durability(database.dsn()))?);
     let directory = tempfile::tempdir_in(home)?;
@@ -31,31 +31,25 @@ pub(super) fn measure(runtime: &Runtime, home: &Path, tell: &mut dyn FnMut(Figur
     for _ in 0..REPEATS {
         samples.push(load::run(&controllers, &["cycles", JOBS], "per_second")?);
     }
-    tell(Figure {
-        name: "queue.postgres.cycles-of-two-controllers",
-        unit: "jobs/s",
-        bar: Bar::AtLeast,
-        limit: 1500.0,
-        samples,
-    });
+    report(Figure::at_least("queue.postgres.cycles-of-two-controllers", "jobs/s", 1500.0, samples));
     Ok(())
 }
 
-/// The settings that decide what an answer is worth, as the server has them.
+/// The server's settings that determine durability.
 async fn durability(dsn: &str) -> Result<String> {
     let (client, connection) = tokio_postgres::connect(dsn, NoTls).await?;
-    let ask = async {
-        let mut told = Vec::new();
+    let query = async {
+        let mut settings = Vec::new();
         for name in ["server_version", "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method"] {
             let value: String = client.query_one(&format!("SHOW {name}"), &[]).await?.get(0);
-            told.push(format!("{name}={value}"));
+            settings.push(format!("{name}={value}"));
         }
-        Ok(told.join(" "))
+        Ok(settings.join(" "))
     };
     tokio::select! {
-        told = ask => told,
+        settings = query => settings,
         ended = connection => match ended {
-            Ok(()) => bail!("the connection ended"),
+            Ok(()) => bail!("the server closed the connection"),
             Err(error) => Err(error.into()),
         },
     }

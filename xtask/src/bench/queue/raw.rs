@@ -1,4 +1,4 @@
-//! What the disk allows.
+//! The speed limit of the disk.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// Appends of 1 KiB, each with its own `fdatasync`, per second.
+/// Appends of 1 KiB per second, each with its own `fdatasync`.
 pub(super) fn synced_appends(directory: &Path) -> Result<f64> {
-    const LENGTH: Duration = Duration::from_secs(2);
+    const DURATION: Duration = Duration::from_secs(2);
     let mut file = File::create(directory.join("raw.bin"))?;
-    let begin = Instant::now();
+    let started = Instant::now();
     let mut count = 0_u32;
-    while begin.elapsed() < LENGTH {
+    while started.elapsed() < DURATION {
         file.write_all(&[0x5a; 1024])?;
         file.sync_data()?;
         count += 1;
     }
-    Ok(f64::from(count) / begin.elapsed().as_secs_f64())
+    Ok(f64::from(count) / started.elapsed().as_secs_f64())
 }

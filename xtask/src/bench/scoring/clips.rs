@@ -1,4 +1,4 @@
-//! The clips that are scored: three kinds of 1080p content, made once and kept below `target`.
+//! The clips that are scored: three kinds of 1080p content, generated once and kept below `target`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,12 +13,11 @@ pub(super) const HEIGHT: u32 = 1080;
 
 /// Frames of a clip, and how often the long one repeats it.
 const FRAMES: u32 = 60;
-const LONG: usize = 4;
+const LONG_REPEATS: usize = 4;
 
 /// Bit rates of a ladder, in kbit/s.
 const LADDER: [u32; 5] = [600, 1200, 2400, 4800, 9600];
 
-/// What is to be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// A slow zoom: fine structure, little motion.
@@ -50,13 +49,12 @@ impl Content {
     }
 }
 
-/// Where the clips are.
 pub(in crate::bench) struct Clips {
     directory: PathBuf,
 }
 
 impl Clips {
-    /// Makes what is missing.
+    /// Generates the missing clips.
     pub(in crate::bench) fn make(ffmpeg: &Path) -> Result<Self> {
         let clips = Self { directory: workspace::root().join("target/bench/clips") };
         fs::create_dir_all(&clips.directory)?;
@@ -100,22 +98,20 @@ impl Clips {
         (self.path(content.name(), "ref.yuv"), self.path(content.name(), "dis.yuv"))
     }
 
-    /// The same content over and over, raw.
+    /// The same clips repeated.
     pub(super) fn long_raw(&self) -> (PathBuf, PathBuf) {
         (self.path("long", "ref.yuv"), self.path("long", "dis.yuv"))
     }
 
-    /// H.264 of so many frames.
+    /// H.264 clips with this number of frames.
     pub(in crate::bench) fn encoded(&self, frames: u32) -> (PathBuf, PathBuf) {
         (self.path(&frames.to_string(), "ref.mp4"), self.path(&frames.to_string(), "dis.mp4"))
     }
 
-    /// The reference of the ladder.
     pub(super) fn encoded_reference(&self) -> PathBuf {
         self.path("ladder", "ref.mp4")
     }
 
-    /// Its renditions.
     pub(super) fn renditions(&self) -> Vec<PathBuf> {
         LADDER.iter().map(|rate| self.path("ladder", &format!("{rate}k.mp4"))).collect()
     }
@@ -135,12 +131,12 @@ impl Clips {
         )
     }
 
-    /// Makes a file with ffmpeg, unless it is there; complete or not at all.
+    /// Generates a file with ffmpeg unless it exists. It is renamed when complete, so there are no partial files.
     fn file(&self, ffmpeg: &Path, target: &Path, arguments: &[&str]) -> Result<()> {
         if target.exists() {
             return Ok(());
         }
-        let name = target.file_name().context("a clip has a name")?;
+        let name = target.file_name().context("the clip has no file name")?;
         let part = self.directory.join("part").join(name);
         fs::create_dir_all(self.directory.join("part"))?;
         let mut command = Command::new(ffmpeg);
@@ -148,7 +144,7 @@ impl Clips {
         if target.extension().is_some_and(|ending| ending == "yuv") {
             command.args(["-pix_fmt", "yuv420p", "-f", "rawvideo"]);
         }
-        let output = command.arg(&part).output().context("run ffmpeg")?;
+        let output = command.arg(&part).output().context("cannot run ffmpeg")?;
         if !output.status.success() {
             bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
         }
@@ -160,7 +156,7 @@ fn repeat_file(source: &Path, target: &Path) -> Result<()> {
     if !target.exists() {
         let part = target.with_extension("part");
         let mut file = File::create(&part)?;
-        for _ in 0..LONG {
+        for _ in 0..LONG_REPEATS {
             std::io::copy(&mut File::open(source)?, &mut file)?;
         }
         fs::rename(part, target)?;

@@ -3,8 +3,8 @@ use rstest::rstest;
 use super::*;
 use crate::images::product::PRODUCTS;
 
-fn facts() -> Facts {
-    Facts {
+fn info() -> BuildInfo {
+    BuildInfo {
         version: "0.1.0".into(),
         tag: "v0.1.0".into(),
         revision: None,
@@ -14,14 +14,14 @@ fn facts() -> Facts {
 }
 
 fn example() -> Value {
-    let packages = BTreeSet::from([Package {
+    let packages = BTreeSet::from([DebianPackage {
         name: "libstdc++6".into(),
         version: "1:12.2.0-14+deb12u1".into(),
         architecture: "amd64".into(),
         source: "gcc-12".into(),
         source_version: "12.2.0-14".into(),
     }]);
-    let linked = |name: &str, license: &str, checksum: Option<&str>| Crate {
+    let linked = |name: &str, license: &str, checksum: Option<&str>| LinkedCrate {
         name: name.into(),
         version: "0.1.0".into(),
         license: Some(license.into()),
@@ -34,7 +34,7 @@ fn example() -> Value {
     ]);
     let contents =
         Contents { digest: "sha256:00ff", packages: &packages, crates: &crates, distribution: "debian-12" };
-    document(&PRODUCTS[0], &facts(), &contents)
+    document(&PRODUCTS[0], &info(), &contents)
 }
 
 #[test]
@@ -53,17 +53,17 @@ fn every_relation_is_between_elements_of_the_document() {
 #[case::image(0, "pkg:oci/vmafx-operator@sha256%3A00ff")]
 #[case::debian(1, "pkg:deb/debian/libstdc%2B%2B6@1%3A12.2.0-14%2Bdeb12u1?arch=amd64&distro=debian-12")]
 #[case::a_crate(2, "pkg:cargo/old_crate@0.1.0")]
-fn packages_have_the_names_that_scanners_know(#[case] place: usize, #[case] expected: &str) {
+fn packages_have_the_names_that_scanners_know(#[case] index: usize, #[case] expected: &str) {
     let document = example();
-    assert_eq!(document["packages"][place]["externalRefs"][0]["referenceLocator"], expected);
+    assert_eq!(document["packages"][index]["externalRefs"][0]["referenceLocator"], expected);
 }
 
 #[test]
-fn an_old_way_to_write_a_choice_of_licences_becomes_an_expression() {
+fn a_slash_between_licences_becomes_or() {
     assert_eq!(example()["packages"][2]["licenseDeclared"], "MIT OR Apache-2.0");
 }
 
 #[test]
-fn identifiers_have_only_the_letters_they_may_have() {
+fn identifiers_contain_only_permitted_characters() {
     assert_eq!(reference("Debian", "libstdc++6", "1:2~3"), "SPDXRef-Debian-libstdc--6-1-2-3");
 }

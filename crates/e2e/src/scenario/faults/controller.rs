@@ -1,24 +1,24 @@
-//! One of two controllers dies while nodes ask it for work.
+//! One of two controllers is killed while nodes pull jobs from it.
 
 use anyhow::{Result, ensure};
 
-use super::chance::{Blow, Role, Way};
-use super::ground::{BATCH, Ground};
-use super::strike::deal;
+use super::fixture::{BATCH_TIMEOUT, FaultFixture};
+use super::inject::inject;
+use super::plan::{Fault, FaultKind, Role};
 
 const BATCH_NAME: &str = "orphans";
 const JOBS: usize = 40;
-/// When nodes are in the middle of it.
+/// Jobs that have ended before the controller is killed, so that nodes are busy.
 const AFTER: usize = 5;
 
-/// Kills its process, and then does not let the same Pod start it again.
-pub(super) async fn play(ground: &mut Ground<'_>) -> Result<()> {
-    ground.submit(BATCH_NAME, JOBS).await?;
-    ground.diary.until_over(BATCH_NAME, AFTER, BATCH).await?;
-    for way in [Way::Crashed, Way::Forced] {
-        let struck = deal(ground, Blow { role: Role::Controller, way, which: 0 }).await?;
-        ensure!(struck || way == Way::Forced, "there is no controller to be killed");
+/// Kills the process, and then deletes the Pod so that it cannot restart.
+pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
+    fixture.submit(BATCH_NAME, JOBS).await?;
+    fixture.history.until_ended(BATCH_NAME, AFTER, BATCH_TIMEOUT).await?;
+    for kind in [FaultKind::Kill, FaultKind::ForceDelete] {
+        let injected = inject(fixture, Fault { role: Role::Controller, kind, which: 0 }).await?;
+        ensure!(injected || kind == FaultKind::ForceDelete, "there is no running controller to kill");
     }
-    ground.settle(BATCH_NAME).await?;
-    ground.until_whole().await
+    fixture.verify_batch(BATCH_NAME).await?;
+    fixture.until_all_ready().await
 }

@@ -1,7 +1,7 @@
-//! The Kubernetes node is emptied as `kubectl drain` does it: no new Pods, and evictions, which budgets may refuse.
+//! The Kubernetes node is drained as `kubectl drain` does it: it is cordoned, and Pods are evicted within their budgets.
 //!
-//! There is no other node, so what was evicted has nowhere to go. That is when a budget shows: the first of a kind may
-//! leave, the second is refused until the first is back somewhere.
+//! There is no other node, so an evicted Pod cannot be scheduled again. This shows that the budgets hold: the first Pod of
+//! a role may be evicted, the second is refused until the first is ready again.
 
 use std::collections::BTreeSet;
 
@@ -12,76 +12,76 @@ use kube::{Api, Client, ResourceExt as _};
 use vmafx_testkit::kube::node::NODE_NAME;
 use vmafx_testkit::wait;
 
-use super::chance::Role;
-use super::ground::{Ground, NAMESPACE, is_ready};
-use crate::platform::PATIENCE;
+use super::fixture::{FaultFixture, NAMESPACE, is_ready};
+use super::plan::Role;
+use crate::platform::STEP_TIMEOUT;
 
 const BATCH_NAME: &str = "drained";
 const JOBS: usize = 40;
 const ROLES: [Role; 3] = [Role::Operator, Role::Controller, Role::Node];
 
-/// Cordons, evicts what may be evicted, uncordons, and evicts the rest.
-pub(super) async fn play(ground: &mut Ground<'_>) -> Result<()> {
-    ground.submit(BATCH_NAME, JOBS).await?;
+/// Cordons, evicts one Pod of each role, uncordons, and evicts the rest.
+pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
+    fixture.submit(BATCH_NAME, JOBS).await?;
     let mut before = BTreeSet::new();
     for role in ROLES {
-        before.extend(ground.alive(role).await?.iter().filter_map(kube::ResourceExt::uid));
+        before.extend(fixture.live_pods(role).await?.iter().filter_map(kube::ResourceExt::uid));
     }
-    // Our client asks again when it is refused for now; here the refusal is what is asked for.
-    let mut config = ground.platform.cluster().config().clone();
+    // The client must not retry on 429, which is the refusal that this test looks for.
+    let mut config = fixture.platform.cluster().config().clone();
     config.default_retry = false;
     let evictions = Api::namespaced(Client::try_from(config)?, NAMESPACE);
-    ground.platform.kubectl().run(&["cordon", NODE_NAME]).await?;
-    let budgets = budgets_hold(ground, &evictions).await;
-    // Whatever was seen: a node that takes no Pods is no use to anybody who comes after.
-    ground.platform.kubectl().run(&["uncordon", NODE_NAME]).await?;
+    fixture.platform.kubectl().run(&["cordon", NODE_NAME]).await?;
+    let budgets = budgets_hold(fixture, &evictions).await;
+    // The node is uncordoned even after a failure, since later scenarios need it.
+    fixture.platform.kubectl().run(&["uncordon", NODE_NAME]).await?;
     budgets?;
     for role in ROLES {
-        emptied(ground, &evictions, role, &before).await?;
+        evict_all(fixture, &evictions, role, &before).await?;
     }
-    ground.settle(BATCH_NAME).await?;
-    ground.until_whole().await
+    fixture.verify_batch(BATCH_NAME).await?;
+    fixture.until_all_ready().await
 }
 
-/// One Pod of each kind may go, and no second one.
-async fn budgets_hold(ground: &Ground<'_>, evictions: &Api<Pod>) -> Result<()> {
+/// One Pod of each role can be evicted, and no second one.
+async fn budgets_hold(fixture: &FaultFixture<'_>, evictions: &Api<Pod>) -> Result<()> {
     for role in ROLES {
-        let pods = ground.alive(role).await?;
+        let pods = fixture.live_pods(role).await?;
         let mut names = pods.iter().filter(|pod| is_ready(pod)).map(kube::ResourceExt::name_any);
-        let (first, second) = names.next().zip(names.next()).context("less than two Pods are ready")?;
-        // Budgets are counted a moment after the Pods.
+        let (first, second) = names.next().zip(names.next()).context("fewer than two Pods are ready")?;
+        // The status of a budget follows that of the Pods with a delay.
         let gone = async || evict(evictions, &first).await.unwrap_or_default();
-        wait::until(PATIENCE, &format!("{first} to be evicted, since all are ready"), gone).await?;
+        wait::until(STEP_TIMEOUT, &format!("the eviction of {first}"), gone).await?;
         let refused = !evict(evictions, &second).await?;
-        ensure!(refused, "{second} was evicted although {first} is away: the budget does not hold");
+        ensure!(refused, "{second} was evicted although {first} is not ready: the budget does not hold");
     }
     Ok(())
 }
 
-/// Until none of those that were there before is left, each as soon as its budget allows.
-async fn emptied(
-    ground: &Ground<'_>,
+/// Evicts all Pods of a role that existed before, each as soon as its budget allows.
+async fn evict_all(
+    fixture: &FaultFixture<'_>,
     evictions: &Api<Pod>,
     role: Role,
     before: &BTreeSet<String>,
 ) -> Result<()> {
-    let look = async || {
-        let pods = ground.alive(role).await.map_err(|error| format!("{error:#}"))?;
+    let evict_next = async || {
+        let pods = fixture.live_pods(role).await.map_err(|error| format!("{error:#}"))?;
         let mut left = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| before.contains(&uid)));
         let Some(next) = left.next().map(kube::ResourceExt::name_any) else { return Ok(()) };
         let gone = evict(evictions, &next).await.map_err(|error| format!("{error:#}"))?;
         Err(format!("{next}: {}", if gone { "evicted" } else { "the budget does not allow it" }))
     };
-    let what = format!("the node to be empty of Pods: {}", role.component());
-    Ok(wait::until(PATIENCE, &what, look).await?)
+    let what = format!("the eviction of all Pods of role {}", role.component());
+    Ok(wait::until(STEP_TIMEOUT, &what, evict_next).await?)
 }
 
-/// Asks for a Pod to be evicted; `false` when a budget refuses.
+/// Evicts a Pod; `false` if a budget refuses.
 async fn evict(pods: &Api<Pod>, name: &str) -> Result<bool> {
     match pods.evict(name, &EvictParams::default()).await {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
         Err(kube::Error::Api(status)) if status.code == 429 => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("evicting {name}")),
+        Err(error) => Err(error).with_context(|| format!("cannot evict {name}")),
     }
 }

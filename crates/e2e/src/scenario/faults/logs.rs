@@ -1,11 +1,11 @@
-//! What nodes say in their logs: what they were thanked for, and what was not taken from them.
+//! Reads from the logs of nodes which of their reports the controller accepted and which it rejected. Pure.
 
 use serde_json::Value;
 
-use super::account::Thanks;
+use super::verify::AcceptedReport;
 
-/// Reports of scores that were accepted.
-pub(super) fn thanks(log: &str) -> Vec<Thanks> {
+/// Reports of scores that the controller accepted.
+pub(super) fn accepted_reports(log: &str) -> Vec<AcceptedReport> {
     let of_line = |line: Value| {
         let completed = line["message"] == "job ended" && line["outcome"] == "Completed";
         let attempt = u32::try_from(line["attempt"].as_u64()?).ok()?;
@@ -14,11 +14,10 @@ pub(super) fn thanks(log: &str) -> Vec<Thanks> {
     lines(log).filter_map(of_line).collect()
 }
 
-/// Jobs whose result came too late, and was refused.
-pub(super) fn refused(log: &str) -> Vec<String> {
-    let late = lines(log).filter(|line| {
-        line["message"] == "the result was not accepted" && line["code"] == "PermissionDenied"
-    });
+/// Jobs whose result came too late and was rejected.
+pub(super) fn rejected_jobs(log: &str) -> Vec<String> {
+    let late = lines(log)
+        .filter(|line| line["message"] == "the result was not accepted" && line["code"] == "PermissionDenied");
     late.filter_map(|line| line["job"].as_str().map(str::to_owned)).collect()
 }
 
@@ -30,7 +29,7 @@ fn lines(log: &str) -> impl Iterator<Item = Value> {
 mod tests {
     use super::*;
 
-    const LOG: &str = r#"not of ours
+    const LOG: &str = r#"not JSON
 {"level":"INFO","message":"job started","job":"a","attempt":1}
 {"level":"INFO","message":"job ended","job":"a","attempt":1,"outcome":"Completed","elapsed":"1s"}
 {"level":"WARN","message":"the result was not accepted","job":"b","code":"PermissionDenied","error":"not yours"}
@@ -39,12 +38,12 @@ mod tests {
 "#;
 
     #[test]
-    fn thanks_are_for_what_was_accepted() {
-        assert_eq!(thanks(LOG), [("a".to_owned(), 1)]);
+    fn accepted_reports_are_those_of_completed_jobs() {
+        assert_eq!(accepted_reports(LOG), [("a".to_owned(), 1)]);
     }
 
     #[test]
-    fn what_was_refused_is_not_what_could_not_be_said() {
-        assert_eq!(refused(LOG), ["b"]);
+    fn a_rejected_result_is_not_one_that_could_not_be_sent() {
+        assert_eq!(rejected_jobs(LOG), ["b"]);
     }
 }

@@ -1,13 +1,13 @@
-//! The queue, as its database has it.
+//! The controller's queue, read from its database.
 
 use anyhow::{Context as _, Result};
 use tokio::time::timeout;
 use tokio_postgres::NoTls;
 
-use super::account::Queued;
-use crate::platform::PATIENCE;
+use super::verify::QueuedJob;
+use crate::platform::STEP_TIMEOUT;
 
-/// All jobs with their attempts. Numbers become texts that lead back to the same bits.
+/// All jobs with their attempts. Scores are converted to text that parses to the same bits.
 const JOBS: &str = "
 SELECT coalesce(json_agg(job), '[]')::text FROM (
     SELECT j.id::text AS id, j.origin_uid AS uid, j.status, j.score,
@@ -19,51 +19,50 @@ SELECT coalesce(json_agg(job), '[]')::text FROM (
     FROM vmafx.jobs j
 ) job";
 
-/// A database with the tables of the controller.
 #[derive(Debug, Clone)]
-pub(super) struct Queue {
+pub(super) struct QueueDatabase {
     dsn: String,
 }
 
-impl Queue {
+impl QueueDatabase {
     pub(super) fn new(dsn: String) -> Self {
         Self { dsn }
     }
 
-    /// Everything in it, of all tenants.
-    pub(super) async fn jobs(&self) -> Result<Vec<Queued>> {
-        timeout(PATIENCE, self.read()).await.context("the database does not answer")?
+    /// All jobs of all tenants.
+    pub(super) async fn jobs(&self) -> Result<Vec<QueuedJob>> {
+        timeout(STEP_TIMEOUT, self.read()).await.context("the database did not answer in time")?
     }
 
-    async fn read(&self) -> Result<Vec<Queued>> {
-        let (client, connection) = tokio_postgres::connect(&self.dsn, NoTls).await.context("the database")?;
-        let ask = async {
+    async fn read(&self) -> Result<Vec<QueuedJob>> {
+        let (client, connection) =
+            tokio_postgres::connect(&self.dsn, NoTls).await.context("cannot connect to the database")?;
+        let query = async {
             client.batch_execute("SET vmafx.maintenance = 'on'").await?;
             client.query_one(JOBS, &[]).await
         };
         let row = tokio::select! {
-            row = ask => row.context("the jobs in the database")?,
+            row = query => row.context("cannot read the jobs from the database")?,
             ended = connection => {
-                ended.context("the connection to the database")?;
-                anyhow::bail!("the database has closed the connection");
+                ended.context("the connection to the database failed")?;
+                anyhow::bail!("the database closed the connection");
             }
         };
-        serde_json::from_str(row.get(0)).context("the jobs in the database")
+        serde_json::from_str(row.get(0)).context("cannot decode the jobs of the database")
     }
 }
 
-/// Jobs that run on a node.
-pub(super) fn running_on(jobs: &[Queued], node: &str) -> Vec<String> {
-    let last_is_open = |job: &&Queued| {
+pub(super) fn running_on(jobs: &[QueuedJob], node: &str) -> Vec<String> {
+    let last_is_open = |job: &&QueuedJob| {
         let last = job.attempts.last();
         job.status == "running" && last.is_some_and(|last| last.node == node && last.outcome.is_none())
     };
     jobs.iter().filter(last_is_open).map(|job| job.id.clone()).collect()
 }
 
-/// Of these jobs, those that a node lost because nothing was heard of it.
-pub(super) fn expired_on(jobs: &[Queued], node: &str, which: &[String]) -> Vec<String> {
-    let lost = |job: &&Queued| {
+/// Those of `which` whose lease on a node expired.
+pub(super) fn expired_on(jobs: &[QueuedJob], node: &str, which: &[String]) -> Vec<String> {
+    let lost = |job: &&QueuedJob| {
         let expired = |outcome: Option<&str>| outcome == Some("expired");
         job.attempts.iter().any(|attempt| attempt.node == node && expired(attempt.outcome.as_deref()))
     };
@@ -76,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    fn jobs() -> Vec<Queued> {
+    fn jobs() -> Vec<QueuedJob> {
         let attempt =
             |node: &str, outcome: Option<&str>| json!({ "number": 1, "node": node, "outcome": outcome });
         let job = |id: &str, status: &str, attempts: &[serde_json::Value]| json!({ "id": id, "uid": "u", "status": status, "score": null, "attempts": attempts });

@@ -1,23 +1,22 @@
-//! The names of metrics in a `PromQL` expression, without understanding the rest. Pure.
+//! Finds the names of metrics in a `PromQL` expression, without parsing the rest. Pure.
 //!
-//! A name that is called is a function, and one in braces, brackets, quotes or the list of a grouping is none of
-//! ours. `promtool` is what says whether an expression is one.
+//! A name that is followed by parentheses is a function, and one in braces, brackets, quotes or the list of a grouping is
+//! not a metric. `promtool` checks elsewhere that expressions are valid.
 
 use std::collections::BTreeSet;
 
-/// Words that a list of labels follows.
+/// Keywords that are followed by a list of labels.
 const GROUPING: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "group_right"];
 
-/// Words between operands.
+/// Keywords that are not metrics.
 const OPERATORS: [&str; 8] = ["and", "or", "unless", "atan2", "bool", "offset", "inf", "nan"];
 
-/// The metrics that it reads.
 pub(super) fn metrics(expression: &str) -> BTreeSet<String> {
     let bare = bare(expression);
     let mut names = BTreeSet::new();
     let mut rest = bare.as_str();
     while let Some(start) = rest.find(is_first) {
-        // The letters of 5m or 1e3 begin no word.
+        // The letters of 5m or 1e3 are not the start of a word.
         let glued = rest[..start].ends_with(|c: char| c.is_ascii_digit() || c == '.');
         let end = rest[start..].find(|c| !is_next(c)).map_or(rest.len(), |length| start + length);
         let word = &rest[start..end];
@@ -36,7 +35,7 @@ pub(super) fn metrics(expression: &str) -> BTreeSet<String> {
     names
 }
 
-/// Without quotes, braces and brackets, and what is in them.
+/// The expression without quoted, braced and bracketed parts.
 fn bare(expression: &str) -> String {
     let (mut text, mut depth, mut quote, mut escaped) = (String::new(), 0_u32, None, false);
     for c in expression.chars() {

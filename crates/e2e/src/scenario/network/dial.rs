@@ -1,7 +1,7 @@
-//! Connections that are tried from inside the networks of Pods.
+//! Tries connections from inside the networks of Pods.
 //!
-//! Minimal images have nothing to try them with. So a program of this machine enters the Pod's network: its packets
-//! come from the Pod's address and take the Pod's way, which is all that policies know.
+//! Minimal images have no program for that, so a program of this machine enters the Pod's network namespace: its packets
+//! have the Pod's address and route, which is all that policies look at.
 
 use std::collections::BTreeMap;
 
@@ -11,39 +11,44 @@ use tokio::task::JoinSet;
 use vmafx_testkit::kube::WholeNode;
 use vmafx_testkit::kube::assets::{Binary, ensure as programs};
 
-use super::table::{Seen, Who, Whom};
+use super::table::{Connectivity, Source, Target};
 use crate::command;
 
-/// Prints `NETWORK ADDRESS` of every Pod.
+/// Prints network namespace and address of every Pod.
 const NETWORKS: &str = "cd /run/netns && for network in *; do \
     echo $network $(nsenter --net=$network ip -4 -o address show dev eth0); done";
 
-/// Where connections begin and where they lead.
 #[derive(Debug)]
-pub(super) struct Dial {
-    networks: BTreeMap<Who, String>,
-    addresses: BTreeMap<Whom, String>,
+pub(super) struct Dialer {
+    networks: BTreeMap<Source, String>,
+    addresses: BTreeMap<Target, String>,
 }
 
-impl Dial {
-    /// `pods` by their addresses.
+impl Dialer {
+    /// `pods` has the addresses of the sources.
     pub(super) async fn new(
         cluster: &WholeNode,
-        pods: &BTreeMap<Who, String>,
-        addresses: BTreeMap<Whom, String>,
+        pods: &BTreeMap<Source, String>,
+        addresses: BTreeMap<Target, String>,
     ) -> Result<Self> {
         let mut command = Command::from(cluster.command("sh")?);
         command.args(["-c", NETWORKS]);
         let found = networks(&command::output(command, "").await?);
-        let network = |(from, address): (&Who, &String)| {
-            let network = found.get(address).with_context(|| format!("no network has {address}"))?;
+        let network = |(from, address): (&Source, &String)| {
+            let network = found
+                .get(address)
+                .with_context(|| format!("no network namespace has the address {address}"))?;
             Ok((*from, network.clone()))
         };
         Ok(Self { networks: pods.iter().map(network).collect::<Result<_>>()?, addresses })
     }
 
-    /// Tries every wanted connection, all at once.
-    pub(super) async fn all(&self, cluster: &WholeNode, wanted: impl Fn(Who, Whom) -> bool) -> Result<Seen> {
+    /// Tries all `wanted` connections concurrently.
+    pub(super) async fn all(
+        &self,
+        cluster: &WholeNode,
+        wanted: impl Fn(Source, Target) -> bool,
+    ) -> Result<Connectivity> {
         let dial = programs(&[Binary::Pause])?;
         let mut running = JoinSet::new();
         for (&from, network) in &self.networks {
@@ -56,19 +61,19 @@ impl Dial {
             command.args(to.iter().map(|(_, address)| address));
             running.spawn(async move { (from, command::output(command, "").await) });
         }
-        let mut seen = Seen::new();
+        let mut connectivity = Connectivity::new();
         while let Some(done) = running.join_next().await {
-            let (from, said) = done?;
-            let said = said?;
+            let (from, output) = done?;
+            let output = output?;
             for (&to, address) in self.addresses.iter().filter(|(to, _)| wanted(from, **to)) {
-                seen.insert((from, to), is_open(&said, address)?);
+                connectivity.insert((from, to), is_open(&output, address)?);
             }
         }
-        Ok(seen)
+        Ok(connectivity)
     }
 }
 
-/// Addresses and whose they are.
+/// Network namespaces by address, from the output of [`NETWORKS`].
 fn networks(lines: &str) -> BTreeMap<String, String> {
     let network = |line: &str| {
         let mut words = line.split_whitespace();
@@ -79,10 +84,10 @@ fn networks(lines: &str) -> BTreeMap<String, String> {
     lines.lines().filter_map(network).collect()
 }
 
-fn is_open(said: &str, address: &str) -> Result<bool> {
-    let line = said.lines().find_map(|line| line.strip_prefix(address)?.strip_prefix(' '));
-    let line = line.with_context(|| format!("nothing was said of {address}: {said}"))?;
-    // Refused is not blocked: there is nobody to be kept from.
+fn is_open(output: &str, address: &str) -> Result<bool> {
+    let line = output.lines().find_map(|line| line.strip_prefix(address)?.strip_prefix(' '));
+    let line = line.with_context(|| format!("no result for {address}: {output}"))?;
+    // A refused connection was not blocked by a policy: nothing listens there.
     ensure!(!line.contains("refused"), "{address} {line}");
     Ok(line == "open")
 }
@@ -98,15 +103,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_of_an_address_is_not_taken_for_another() {
-        let said = "10.0.0.1:80 open\n10.0.0.1:8080 closed: dial tcp 10.0.0.1:8080: i/o timeout\n";
-        assert!(is_open(said, "10.0.0.1:80").unwrap());
-        assert!(!is_open(said, "10.0.0.1:8080").unwrap());
-        assert!(is_open(said, "10.0.0.1:8").is_err());
+    fn the_result_of_an_address_is_not_taken_for_another() {
+        let output = "10.0.0.1:80 open\n10.0.0.1:8080 closed: dial tcp 10.0.0.1:8080: i/o timeout\n";
+        assert!(is_open(output, "10.0.0.1:80").unwrap());
+        assert!(!is_open(output, "10.0.0.1:8080").unwrap());
+        assert!(is_open(output, "10.0.0.1:8").is_err());
     }
 
     #[test]
-    fn nobody_there_is_an_error() {
+    fn a_refused_connection_is_an_error() {
         assert!(is_open("a:1 closed: dial tcp a:1: connect: connection refused", "a:1").is_err());
     }
 }

@@ -1,10 +1,10 @@
-//! A release behind its policies, bystanders, and what values name.
+//! The release with its policies, and the other Pods of the test.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use vmafx_testkit::kube::node::PAUSE_IMAGE;
 
-use crate::outside::Outside;
+use crate::external::ExternalServices;
 use crate::platform::Platform;
 
 pub(super) const NAMESPACE: &str = "network";
@@ -16,11 +16,11 @@ const NAMESPACES: [&str; 4] = [NAMESPACE, MONITORING, CLIENTS, ELSEWHERE];
 pub(super) const RELEASE: &str = "vmafx";
 pub(super) const BUCKET: &str = "network-clips";
 
-/// The Secret with the database's address.
+/// Secret with the database's address.
 pub(super) const DATABASE: &str = "database";
 
-/// Pods whose only part is to be somebody, and what they do.
-const BYSTANDERS: [(&str, &str, &[&str]); 5] = [
+/// Pods that only connect, or only answer: namespace, name, arguments.
+const PEERS: [(&str, &str, &[&str]); 5] = [
     (NAMESPACE, "neighbour", &[]),
     (MONITORING, "scraper", &[]),
     (CLIENTS, "client", &[]),
@@ -28,27 +28,25 @@ const BYSTANDERS: [(&str, &str, &[&str]); 5] = [
     (ELSEWHERE, "server", &["serve", ":8080", "hello"]),
 ];
 
-/// Namespaces, bystanders and the release.
 pub(super) async fn install(platform: &Platform) -> Result<()> {
     let kubectl = platform.kubectl();
     for namespace in NAMESPACES {
         platform.namespace(namespace).await?;
     }
-    for (namespace, name, args) in BYSTANDERS {
-        kubectl.namespaced(namespace).apply(&bystander(name, args).to_string()).await?;
+    for (namespace, name, args) in PEERS {
+        kubectl.namespaced(namespace).apply(&peer(name, args).to_string()).await?;
     }
-    let outside = platform.outside().await?;
-    let database = outside.database().await?;
+    let external = platform.external_services().await?;
+    let database = external.database().await?;
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": DATABASE }, "stringData": { "uri": database },
     });
     kubectl.namespaced(NAMESPACE).apply(&secret.to_string()).await?;
-    let values = values(platform, outside, &address_of(&database)?, true)?;
+    let values = values(platform, external, &address_of(&database)?, true)?;
     platform.helm().install(RELEASE, NAMESPACE, &values).await?;
-    platform.answered(NAMESPACE).await
+    platform.until_webhook_answers(NAMESPACE).await
 }
 
-/// The release and everything around it.
 pub(super) async fn remove(platform: &Platform) -> Result<()> {
     let kubectl = platform.kubectl().namespaced(NAMESPACE);
     kubectl.run(&["delete", "vmtrain,vmjob,vmnode", "--all", "--timeout=180s"]).await?;
@@ -58,15 +56,15 @@ pub(super) async fn remove(platform: &Platform) -> Result<()> {
     tokio::try_join!(own, monitoring, clients, elsewhere).map(drop)
 }
 
-/// Whom each of the values names is one of the bystanders, or a service outside.
+/// The peers in these values are Pods of [`PEERS`] or external services.
 pub(super) fn values(
     platform: &Platform,
-    outside: &Outside,
+    external: &ExternalServices,
     database: &str,
     policies: bool,
 ) -> Result<Value> {
     let named = |namespace: &str| json!([{ "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": namespace } } }]);
-    let (registry, s3) = (outside.registry(), s3_address(outside)?);
+    let (registry, s3) = (external.registry(), s3_address(external)?);
     Ok(platform.values(json!({
         "operator": { "webhook": { "enabled": true }, "plainRegistries": [registry] },
         "controller": {
@@ -78,14 +76,14 @@ pub(super) fn values(
             "enabled": policies,
             "metricsScrape": named(MONITORING),
             "controllerIngress": named(CLIENTS),
-            "workerEgress": [way_out(&[registry, &s3])?],
-            "databaseEgress": [way_out(&[database])?],
+            "workerEgress": [egress_rule(&[registry, &s3])?],
+            "databaseEgress": [egress_rule(&[database])?],
         },
     })))
 }
 
-/// The rule that lets Pods out to addresses of one host.
-fn way_out(addresses: &[&str]) -> Result<Value> {
+/// An egress rule for addresses of one host.
+fn egress_rule(addresses: &[&str]) -> Result<Value> {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     for address in addresses {
         let (host, port) = address.rsplit_once(':').with_context(|| format!("no port in {address}"))?;
@@ -107,13 +105,13 @@ pub(super) fn address_of(url: &str) -> Result<String> {
     Ok(host.to_owned())
 }
 
-fn s3_address(outside: &Outside) -> Result<String> {
-    let variables = outside.s3().variables();
+fn s3_address(external: &ExternalServices) -> Result<String> {
+    let variables = external.s3().variables();
     let url = variables.iter().find(|(name, _)| name == "AWS_ENDPOINT_URL").context("S3 has no address")?;
     address_of(&url.1)
 }
 
-fn bystander(name: &str, args: &[&str]) -> Value {
+fn peer(name: &str, args: &[&str]) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name, "labels": { "app": name } },
         "spec": {
@@ -129,9 +127,9 @@ fn bystander(name: &str, args: &[&str]) -> Value {
     })
 }
 
-/// A worker that may use the object store.
-pub(super) fn worker(outside: &Outside) -> Value {
-    let variables = outside.s3().variables();
+/// A worker with credentials for the object store.
+pub(super) fn worker(external: &ExternalServices) -> Value {
+    let variables = external.s3().variables();
     let env: Vec<_> = variables.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "pool" },
@@ -142,13 +140,13 @@ pub(super) fn worker(outside: &Outside) -> Value {
     })
 }
 
-/// A run that writes to the registry.
-pub(super) fn trainer(outside: &Outside) -> Value {
+/// A training that pushes to the registry.
+pub(super) fn trainer(external: &ExternalServices) -> Value {
     json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining", "metadata": { "name": "house" },
         "spec": {
             "baseModel": "vmaf_v0.6.1", "algorithm": "online-sgd-ema",
-            "outputRegistry": format!("{}/network/models", outside.registry()),
+            "outputRegistry": format!("{}/network/models", external.registry()),
             "dataSource": { "nodeSelector": { "gpu.vendor": "cpu" } },
         },
     })
@@ -171,6 +169,6 @@ mod tests {
     fn ports_of_one_host_are_one_rule() {
         let port = |port| json!({ "port": port, "protocol": "TCP" });
         let rule = json!({ "to": [{ "ipBlock": { "cidr": "10.0.0.1/32" } }], "ports": [port(1), port(2)] });
-        assert_eq!(way_out(&["10.0.0.1:1", "10.0.0.1:2"]).unwrap(), rule);
+        assert_eq!(egress_rule(&["10.0.0.1:1", "10.0.0.1:2"]).unwrap(), rule);
     }
 }

@@ -1,11 +1,11 @@
-//! Who reaches what. Pure.
+//! Which connections the policies must allow. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Who connects.
+/// A Pod that connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(super) enum Source {
     Operator,
     Controller,
     Worker,
@@ -14,15 +14,15 @@ pub(super) enum Who {
     Scraper,
     /// In the namespace that `controllerIngress` names.
     Client,
-    /// In the release's namespace, and nothing of its own.
+    /// In the release's namespace, but not part of the release.
     Neighbour,
-    /// In a namespace that nobody names.
+    /// In a namespace that no value names.
     Stranger,
 }
 
-/// Whom they reach.
+/// A port that is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Whom {
+pub(super) enum Target {
     Grpc,
     Http,
     Metrics,
@@ -33,70 +33,75 @@ pub(super) enum Whom {
     Dns,
     Database,
     Registry,
-    /// A server that nobody named.
+    /// A server that no value names.
     Elsewhere,
 }
 
-pub(super) const WHO: [Who; 8] = [
-    Who::Operator,
-    Who::Controller,
-    Who::Worker,
-    Who::Trainer,
-    Who::Scraper,
-    Who::Client,
-    Who::Neighbour,
-    Who::Stranger,
+pub(super) const SOURCES: [Source; 8] = [
+    Source::Operator,
+    Source::Controller,
+    Source::Worker,
+    Source::Trainer,
+    Source::Scraper,
+    Source::Client,
+    Source::Neighbour,
+    Source::Stranger,
 ];
 
-pub(super) const WHOM: [Whom; 11] = [
-    Whom::Grpc,
-    Whom::Http,
-    Whom::Metrics,
-    Whom::Webhook,
-    Whom::Worker,
-    Whom::Trainer,
-    Whom::ApiServer,
-    Whom::Dns,
-    Whom::Database,
-    Whom::Registry,
-    Whom::Elsewhere,
+pub(super) const TARGETS: [Target; 11] = [
+    Target::Grpc,
+    Target::Http,
+    Target::Metrics,
+    Target::Webhook,
+    Target::Worker,
+    Target::Trainer,
+    Target::ApiServer,
+    Target::Dns,
+    Target::Database,
+    Target::Registry,
+    Target::Elsewhere,
 ];
 
-/// Connections that were tried, and whether they came about.
-pub(super) type Seen = BTreeMap<(Who, Whom), bool>;
+/// Connections that were tried, and whether they succeeded.
+pub(super) type Connectivity = BTreeMap<(Source, Target), bool>;
 
-/// What a Pod reaches that is nobody's business here: nothing keeps it in, and these let everybody in.
-const FREE: [Whom; 6] =
-    [Whom::Webhook, Whom::ApiServer, Whom::Dns, Whom::Database, Whom::Registry, Whom::Elsewhere];
+/// Targets that no policy of ours restricts for Pods outside the release.
+const UNRESTRICTED: [Target; 6] =
+    [Target::Webhook, Target::ApiServer, Target::Dns, Target::Database, Target::Registry, Target::Elsewhere];
 
-/// What each reaches; everything else is closed to it.
-fn reached(from: Who) -> (&'static [Whom], &'static [Whom]) {
+/// Permitted targets of a source: those that it needs, and those that are not restricted.
+fn permitted(from: Source) -> (&'static [Target], &'static [Target]) {
     match from {
-        Who::Operator => (&[Whom::Grpc, Whom::Http, Whom::Trainer, Whom::ApiServer, Whom::Dns], &[]),
-        Who::Controller => (&[Whom::ApiServer, Whom::Dns, Whom::Database], &[]),
-        Who::Worker | Who::Trainer => (&[Whom::Grpc, Whom::Dns, Whom::Registry], &[]),
-        Who::Scraper => (&[Whom::Http, Whom::Metrics, Whom::Worker, Whom::Trainer], &FREE),
-        Who::Client => (&[Whom::Grpc, Whom::Http], &FREE),
-        Who::Neighbour | Who::Stranger => (&[], &FREE),
+        Source::Operator => {
+            (&[Target::Grpc, Target::Http, Target::Trainer, Target::ApiServer, Target::Dns], &[])
+        }
+        Source::Controller => (&[Target::ApiServer, Target::Dns, Target::Database], &[]),
+        Source::Worker | Source::Trainer => (&[Target::Grpc, Target::Dns, Target::Registry], &[]),
+        Source::Scraper => (&[Target::Http, Target::Metrics, Target::Worker, Target::Trainer], &UNRESTRICTED),
+        Source::Client => (&[Target::Grpc, Target::Http], &UNRESTRICTED),
+        Source::Neighbour | Source::Stranger => (&[], &UNRESTRICTED),
     }
 }
 
-/// Whether a connection should come about; `None` where somebody would reach itself, which no policy sees.
-pub(super) fn allowed(from: Who, to: Whom) -> Option<bool> {
+/// Whether a connection must succeed; `None` for a Pod that would connect to itself, which policies do not affect.
+pub(super) fn allowed(from: Source, to: Target) -> Option<bool> {
     let itself = match from {
-        Who::Operator => matches!(to, Whom::Metrics | Whom::Webhook),
-        Who::Controller => matches!(to, Whom::Grpc | Whom::Http),
-        Who::Worker => to == Whom::Worker,
-        Who::Trainer => to == Whom::Trainer,
+        Source::Operator => matches!(to, Target::Metrics | Target::Webhook),
+        Source::Controller => matches!(to, Target::Grpc | Target::Http),
+        Source::Worker => to == Target::Worker,
+        Source::Trainer => to == Target::Trainer,
         _ => false,
     };
-    let (own, free) = reached(from);
-    (!itself).then(|| own.contains(&to) || free.contains(&to))
+    let (needed, unrestricted) = permitted(from);
+    (!itself).then(|| needed.contains(&to) || unrestricted.contains(&to))
 }
 
-/// Those that were not as they should have been.
-pub(super) fn wrong(seen: &Seen, expected: impl Fn(Who, Whom) -> Option<bool>) -> Vec<String> {
-    let bad = seen.iter().filter(|((from, to), open)| expected(*from, *to) == Some(!**open));
+/// Connections whose result is not the expected one.
+pub(super) fn mismatches(
+    connectivity: &Connectivity,
+    expected: impl Fn(Source, Target) -> Option<bool>,
+) -> Vec<String> {
+    let bad = connectivity.iter().filter(|((from, to), open)| expected(*from, *to) == Some(!**open));
     bad.map(|((from, to), open)| {
         let how = if *open { "reaches" } else { "does not reach" };
         format!("{from:?} {how} {to:?}")
@@ -104,17 +109,16 @@ pub(super) fn wrong(seen: &Seen, expected: impl Fn(Who, Whom) -> Option<bool>) -
     .collect()
 }
 
-/// All that was seen, as a person reads it.
-pub(super) fn shown(seen: &Seen) -> String {
+pub(super) fn render(connectivity: &Connectivity) -> String {
     let mut text = format!("{:<12}", "from \\ to");
-    for to in WHOM {
-        // A String takes everything.
+    for to in TARGETS {
+        // Writing to a String cannot fail.
         let _ = write!(text, "{:<11}", format!("{to:?}"));
     }
-    for from in WHO {
+    for from in SOURCES {
         let _ = write!(text, "\n{:<12}", format!("{from:?}"));
-        for to in WHOM {
-            let mark = match seen.get(&(from, to)) {
+        for to in TARGETS {
+            let mark = match connectivity.get(&(from, to)) {
                 Some(true) => "open",
                 Some(false) => "blocked",
                 None => "",
@@ -132,32 +136,41 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::strangers_have_no_part_in_the_queue(Who::Stranger, Whom::Grpc, Some(false))]
-    #[case::nor_neighbours(Who::Neighbour, Whom::Http, Some(false))]
-    #[case::metrics_are_for_who_scrapes(Who::Client, Whom::Metrics, Some(false))]
-    #[case::who_scrapes_scrapes(Who::Scraper, Whom::Metrics, Some(true))]
-    #[case::workers_stay_in(Who::Worker, Whom::Elsewhere, Some(false))]
-    #[case::and_away_from_the_cluster(Who::Worker, Whom::ApiServer, Some(false))]
-    #[case::trainers_are_asked_by_the_operator(Who::Operator, Whom::Trainer, Some(true))]
-    #[case::and_by_no_stranger(Who::Stranger, Whom::Trainer, Some(false))]
-    #[case::nobody_keeps_strangers_in(Who::Stranger, Whom::Elsewhere, Some(true))]
-    #[case::itself(Who::Controller, Whom::Grpc, None)]
-    fn the_table_says_who_reaches_what(#[case] from: Who, #[case] to: Whom, #[case] expected: Option<bool>) {
+    #[case::strangers_cannot_reach_the_queue(Source::Stranger, Target::Grpc, Some(false))]
+    #[case::nor_neighbours(Source::Neighbour, Target::Http, Some(false))]
+    #[case::clients_cannot_scrape_metrics(Source::Client, Target::Metrics, Some(false))]
+    #[case::the_scraper_can(Source::Scraper, Target::Metrics, Some(true))]
+    #[case::workers_reach_no_other_server(Source::Worker, Target::Elsewhere, Some(false))]
+    #[case::nor_the_api_server(Source::Worker, Target::ApiServer, Some(false))]
+    #[case::the_operator_polls_trainers(Source::Operator, Target::Trainer, Some(true))]
+    #[case::strangers_cannot(Source::Stranger, Target::Trainer, Some(false))]
+    #[case::strangers_are_not_restricted_otherwise(Source::Stranger, Target::Elsewhere, Some(true))]
+    #[case::itself(Source::Controller, Target::Grpc, None)]
+    fn the_table_says_which_connections_are_permitted(
+        #[case] from: Source,
+        #[case] to: Target,
+        #[case] expected: Option<bool>,
+    ) {
         assert_eq!(allowed(from, to), expected);
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_named() {
-        let seen = [((Who::Stranger, Whom::Grpc), true), ((Who::Worker, Whom::Dns), false)];
-        let seen: Seen = seen.into_iter().chain([((Who::Worker, Whom::Grpc), true)]).collect();
-        assert_eq!(wrong(&seen, allowed), ["Worker does not reach Dns", "Stranger reaches Grpc"]);
+    fn mismatches_are_named() {
+        let connectivity = [((Source::Stranger, Target::Grpc), true), ((Source::Worker, Target::Dns), false)];
+        let connectivity: Connectivity =
+            connectivity.into_iter().chain([((Source::Worker, Target::Grpc), true)]).collect();
+        assert_eq!(
+            mismatches(&connectivity, allowed),
+            ["Worker does not reach Dns", "Stranger reaches Grpc"]
+        );
     }
 
     #[test]
-    fn a_person_can_read_it() {
-        let seen: Seen = [((Who::Worker, Whom::Grpc), true), ((Who::Worker, Whom::Http), false)].into();
-        let text = shown(&seen);
+    fn connectivity_is_rendered_as_a_table() {
+        let connectivity: Connectivity =
+            [((Source::Worker, Target::Grpc), true), ((Source::Worker, Target::Http), false)].into();
+        let text = render(&connectivity);
         assert!(text.contains("\nWorker      open       blocked\n"), "{text}");
-        assert_eq!(text.lines().count(), 1 + WHO.len());
+        assert_eq!(text.lines().count(), 1 + SOURCES.len());
     }
 }

@@ -1,7 +1,7 @@
-//! The life of a release: an older one, this one, none, and this one again.
+//! Installs an older release, upgrades it, uninstalls it, and installs it again.
 //!
-//! The older one is a copy of the chart whose definition of VmafxJob lacks a field. Helm installs definitions with the
-//! first install only, so that the field appears is the work of the chart's hook.
+//! The older release is a copy of the chart whose CRD of VmafxJob lacks a field. Helm installs CRDs only with the first
+//! install, so the upgrade gets the field from the chart's hook.
 
 use std::path::Path;
 use std::{fs, io};
@@ -11,28 +11,28 @@ use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
 use vmafx_testkit::wait;
 
+use super::fixture::{NAMESPACE, RELEASE, UserFixture, expect_eq};
 use super::pool;
-use super::stage::{NAMESPACE, RELEASE, Stage, same};
 use crate::clips::Clips;
-use crate::platform::PATIENCE;
-use crate::release::merged;
+use crate::platform::STEP_TIMEOUT;
+use crate::values::merge_values;
 
-/// The field that the older release does not know.
+/// The field that the older release does not have.
 const FIELD: &str = "ttlSecondsAfterFinished";
 
-pub(super) async fn older(stage: &Stage<'_>) -> Result<()> {
+pub(super) async fn install_older(fixture: &UserFixture<'_>) -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let helm = stage.platform.helm();
+    let helm = fixture.platform.helm();
     let chart = directory.path().join("vmafx");
-    copy(helm.chart(), &chart).context("a copy of the chart")?;
+    copy(helm.chart(), &chart).context("cannot copy the chart")?;
     let definition = chart.join("crds/vmafx.dev_vmafxjobs.yaml");
     fs::write(&definition, without_field(&fs::read_to_string(&definition)?)?)?;
-    let notes = helm.with_chart(&chart).install(RELEASE, NAMESPACE, &stage.values()).await?;
+    let notes = helm.with_chart(&chart).install(RELEASE, NAMESPACE, &fixture.values()).await?;
     ensure!(notes.contains("kind: VmafxNode"), "the notes do not say what to do next: {notes}");
-    stage.platform.answered(NAMESPACE).await
+    fixture.platform.until_webhook_answers(NAMESPACE).await
 }
 
-/// Definitions are JSON here, which is YAML too.
+/// The CRD without the field, as JSON, which is valid YAML.
 fn without_field(definition: &str) -> Result<String> {
     let mut definition: Value = serde_saphyr::from_str(definition).context("the definition")?;
     let versions = definition["spec"]["versions"].as_array_mut().context("no versions")?;
@@ -53,86 +53,86 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A job that waits for ever, so that the field has no effect yet.
+/// A suspended job with the field, so that the field has no effect.
 fn with_field(name: &str) -> Value {
-    let spec = merged(Clips::job(Clips::GOLDEN), json!({ FIELD: 3600, "suspend": true }));
+    let spec = merge_values(Clips::job(Clips::GOLDEN), json!({ FIELD: 3600, "suspend": true }));
     json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name, "namespace": NAMESPACE }, "spec": spec })
 }
 
-/// What the API server keeps of the field.
-async fn kept(stage: &Stage<'_>, name: &str) -> Result<Value> {
-    Ok(stage.kubectl.get(&["vmjob", name]).await?["spec"][FIELD].take())
+/// The value of the field that the API server stored.
+async fn stored_field(fixture: &UserFixture<'_>, name: &str) -> Result<Value> {
+    Ok(fixture.kubectl.get(&["vmjob", name]).await?["spec"][FIELD].take())
 }
 
-pub(super) async fn unknown(stage: &Stage<'_>) -> Result<()> {
+pub(super) async fn drops_unknown_field(fixture: &UserFixture<'_>) -> Result<()> {
     let job = with_field("dropped");
-    let told = stage.kubectl.apply(&job.to_string()).await;
-    let told = told.unwrap_or_else(|error| format!("{error:#}"));
-    ensure!(told.contains("unknown field"), "kubectl does not say that it is unknown: {told}");
+    let output = fixture.kubectl.apply(&job.to_string()).await;
+    let output = output.unwrap_or_else(|error| format!("{error:#}"));
+    ensure!(output.contains("unknown field"), "kubectl does not report the unknown field: {output}");
     let file = tempfile::NamedTempFile::new()?;
     fs::write(file.path(), job.to_string())?;
     let path = file.path().to_string_lossy();
-    stage.kubectl.run(&["apply", "--validate=ignore", "-f", &path]).await?;
-    same("the field", kept(stage, "dropped").await?, Value::Null)
+    fixture.kubectl.run(&["apply", "--validate=ignore", "-f", &path]).await?;
+    expect_eq("the field", stored_field(fixture, "dropped").await?, Value::Null)
 }
 
-pub(super) async fn upgrade(stage: &Stage<'_>) -> Result<()> {
-    stage.platform.helm().upgrade(RELEASE, NAMESPACE, &stage.values()).await?;
-    // The hook leaves nothing behind.
-    let left = stage.kubectl.get(&["jobs,serviceaccounts"]).await?;
+pub(super) async fn upgrade(fixture: &UserFixture<'_>) -> Result<()> {
+    fixture.platform.helm().upgrade(RELEASE, NAMESPACE, &fixture.values()).await?;
+    // The hook removes its objects.
+    let left = fixture.kubectl.get(&["jobs,serviceaccounts"]).await?;
     let hook = format!("{RELEASE}-crds");
     let left = left["items"]
         .as_array()
         .is_some_and(|items| items.iter().any(|one| one["metadata"]["name"] == hook.as_str()));
-    ensure!(!left, "{hook} is still there");
-    stage.platform.answered(NAMESPACE).await
+    ensure!(!left, "{hook} still exists");
+    fixture.platform.until_webhook_answers(NAMESPACE).await
 }
 
-pub(super) async fn known(stage: &Stage<'_>) -> Result<()> {
-    stage.kubectl.apply(&with_field("kept").to_string()).await?;
-    same("the field", kept(stage, "kept").await?, json!(3600))
+pub(super) async fn keeps_known_field(fixture: &UserFixture<'_>) -> Result<()> {
+    fixture.kubectl.apply(&with_field("kept").to_string()).await?;
+    expect_eq("the field", stored_field(fixture, "kept").await?, json!(3600))
 }
 
-/// Everything that the release is made of goes; what users made and what was stored stays.
-pub(super) async fn uninstall(stage: &Stage<'_>) -> Result<()> {
-    let before = Kept::read(stage).await?;
-    stage.platform.helm().uninstall(RELEASE, NAMESPACE).await?;
-    same("what is left", Kept::read(stage).await?, before)?;
+/// Uninstalling removes all objects of the release, but no user resources, CRDs or stored jobs.
+pub(super) async fn uninstall(fixture: &UserFixture<'_>) -> Result<()> {
+    let before = Survivors::read(fixture).await?;
+    fixture.platform.helm().uninstall(RELEASE, NAMESPACE).await?;
+    expect_eq("what is left", Survivors::read(fixture).await?, before)?;
     let ours = format!("--selector=app.kubernetes.io/instance={RELEASE}");
     let kinds = "deployments,services,secrets,configmaps,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,\
                  validatingwebhookconfigurations";
-    let left = stage.kubectl.run(&["get", kinds, &ours, "-o", "name"]).await?;
-    same("what the release left", left.trim(), "")?;
+    let left = fixture.kubectl.run(&["get", kinds, &ours, "-o", "name"]).await?;
+    expect_eq("what the release left", left.trim(), "")?;
     Ok(())
 }
 
-/// What must outlive a release.
+/// Objects that must survive the removal of a release.
 #[derive(Debug, PartialEq)]
-struct Kept {
+struct Survivors {
     definitions: Vec<String>,
-    /// Each with its UID, score and attempts.
+    /// UID, phase, score and attempts of each.
     jobs: Vec<[String; 4]>,
     nodes: Vec<String>,
     claim: String,
     workers: Vec<(String, String)>,
 }
 
-impl Kept {
-    async fn read(stage: &Stage<'_>) -> Result<Self> {
-        let names = async |words: &[&str]| anyhow::Ok(listed(&stage.kubectl.get(words).await?, uid));
+impl Survivors {
+    async fn read(fixture: &UserFixture<'_>) -> Result<Self> {
+        let names = async |words: &[&str]| anyhow::Ok(listed(&fixture.kubectl.get(words).await?, uid));
         let definitions =
             ["vmafxjobs", "vmafxnodes", "vmafxmodeltrainings"].map(|kind| format!("{kind}.vmafx.dev"));
         let [jobs, nodes, trainings] = &definitions;
-        let claim = stage.kubectl.get(&["pvc", &format!("{RELEASE}-controller")]).await?;
+        let claim = fixture.kubectl.get(&["pvc", &format!("{RELEASE}-controller")]).await?;
         Ok(Self {
             definitions: names(&["crd", jobs, nodes, trainings]).await?,
-            jobs: listed(&stage.kubectl.get(&["vmjob"]).await?, |job| {
+            jobs: listed(&fixture.kubectl.get(&["vmjob"]).await?, |job| {
                 let status = |name: &str| job["status"][name].to_string();
                 [uid(job), status("phase"), status("score"), status("attempts")]
             }),
             nodes: names(&["vmnode"]).await?,
             claim: uid(&claim),
-            workers: pool::workers(stage).await?,
+            workers: pool::workers(fixture).await?,
         })
     }
 }
@@ -145,30 +145,31 @@ fn uid(object: &Value) -> String {
     object["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
 }
 
-pub(super) async fn again(stage: &Stage<'_>) -> Result<()> {
-    let before = Kept::read(stage).await?;
-    stage.platform.helm().install(RELEASE, NAMESPACE, &stage.values()).await?;
-    stage.platform.answered(NAMESPACE).await?;
-    stage.kubectl.wait("condition=Ready", "vmnode/pool").await?;
-    same("what was there before", Kept::read(stage).await?, before)?;
-    // The controller still has the job: it takes an opinion of it.
-    stage.change(&stage.jobs, "first", json!({ "groundTruth": 77.0 })).await?;
-    let taken = async || {
-        let job = stage.jobs.get("first").await.map_err(|error| error.to_string())?;
+pub(super) async fn reinstall(fixture: &UserFixture<'_>) -> Result<()> {
+    let before = Survivors::read(fixture).await?;
+    fixture.platform.helm().install(RELEASE, NAMESPACE, &fixture.values()).await?;
+    fixture.platform.until_webhook_answers(NAMESPACE).await?;
+    fixture.kubectl.wait("condition=Ready", "vmnode/pool").await?;
+    expect_eq("what was there before", Survivors::read(fixture).await?, before)?;
+    // The controller still has the job, so it accepts a label for it.
+    fixture.patch_spec(&fixture.jobs, "first", json!({ "groundTruth": 77.0 })).await?;
+    let labelled = async || {
+        let job = fixture.jobs.get("first").await.map_err(|error| error.to_string())?;
         let truth = job.status.and_then(|status| status.ground_truth);
         if truth == Some(77.0) { Ok(()) } else { Err(format!("{truth:?}")) }
     };
-    wait::until(PATIENCE, "the opinion of a job of the last release to be taken", taken).await?;
-    stage.score("after", Clips::GOLDEN, json!({})).await?;
-    stage.until_scored("after", Clips::GOLDEN).await.map(drop)
+    wait::until(STEP_TIMEOUT, "the label of a job from before the reinstallation to be accepted", labelled)
+        .await?;
+    fixture.submit_pair("after", Clips::GOLDEN, json!({})).await?;
+    fixture.until_scored("after", Clips::GOLDEN).await.map(drop)
 }
 
-pub(super) async fn leave(stage: &Stage<'_>) -> Result<()> {
-    // At once: kubectl would ask for the end of each by itself.
-    stage.jobs.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
-    pool::remove(stage).await?;
-    stage.platform.helm().uninstall(RELEASE, NAMESPACE).await?;
-    stage.platform.remove(NAMESPACE).await
+pub(super) async fn clean_up(fixture: &UserFixture<'_>) -> Result<()> {
+    // One request for all: kubectl would wait for the deletion of each job.
+    fixture.jobs.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+    pool::remove(fixture).await?;
+    fixture.platform.helm().uninstall(RELEASE, NAMESPACE).await?;
+    fixture.platform.remove(NAMESPACE).await
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Jobs in Pods of their own.
+//! Jobs with `execution: Pod`.
 
 use anyhow::{Context as _, Result, ensure};
 use kube::ResourceExt as _;
@@ -7,84 +7,84 @@ use serde_json::{Value, json};
 use vmafx_api::VmafxJobStatus;
 use vmafx_api::job::Phase;
 
-use super::stage::{Stage, same};
+use super::fixture::{UserFixture, expect_eq};
 use crate::clips::Clips;
-use crate::release::merged;
+use crate::values::merge_values;
 
-/// Of a core: the job outlasts whatever is done to it.
-const SLOW: &str = "125m";
+/// CPU limit with which a long job outlasts the test.
+const SLOW_CPU: &str = "125m";
 
 fn label(job: &str) -> String {
     format!("vmafx.dev/job={job}")
 }
 
-/// In a Pod that has the clips.
-fn in_pod(more: Value) -> Value {
-    merged(json!({ "execution": "Pod", "podTemplate": Clips::pod_template() }), more)
+/// Spec of a job whose Pod mounts the clips.
+fn in_pod(extra: Value) -> Value {
+    merge_values(json!({ "execution": "Pod", "podTemplate": Clips::pod_template() }), extra)
 }
 
-/// One that takes its time: a long clip, and a part of a core.
-async fn submit_long(stage: &Stage<'_>, name: &str, cpu: &str, more: Value) -> Result<()> {
-    let mut spec = in_pod(more);
+/// Submits a job with a long clip and a CPU limit.
+async fn submit_long(fixture: &UserFixture<'_>, name: &str, cpu: &str, extra: Value) -> Result<()> {
+    let mut spec = in_pod(extra);
     spec["podTemplate"]["spec"]["containers"][0]["resources"] = json!({ "limits": { "cpu": cpu } });
-    stage.score(name, [Clips::LONG; 2], spec).await
+    fixture.submit_pair(name, [Clips::LONG; 2], spec).await
 }
 
-fn failed(status: &VmafxJobStatus) -> Result<(&str, &str)> {
+fn failure(status: &VmafxJobStatus) -> Result<(&str, &str)> {
     let failed = status.conditions.iter().find(|one| one.type_ == "Failed");
-    failed.map(|one| (one.reason.as_str(), one.message.as_str())).context("it has not failed")
+    failed.map(|one| (one.reason.as_str(), one.message.as_str())).context("the job has not failed")
 }
 
-pub(super) async fn scores(stage: &Stage<'_>) -> Result<()> {
-    stage.score("golden", Clips::GOLDEN, in_pod(json!({ "minScore": 100 }))).await?;
-    let status = stage.until_scored("golden", Clips::GOLDEN).await?;
-    same(
+pub(super) async fn scores(fixture: &UserFixture<'_>) -> Result<()> {
+    fixture.submit_pair("golden", Clips::GOLDEN, in_pod(json!({ "minScore": 100 }))).await?;
+    let status = fixture.until_scored("golden", Clips::GOLDEN).await?;
+    expect_eq(
         "passed, frames, attempts",
         (status.passed, status.frames, status.attempts),
         (Some(false), Some(48), Some(1)),
     )?;
     ensure!(status.assigned_node.is_some(), "{status:?}");
-    stage
+    fixture
         .submit(
             "secret",
             in_pod(json!({ "reference": "file:///etc/passwd", "distorted": Clips::uri(Clips::GOLDEN[1]) })),
         )
         .await?;
-    let status = stage.until_phase("secret", Phase::Failed).await?;
-    same("what is below no root", failed(&status)?.0, "InputRefused")
+    let status = fixture.until_phase("secret", Phase::Failed).await?;
+    expect_eq("the reason for a clip outside the scoring roots", failure(&status)?.0, "InputRefused")
 }
 
-pub(super) async fn again(stage: &Stage<'_>) -> Result<()> {
-    submit_long(stage, "again", "500m", json!({ "backoffLimit": 1 })).await?;
-    stage.until_phase("again", Phase::Running).await?;
-    let pods = stage.pods_with(&label("again")).await?;
-    let first = pods.first().context("it has no Pod")?.name_any();
-    stage.pods.delete(&first, &DeleteParams::default()).await?;
-    let status = stage.until_phase("again", Phase::Succeeded).await?;
-    same("attempts", status.attempts, Some(2))
+pub(super) async fn retried(fixture: &UserFixture<'_>) -> Result<()> {
+    submit_long(fixture, "again", "500m", json!({ "backoffLimit": 1 })).await?;
+    fixture.until_phase("again", Phase::Running).await?;
+    let pods = fixture.pods_with(&label("again")).await?;
+    let first = pods.first().context("the job has no Pod")?.name_any();
+    fixture.pods.delete(&first, &DeleteParams::default()).await?;
+    let status = fixture.until_phase("again", Phase::Succeeded).await?;
+    expect_eq("attempts", status.attempts, Some(2))
 }
 
-pub(super) async fn late(stage: &Stage<'_>) -> Result<()> {
-    submit_long(stage, "late", SLOW, json!({ "activeDeadlineSeconds": 3 })).await?;
-    let status = stage.until_phase("late", Phase::Failed).await?;
-    same("the failure", failed(&status)?, ("DeadlineExceeded", "the job took longer than 3 s"))?;
-    stage.until_no_pods_with(&label("late")).await
+pub(super) async fn deadline_exceeded(fixture: &UserFixture<'_>) -> Result<()> {
+    submit_long(fixture, "late", SLOW_CPU, json!({ "activeDeadlineSeconds": 3 })).await?;
+    let status = fixture.until_phase("late", Phase::Failed).await?;
+    expect_eq("the failure", failure(&status)?, ("DeadlineExceeded", "the job took longer than 3 s"))?;
+    fixture.until_no_pods_with(&label("late")).await
 }
 
-/// The three at once: each has a Pod that would run for long.
-pub(super) async fn stopped(stage: &Stage<'_>) -> Result<()> {
+/// Deletes one long job; suspends and then cancels another.
+pub(super) async fn stopped(fixture: &UserFixture<'_>) -> Result<()> {
     for name in ["gone", "held"] {
-        submit_long(stage, name, SLOW, json!({})).await?;
+        submit_long(fixture, name, SLOW_CPU, json!({})).await?;
     }
     for name in ["gone", "held"] {
-        stage.until_phase(name, Phase::Running).await?;
+        fixture.until_phase(name, Phase::Running).await?;
     }
-    stage.kubectl.run(&["delete", "vmjob", "gone"]).await?;
-    stage.change(&stage.jobs, "held", json!({ "suspend": true })).await?;
-    stage.kubectl.wait("condition=Suspended", "vmjob/held").await?;
+    fixture.kubectl.run(&["delete", "vmjob", "gone"]).await?;
+    fixture.patch_spec(&fixture.jobs, "held", json!({ "suspend": true })).await?;
+    fixture.kubectl.wait("condition=Suspended", "vmjob/held").await?;
     for name in ["gone", "held"] {
-        stage.until_no_pods_with(&label(name)).await?;
+        fixture.until_no_pods_with(&label(name)).await?;
     }
-    stage.change(&stage.jobs, "held", json!({ "suspend": false, "cancel": true })).await?;
-    stage.until_phase("held", Phase::Cancelled).await.map(drop)
+    fixture.patch_spec(&fixture.jobs, "held", json!({ "suspend": false, "cancel": true })).await?;
+    fixture.until_phase("held", Phase::Cancelled).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Two minutes in which nothing happens.
+//! Writes of the operator in an idle cluster.
 
 use std::thread;
 use std::time::Duration;
@@ -13,49 +13,49 @@ use vmafx_testkit::kube::Options;
 use vmafx_testkit::kube::account::{Account, Grant};
 use vmafx_testkit::kube::proxy::ApiProxy;
 
+use super::cluster::BenchCluster;
 use super::load::run;
-use super::scene::Scene;
-use crate::bench::figure::{Bar, Figure};
+use crate::bench::figure::Figure;
 
 const FINISHED: usize = 2_000;
 const WAITING: usize = 200;
 const NODES: usize = 50;
 const TRAININGS: usize = 5;
-/// Until everything has come to rest: a node whose agents never report is given a minute.
+/// Time for all statuses to settle: a node whose agents never report becomes stale after a minute.
 const SETTLE: Duration = Duration::from_secs(100);
-const REST: Duration = Duration::from_mins(2);
+const IDLE: Duration = Duration::from_mins(2);
 
-/// Takes the figure, by counting at a proxy before the operator alone.
+/// Counts the requests at a proxy that only the operator uses.
 #[expect(clippy::cast_precision_loss, reason = "counts of a bench")]
-pub(super) fn measure(runtime: &Runtime, tell: &mut dyn FnMut(Figure)) -> Result<()> {
-    let scene = Scene::set(runtime, Options { controller_manager: true, ..Options::default() })?;
-    let proxy = runtime.block_on(ApiProxy::start(&scene.plane))?;
-    let kubeconfig = scene.directory.path().join("proxy.kubeconfig");
+pub(super) fn measure(runtime: &Runtime, report: &mut dyn FnMut(Figure)) -> Result<()> {
+    let cluster = BenchCluster::start(runtime, Options { controller_manager: true, ..Options::default() })?;
+    let proxy = runtime.block_on(ApiProxy::start(&cluster.plane))?;
+    let kubeconfig = cluster.directory.path().join("proxy.kubeconfig");
     let everything = [Grant::everything()];
-    let account = Account::create(&scene.plane, "default", "operator", &everything);
+    let account = Account::create(&cluster.plane, "default", "operator", &everything);
     runtime.block_on(account)?.write_kubeconfig(&kubeconfig, &proxy.url())?;
-    run(&scene, "finished", FINISHED)?;
-    run(&scene, "waiting", WAITING)?;
-    runtime.block_on(others(&scene))?;
-    let _operator = scene.operator_with(
+    run(&cluster, "finished", FINISHED)?;
+    run(&cluster, "waiting", WAITING)?;
+    runtime.block_on(create_nodes_and_trainings(&cluster))?;
+    let _operator = cluster.operator_with(
         runtime,
         &kubeconfig,
         &[("VMAFX_OPERATOR_TRAINER_IMAGE", "vmafx-trainer:bench")],
     )?;
     thread::sleep(SETTLE);
     let mark = proxy.mark();
-    thread::sleep(REST);
+    thread::sleep(IDLE);
     let writes = proxy.writes_since(mark);
     for write in writes.iter().take(5) {
-        println!("a write at rest: {:?} {}", write.request.verb, write.request.path);
+        println!("a write in an idle cluster: {:?} {}", write.request.verb, write.request.path);
     }
     let samples = vec![writes.len() as f64];
-    tell(Figure { name: "operator.writes-at-rest", unit: "in 2 min", bar: Bar::AtMost, limit: 0.0, samples });
+    report(Figure::at_most("operator.writes-at-rest", "in 2 min", 0.0, samples));
     Ok(())
 }
 
-async fn others(scene: &Scene) -> Result<()> {
-    let client = scene.plane.client()?;
+async fn create_nodes_and_trainings(cluster: &BenchCluster) -> Result<()> {
+    let client = cluster.plane.client()?;
     let nodes: Api<VmafxNode> = Api::namespaced(client.clone(), "default");
     for number in 0..NODES {
         let node = json!({

@@ -1,4 +1,4 @@
-//! A cluster with our definitions and a controller, and an operator when there is to be one.
+//! A control plane with the CRDs and a controller, and operators on demand.
 
 use std::fs;
 use std::path::Path;
@@ -13,18 +13,18 @@ use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
 use crate::bench::controller::{Controller, TOKEN, free_port, is_ready};
 use crate::workspace;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What is dropped first ends first.
-pub(super) struct Scene {
+/// Dropped in this order: the controller stops before the control plane.
+pub(super) struct BenchCluster {
     pub(super) controller: Controller,
     pub(super) directory: TempDir,
     pub(super) plane: ControlPlane,
 }
 
-impl Scene {
-    pub(super) fn set(runtime: &Runtime, options: Options) -> Result<Self> {
-        // Below `target`, not in the directory for temporary files: that may be memory.
+impl BenchCluster {
+    pub(super) fn start(runtime: &Runtime, options: Options) -> Result<Self> {
+        // Below `target`, because the directory for temporary files may be in memory.
         let home = workspace::root().join("target/bench");
         fs::create_dir_all(&home)?;
         let directory = tempfile::tempdir_in(home)?;
@@ -37,7 +37,7 @@ impl Scene {
         Ok(Self { controller, directory, plane })
     }
 
-    /// Starts an operator and waits until it is ready; how long that took.
+    /// Starts an operator and waits until it is ready. Returns how long that took.
     pub(super) fn operator(
         &self,
         runtime: &Runtime,
@@ -46,7 +46,7 @@ impl Scene {
         self.operator_with(runtime, self.plane.kubeconfig_path(), settings)
     }
 
-    /// The same, with another way to the cluster.
+    /// The same with another kubeconfig.
     pub(super) fn operator_with(
         &self,
         runtime: &Runtime,
@@ -67,10 +67,10 @@ impl Scene {
         for (variable, value) in settings {
             launch = launch.env(*variable, *value);
         }
-        let begun = Instant::now();
-        let mut process = Process::start(&launch).context("start the operator")?;
+        let started = Instant::now();
+        let mut process = Process::start(&launch).context("cannot start the operator")?;
         let ready = || std::future::ready(is_ready(health).unwrap_or(false));
-        runtime.block_on(process.ready(PATIENCE, ready))?;
-        Ok((process, begun.elapsed()))
+        runtime.block_on(process.ready(TIMEOUT, ready))?;
+        Ok((process, started.elapsed()))
     }
 }

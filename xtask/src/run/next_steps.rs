@@ -1,4 +1,4 @@
-//! What to try next, in another terminal.
+//! The commands to try next in another terminal.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,14 +10,14 @@ use tempfile::TempDir;
 
 use crate::workspace;
 
-/// A command that works as it is shown, and what it is for.
+/// A command that works as printed, and its purpose.
 pub(super) type Suggestion = (String, &'static str);
 
-/// A directory with a file for a shell to read, after which the commands work.
-pub(super) struct Next(TempDir);
+/// A temporary directory with a file that sets up a shell for the commands.
+pub(super) struct NextSteps(TempDir);
 
-impl Next {
-    /// `vmafx` and its name as a plugin are found in PATH, and `kubectl` if there is one.
+impl NextSteps {
+    /// The file puts `vmafx`, its name as a plugin, and `kubectl` if there is one, into PATH.
     pub(super) fn new(kubectl: Option<&Path>, variables: &[(&str, &str)]) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("vmafx-run-").tempdir()?;
         let bin = directory.path().join("bin");
@@ -26,19 +26,19 @@ impl Next {
         let vmafx = Some(vmafx.as_path());
         let links = [("vmafx", vmafx), ("kubectl-vmafx", vmafx), ("kubectl", kubectl)];
         for (name, program) in links.into_iter().filter_map(|(name, program)| Some((name, program?))) {
-            symlink(program, bin.join(name)).with_context(|| format!("make {name} known"))?;
+            symlink(program, bin.join(name)).with_context(|| format!("cannot link {name}"))?;
         }
         fs::write(directory.path().join("env"), environment(&bin, variables)?)?;
         Ok(Self(directory))
     }
 
-    /// Shows the commands. The file is of use only to those who find everything still up.
+    /// Prints the commands. The file is printed only if everything stays up.
     pub(super) fn show(&self, commands: &[Suggestion], keep: bool) {
         if keep {
-            println!("==> to try next, in another terminal");
+            println!("==> try next, in another terminal");
             println!(". {}", self.0.path().join("env").display());
         } else {
-            println!("==> to try next, with make run KEEP=1, which stays up and says how to reach it");
+            println!("==> try next, after make run KEEP=1, which stays up");
         }
         for (command, purpose) in commands {
             println!("{command}   # {purpose}");
@@ -46,7 +46,6 @@ impl Next {
     }
 }
 
-/// What a shell reads.
 fn environment(bin: &Path, variables: &[(&str, &str)]) -> Result<String> {
     let mut text = String::new();
     for (name, value) in variables {
@@ -56,12 +55,12 @@ fn environment(bin: &Path, variables: &[(&str, &str)]) -> Result<String> {
     Ok(text)
 }
 
-/// As a shell takes it for one word, whatever is in it.
+/// Quotes text as a single shell word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A command line of words, as one would type it.
+/// Joins words to a command line, quoted where necessary.
 pub(super) fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@".contains(c);
     let word = |word: &str| if word.chars().all(plain) { word.to_owned() } else { quoted(word) };
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_gets_back_what_was_put_in() {
+    fn a_shell_reads_the_same_values() {
         let text = environment(Path::new("/a b/bin"), &[("A", "it's"), ("B", "$HOME")]).unwrap();
         let script = format!("{text}echo \"$A $B ${{PATH%%:*}}\"");
         let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();

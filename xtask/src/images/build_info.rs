@@ -1,4 +1,4 @@
-//! What all images of a build have in common.
+//! Information that all images of a build share.
 
 use std::process::Command;
 
@@ -6,51 +6,47 @@ use anyhow::{Context as _, Result};
 
 use crate::workspace;
 
-/// What all images of a build have in common.
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
-    /// The version of the workspace.
+pub(crate) struct BuildInfo {
+    /// Version of the workspace.
     pub(crate) version: String,
-    /// The tag of every image.
     pub(crate) tag: String,
-    /// The commit, with a mark if there is more than it; none outside of git.
+    /// The commit, with `-dirty` if there are uncommitted changes; none outside a git repository.
     pub(crate) revision: Option<String>,
-    /// Where the source code is published.
+    /// URL of the source code.
     pub(crate) source: Option<String>,
-    /// When the input was made.
+    /// Time of the commit or `SOURCE_DATE_EPOCH`, as RFC 3339.
     pub(crate) created: String,
 }
 
-impl Facts {
+impl BuildInfo {
     pub(crate) fn gather(tag: Option<String>, source: Option<String>) -> Result<Self> {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let epoch = std::env::var("SOURCE_DATE_EPOCH").ok();
         let epoch = epoch.or_else(|| git(&["show", "--no-patch", "--format=%ct", "HEAD"]));
         let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
-        let mark = if changed.is_empty() { "" } else { "-dirty" };
+        let suffix = if changed.is_empty() { "" } else { "-dirty" };
         Ok(Self {
             tag: tag.unwrap_or_else(|| format!("v{version}")),
             version,
-            revision: git(&["rev-parse", "HEAD"]).map(|commit| commit + mark),
+            revision: git(&["rev-parse", "HEAD"]).map(|commit| commit + suffix),
             source,
             created: date(epoch.as_deref().unwrap_or("0"))?,
         })
     }
 }
 
-/// What git says in the repository, if there is one.
-fn git(words: &[&str]) -> Option<String> {
-    let output = Command::new("git").current_dir(workspace::root()).args(words).output().ok()?;
+/// Output of a git command; none if it fails.
+fn git(args: &[&str]) -> Option<String> {
+    let output = Command::new("git").current_dir(workspace::root()).args(args).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     output.status.success().then_some(text)
 }
 
-/// Seconds since the beginning of 1970, as documents write a time.
+/// Converts seconds since 1970 to RFC 3339.
 fn date(seconds: &str) -> Result<String> {
-    let seconds = seconds.trim().parse().context("SOURCE_DATE_EPOCH is no number of seconds")?;
-    Ok(jiff::Timestamp::from_second(seconds)
-        .context("SOURCE_DATE_EPOCH is beyond all calendars")?
-        .to_string())
+    let seconds = seconds.trim().parse().context("SOURCE_DATE_EPOCH is not a number of seconds")?;
+    Ok(jiff::Timestamp::from_second(seconds).context("SOURCE_DATE_EPOCH is out of range")?.to_string())
 }
 
 #[cfg(test)]
@@ -58,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_written_as_documents_want_it() {
+    fn a_date_is_written_as_rfc_3339() {
         assert_eq!(date("1767323045\n").unwrap(), "2026-01-02T03:04:05Z");
         assert!(date("yesterday").unwrap_err().to_string().contains("SOURCE_DATE_EPOCH"));
     }

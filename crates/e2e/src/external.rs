@@ -1,4 +1,4 @@
-//! What a company has outside of its cluster: an object store, a registry, a database.
+//! Services outside the cluster: an object store, a registry, a database.
 
 use std::net::SocketAddr;
 
@@ -9,37 +9,38 @@ use vmafx_testkit::postgres;
 use vmafx_testkit::registry::{Access, Registry};
 use vmafx_testkit::s3::S3Server;
 
-/// Servers on this machine that Pods reach by an address of the node.
+/// Servers on this machine that Pods reach through an address of the node.
 #[derive(Debug)]
-pub struct Outside {
+pub struct ExternalServices {
     s3: S3,
     registry: (Registry, node::Outside),
     postgres: (postgres::Server, node::Outside),
 }
 
-/// An object store.
 #[derive(Debug)]
 pub struct S3 {
     server: S3Server,
-    way: node::Outside,
+    route: node::Outside,
 }
 
-impl Outside {
+impl ExternalServices {
     pub(crate) async fn start(cluster: &WholeNode) -> Result<Self> {
         let (s3, registry, postgres) =
             tokio::join!(S3Server::start(), Registry::start(Access::Open), postgres::Server::start());
-        let (s3, registry, postgres) =
-            (s3.context("S3")?, registry.context("a registry")?, postgres.context("Postgres")?);
+        let (s3, registry, postgres) = (
+            s3.context("cannot start S3")?,
+            registry.context("cannot start a registry")?,
+            postgres.context("cannot start Postgres")?,
+        );
         let open = |address: &str| anyhow::Ok(cluster.outside(address.parse::<SocketAddr>()?)?);
         let (host, port) = postgres.address();
         Ok(Self {
-            s3: S3 { way: open(s3.url().trim_start_matches("http://"))?, server: s3 },
-            registry: open(registry.address()).map(|way| (registry, way))?,
-            postgres: open(&format!("{host}:{port}")).map(|way| (postgres, way))?,
+            s3: S3 { route: open(s3.url().trim_start_matches("http://"))?, server: s3 },
+            registry: open(registry.address()).map(|route| (registry, route))?,
+            postgres: open(&format!("{host}:{port}")).map(|route| (postgres, route))?,
         })
     }
 
-    /// The object store.
     pub fn s3(&self) -> &S3 {
         &self.s3
     }
@@ -49,39 +50,38 @@ impl Outside {
         self.registry.1.address()
     }
 
-    /// `host:port` of the registry here.
-    pub fn registry_here(&self) -> &str {
+    /// `host:port` of the registry on this machine.
+    pub fn registry_on_host(&self) -> &str {
         self.registry.0.address()
     }
 
-    /// A database of its own; its address for Pods.
+    /// Creates a database; its address for Pods.
     pub async fn database(&self) -> Result<String> {
-        let (server, way) = &self.postgres;
+        let (server, route) = &self.postgres;
         let database = server.database().await?;
         let (host, port) = server.address();
-        Ok(database.dsn().replace(&format!("@{host}:{port}/"), &format!("@{}/", way.address())))
+        Ok(database.dsn().replace(&format!("@{host}:{port}/"), &format!("@{}/", route.address())))
     }
 
-    /// The address here of a database whose address for Pods this is.
-    pub fn database_here(&self, for_pods: &str) -> String {
-        let (server, way) = &self.postgres;
+    /// The address on this machine of a database that [`ExternalServices::database`] returned.
+    pub fn database_on_host(&self, for_pods: &str) -> String {
+        let (server, route) = &self.postgres;
         let (host, port) = server.address();
-        for_pods.replace(&format!("@{}/", way.address()), &format!("@{host}:{port}/"))
+        for_pods.replace(&format!("@{}/", route.address()), &format!("@{host}:{port}/"))
     }
 }
 
 impl S3 {
-    /// Puts an object there.
     pub fn put(&self, bucket: &str, key: &str, content: &[u8]) -> Result<()> {
-        self.server.put(bucket, key, content).with_context(|| format!("s3://{bucket}/{key} cannot be put"))
+        self.server.put(bucket, key, content).with_context(|| format!("cannot upload s3://{bucket}/{key}"))
     }
 
-    /// The variables that a client in a Pod needs: what users have in a Secret.
+    /// The environment variables of a client in a Pod, which users keep in a Secret.
     pub fn variables(&self) -> Vec<(String, String)> {
         let mut variables = self.server.variables();
         for (name, value) in &mut variables {
             if name == "AWS_ENDPOINT_URL" {
-                *value = format!("http://{}", self.way.address());
+                *value = format!("http://{}", self.route.address());
             }
         }
         variables

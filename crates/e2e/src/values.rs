@@ -1,15 +1,15 @@
-//! Values of a release.
+//! Chart values.
 
 use serde_json::Value;
 
-/// One set of values laid over another, as Helm does with several files.
+/// Merges two sets of values, as Helm does with several files.
 #[must_use]
-pub fn merged(below: Value, above: Value) -> Value {
+pub fn merge_values(below: Value, above: Value) -> Value {
     match (below, above) {
         (Value::Object(mut below), Value::Object(above)) => {
             for (key, value) in above {
-                let under = below.remove(&key).unwrap_or_default();
-                below.insert(key, merged(under, value));
+                let lower = below.remove(&key).unwrap_or_default();
+                below.insert(key, merge_values(lower, value));
             }
             Value::Object(below)
         }
@@ -30,7 +30,7 @@ mod tests {
     #[case::deep(json!({"a": {"b": 1, "c": 2}}), json!({"a": {"c": 3}}), json!({"a": {"b": 1, "c": 3}}))]
     #[case::lists_are_whole(json!({"a": [1, 2]}), json!({"a": [3]}), json!({"a": [3]}))]
     #[case::nothing_above(json!({"a": 1}), json!({}), json!({"a": 1}))]
-    fn what_is_above_wins(#[case] below: Value, #[case] above: Value, #[case] expected: Value) {
-        assert_eq!(merged(below, above), expected);
+    fn the_upper_values_take_precedence(#[case] below: Value, #[case] above: Value, #[case] expected: Value) {
+        assert_eq!(merge_values(below, above), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! A queue and a node on this machine, in one process.
+//! A running `vmafx up`: controller and node in one process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use vmafx_testkit::kube::process::{Launch, Process};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A running `vmafx up`. It ends when this is dropped.
-pub(crate) struct OneMachine {
+/// Stopped on drop.
+pub(crate) struct VmafxUp {
     program: PathBuf,
     process: Process,
     _directory: tempfile::TempDir,
-    standing: Value,
+    state: Value,
 }
 
-impl OneMachine {
-    /// Starts it with files and ports of its own; clips may lie below `root`.
+impl VmafxUp {
+    /// Starts it with its own files and ports; `root` is the scoring root.
     pub(crate) fn start(
         runtime: &Runtime,
         program: PathBuf,
@@ -29,55 +29,53 @@ impl OneMachine {
         arguments: &[&str],
     ) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("vmafx-up-").tempdir()?;
-        let state = directory.path().join("state");
+        let data = directory.path().join("state");
         let launch = Launch::new("vmafx up", &program, directory.path().join("log"))
             .args(["up", "--grpc-listen=127.0.0.1:0", "--http-addr=127.0.0.1:0", "--node-http-addr=0"])
-            .path("--data-dir", &state)
+            .path("--data-dir", &data)
             .path("--root", root)
             .args(arguments.iter().copied());
-        let mut process = Process::start(&launch).context("start vmafx up")?;
-        let read = || std::future::ready(standing(&state.join("up.json")));
-        let standing = runtime.block_on(process.ready(PATIENCE, read))?;
-        Ok(Self { program, process, _directory: directory, standing })
+        let mut process = Process::start(&launch).context("cannot start vmafx up")?;
+        let read = || std::future::ready(read_state(&data.join("up.json")));
+        let state = runtime.block_on(process.ready(TIMEOUT, read))?;
+        Ok(Self { program, process, _directory: directory, state })
     }
 
-    /// `vmafx` with these arguments, for this controller.
+    /// A `vmafx` command that uses this controller.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).envs(self.variables());
         command
     }
 
-    /// What other commands must be told to find it.
+    /// Environment variables with which other commands find the controller.
     pub(crate) fn variables(&self) -> [(&'static str, &str); 2] {
         [("VMAFX_CONTROLLER_ADDR", self.grpc()), ("VMAFX_CONTROLLER_TOKEN_FILE", self.token_file())]
     }
 
-    /// Where its controller takes calls.
+    /// gRPC address of the controller.
     pub(crate) fn grpc(&self) -> &str {
         self.text("grpc")
     }
 
-    /// Where its controller serves health and more.
+    /// HTTP address of the controller.
     pub(crate) fn http(&self) -> &str {
         self.text("http")
     }
 
-    /// The file with the token of its user.
     pub(crate) fn token_file(&self) -> &str {
         self.text("tokenFile")
     }
 
     fn text(&self, name: &str) -> &str {
-        self.standing[name].as_str().unwrap_or_default()
+        self.state[name].as_str().unwrap_or_default()
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.process.pid()
     }
 }
 
-fn standing(file: &Path) -> Option<Value> {
+fn read_state(file: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }

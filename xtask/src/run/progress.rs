@@ -1,19 +1,18 @@
-//! What runs and how far it is: a table that is rewritten in place on a terminal, and elsewhere a line for each change.
+//! The state of each component: a table that is rewritten in place on a terminal, elsewhere a line for each change.
 
 use std::io::{self, IsTerminal as _, Write};
 
-/// Longest line: one that the terminal would break cannot be taken back.
+/// Maximum line length: a line that the terminal wraps could not be overwritten.
 const WIDTH: usize = 79;
 
-/// A part, in three words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
+struct ProgressRow {
     name: String,
     state: String,
     note: String,
 }
 
-impl Row {
+impl ProgressRow {
     fn line(&self) -> String {
         let Self { name, state, note } = self;
         let line = format!("  {name:<16} {state:<11} {note}");
@@ -21,26 +20,24 @@ impl Row {
     }
 }
 
-/// The table.
-pub(super) struct Board<W> {
-    rows: Vec<Row>,
+pub(super) struct ProgressTable<W> {
+    rows: Vec<ProgressRow>,
     to: W,
     in_place: bool,
 }
 
-impl Board<io::Stdout> {
-    /// On standard output.
+impl ProgressTable<io::Stdout> {
     pub(super) fn new() -> Self {
         Self { rows: Vec::new(), to: io::stdout(), in_place: io::stdout().is_terminal() }
     }
 }
 
-impl<W: Write> Board<W> {
-    /// A part is so now. What is so already is not said again.
+impl<W: Write> ProgressTable<W> {
+    /// Sets the state of a component, and prints it if it changed.
     pub(super) fn set(&mut self, name: &str, state: &str, note: &str) -> io::Result<()> {
-        // A message may have lines of its own.
+        // Only the first line of a message fits the table.
         let note = note.lines().next().unwrap_or_default();
-        let new = Row { name: name.to_owned(), state: state.to_owned(), note: note.to_owned() };
+        let new = ProgressRow { name: name.to_owned(), state: state.to_owned(), note: note.to_owned() };
         let shown = self.rows.len();
         match self.rows.iter_mut().find(|row| row.name == name) {
             Some(row) if *row == new => return Ok(()),
@@ -66,16 +63,16 @@ mod tests {
     use super::*;
 
     fn shown(in_place: bool) -> String {
-        let mut board = Board { rows: Vec::new(), to: Vec::new(), in_place };
-        board.set("operator", "starting", "").unwrap();
-        board.set("vmjob/sample", "Pending", "waits").unwrap();
-        board.set("vmjob/sample", "Pending", "waits\nfor long").unwrap();
-        board.set("operator", "ready", "").unwrap();
-        String::from_utf8(board.to).unwrap()
+        let mut progress = ProgressTable { rows: Vec::new(), to: Vec::new(), in_place };
+        progress.set("operator", "starting", "").unwrap();
+        progress.set("vmjob/sample", "Pending", "waits").unwrap();
+        progress.set("vmjob/sample", "Pending", "waits\nfor long").unwrap();
+        progress.set("operator", "ready", "").unwrap();
+        String::from_utf8(progress.to).unwrap()
     }
 
     #[test]
-    fn elsewhere_every_change_is_a_line_and_no_change_is_none() {
+    fn without_a_terminal_every_change_is_a_line() {
         let expected =
             "  operator         starting\n  vmjob/sample     Pending     waits\n  operator         ready\n";
         assert_eq!(shown(false), expected);
@@ -91,8 +88,8 @@ mod tests {
 
     #[test]
     fn no_line_is_longer_than_a_terminal() {
-        let mut board = Board { rows: Vec::new(), to: Vec::new(), in_place: false };
-        board.set("a", "b", &"ü".repeat(200)).unwrap();
-        assert_eq!(String::from_utf8(board.to).unwrap().trim_end().chars().count(), WIDTH);
+        let mut progress = ProgressTable { rows: Vec::new(), to: Vec::new(), in_place: false };
+        progress.set("a", "b", &"ü".repeat(200)).unwrap();
+        assert_eq!(String::from_utf8(progress.to).unwrap().trim_end().chars().count(), WIDTH);
     }
 }

@@ -1,4 +1,4 @@
-//! The release that is struck, jobs for it, and the account.
+//! The release under test, its jobs, and the verification of everything that was requested so far.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,49 +12,47 @@ use serde_json::{Value, json};
 use vmafx_api::VmafxJob;
 use vmafx_testkit::wait;
 
-use super::account::{End, findings};
-use super::chance::Role;
-use super::diary::Diary;
+use super::history::PhaseHistory;
 use super::logs;
-use super::queue::Queue;
+use super::plan::Role;
+use super::queue::QueueDatabase;
+use super::verify::{ExpectedEnd, violations};
 use crate::clips::Clips;
 use crate::kubectl::Kubectl;
-use crate::platform::{PATIENCE, Platform};
+use crate::platform::{Platform, STEP_TIMEOUT};
 
 pub(super) const NAMESPACE: &str = "faults";
 const RELEASE: &str = "vmafx";
-/// Pairs of clips, each with another score.
+/// Pairs of clips with different scores.
 const PAIRS: usize = 20;
-/// Requests to the API server at a time.
-const AT_ONCE: usize = 16;
-/// For a whole batch of jobs to end, whatever happens to it.
-pub(super) const BATCH: Duration = Duration::from_mins(4);
+const CONCURRENT_REQUESTS: usize = 16;
+/// Time for a whole batch of jobs to end in spite of the faults.
+pub(super) const BATCH_TIMEOUT: Duration = Duration::from_mins(4);
 
-/// A job to be made: its name, what it says, and how it must end.
-pub(super) type Asked = (String, Value, End);
+/// Name and spec of a job, and the end that it must have.
+pub(super) type JobRequest = (String, Value, ExpectedEnd);
 
-/// Everything that the faults need.
-pub(super) struct Ground<'a> {
+pub(super) struct FaultFixture<'a> {
     pub(super) platform: &'a Platform,
     pub(super) kubectl: Kubectl,
     pub(super) pods: Api<Pod>,
-    pub(super) queue: Queue,
-    pub(super) diary: Diary,
+    pub(super) queue: QueueDatabase,
+    pub(super) history: PhaseHistory,
     jobs: Api<VmafxJob>,
     pairs: Vec<([String; 2], f64)>,
-    asked: BTreeMap<String, End>,
+    requested: BTreeMap<String, ExpectedEnd>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> FaultFixture<'a> {
     /// Installs the release and waits for its nodes.
-    pub(super) async fn lay(platform: &'a Platform) -> Result<Self> {
+    pub(super) async fn set_up(platform: &'a Platform) -> Result<Self> {
         platform.namespace(NAMESPACE).await?;
         let kubectl = platform.kubectl().namespaced(NAMESPACE);
-        let outside = platform.outside().await?;
-        let for_pods = outside.database().await?;
+        let external = platform.external_services().await?;
+        let for_pods = external.database().await?;
         let secret = |name: &str, data: &Value| json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": data });
         kubectl.apply(&secret("database", &json!({ "uri": for_pods })).to_string()).await?;
-        let variables = outside.s3().variables().into_iter();
+        let variables = external.s3().variables().into_iter();
         let store: serde_json::Map<_, _> = variables.map(|(name, value)| (name, value.into())).collect();
         kubectl.apply(&secret("store", &Value::Object(store)).to_string()).await?;
         let (pairs, release) = tokio::join!(pairs(platform), install(platform, &kubectl));
@@ -63,61 +61,64 @@ impl<'a> Ground<'a> {
         Ok(Self {
             platform,
             pods: Api::namespaced(platform.client(), NAMESPACE),
-            queue: Queue::new(outside.database_here(&for_pods)),
-            diary: Diary::open(jobs.clone()),
+            queue: QueueDatabase::new(external.database_on_host(&for_pods)),
+            history: PhaseHistory::open(jobs.clone()),
             jobs,
             pairs: pairs?,
-            asked: BTreeMap::new(),
+            requested: BTreeMap::new(),
             kubectl,
         })
     }
 
-    /// A batch of jobs, the pairs in turn. They are not made yet.
-    pub(super) fn batch(&self, batch: &str, count: usize) -> Vec<Asked> {
+    /// A batch of jobs that uses the pairs in turn. Nothing is created yet.
+    pub(super) fn batch(&self, batch: &str, count: usize) -> Vec<JobRequest> {
         let pairs = self.pairs.iter().cycle().take(count).enumerate();
         pairs
             .map(|(number, ([reference, distorted], score))| {
-                (format!("{batch}-{number:03}"), Clips::job([reference, distorted]), End::Score(*score))
+                (
+                    format!("{batch}-{number:03}"),
+                    Clips::job([reference, distorted]),
+                    ExpectedEnd::Score(*score),
+                )
             })
             .collect()
     }
 
-    /// Notes that jobs are asked for; making them is the caller's.
-    pub(super) fn ask(&mut self, batch: &[Asked]) -> impl Future<Output = Result<()>> + use<> {
-        self.asked.extend(batch.iter().map(|(name, _, end)| (name.clone(), end.clone())));
-        make(self.jobs.clone(), batch.to_vec())
+    /// Records the requests; awaiting the result creates the jobs.
+    pub(super) fn create(&mut self, batch: &[JobRequest]) -> impl Future<Output = Result<()>> + use<> {
+        self.requested.extend(batch.iter().map(|(name, _, end)| (name.clone(), end.clone())));
+        create_all(self.jobs.clone(), batch.to_vec())
     }
 
-    /// Makes a batch and forgets nothing of it.
     pub(super) async fn submit(&mut self, batch: &str, count: usize) -> Result<()> {
         let jobs = self.batch(batch, count);
-        self.ask(&jobs).await
+        self.create(&jobs).await
     }
 
-    /// Waits until a batch is over and takes account of everything that was ever asked for.
-    pub(super) async fn settle(&mut self, batch: &str) -> Result<()> {
-        let wanted = self.asked.keys().filter(|name| name.starts_with(batch)).count();
-        let over = self.diary.until_over(batch, wanted, BATCH).await;
-        // What was last seen may not be what is; the account says more than that something is late.
+    /// Waits until a batch has ended, and verifies all jobs that were requested so far.
+    pub(super) async fn verify_batch(&mut self, batch: &str) -> Result<()> {
+        let count = self.requested.keys().filter(|name| name.starts_with(batch)).count();
+        let ended = self.history.until_ended(batch, count, BATCH_TIMEOUT).await;
+        // Even after a timeout the violations are reported first, because they say more. The list covers missed events.
         for job in self.jobs.list(&ListParams::default()).await?.items {
-            self.diary.see(&job);
+            self.history.record(&job);
         }
-        let mut thanks = Vec::new();
-        for pod in self.alive(Role::Node).await? {
-            // A container that is about to start has no log.
+        let mut accepted = Vec::new();
+        for pod in self.live_pods(Role::Node).await? {
+            // A container that has not started has no log.
             let log = self.pods.logs(&pod.name_any(), &kube::api::LogParams::default()).await;
-            thanks.extend(logs::thanks(&log.unwrap_or_default()));
+            accepted.extend(logs::accepted_reports(&log.unwrap_or_default()));
         }
-        let found = findings(&self.asked, &self.diary.jobs(), &self.queue.jobs().await?, &thanks);
+        let found = violations(&self.requested, &self.history.jobs(), &self.queue.jobs().await?, &accepted);
         if !found.is_empty() {
             let lines: Vec<_> = found.iter().take(40).map(|finding| format!("  {finding}")).collect();
-            bail!("{} findings:\n{}", found.len(), lines.join("\n"));
+            bail!("{} violations:\n{}", found.len(), lines.join("\n"));
         }
-        over
+        ended
     }
 
-    /// Pods of a role that nobody has deleted, by name.
-    pub(super) async fn alive(&self, role: Role) -> Result<Vec<Pod>> {
+    /// Pods of a role that are not being deleted, sorted by name.
+    pub(super) async fn live_pods(&self, role: Role) -> Result<Vec<Pod>> {
         let labels =
             format!("app.kubernetes.io/part-of=vmafx,app.kubernetes.io/component={}", role.component());
         let mut pods = self.pods.list(&ListParams::default().labels(&labels)).await?.items;
@@ -126,29 +127,27 @@ impl<'a> Ground<'a> {
         Ok(pods)
     }
 
-    /// Waits until so many Pods of each role are ready.
-    pub(super) async fn until_whole(&self) -> Result<()> {
-        for (role, wanted) in [(Role::Operator, 2), (Role::Controller, 2), (Role::Node, 3)] {
-            let whole = async || {
-                let pods = self.alive(role).await.map_err(|error| format!("{error:#}"))?;
+    pub(super) async fn until_all_ready(&self) -> Result<()> {
+        for (role, count) in [(Role::Operator, 2), (Role::Controller, 2), (Role::Node, 3)] {
+            let all_ready = async || {
+                let pods = self.live_pods(role).await.map_err(|error| format!("{error:#}"))?;
                 let ready = pods.iter().filter(|pod| is_ready(pod)).count();
-                if ready == wanted { Ok(()) } else { Err(format!("{ready}")) }
+                if ready == count { Ok(()) } else { Err(format!("{ready} are ready")) }
             };
-            let what = format!("{wanted} Pods to be ready: {}", role.component());
-            wait::until(PATIENCE, &what, whole).await?;
+            let what = format!("{count} Pods of role {} to be ready", role.component());
+            wait::until(STEP_TIMEOUT, &what, all_ready).await?;
         }
         Ok(())
     }
 
     /// Removes the release and its namespace.
-    pub(super) async fn clear(self) -> Result<()> {
+    pub(super) async fn tear_down(self) -> Result<()> {
         self.kubectl.run(&["delete", "vmafxnodes", "--all", "--timeout=120s"]).await?;
         self.platform.helm().uninstall(RELEASE, NAMESPACE).await?;
         self.platform.remove(NAMESPACE).await
     }
 }
 
-/// Whether a Pod is ready.
 pub(super) fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
@@ -161,7 +160,7 @@ async fn install(platform: &Platform, kubectl: &Kubectl) -> Result<()> {
             "replicas": 2, "gracefulShutdown": "5s", "scoringRoots": [Clips::ROOT, super::scratch::ROOT],
             "store": {
                 "backend": "postgres", "postgresql": { "secretName": "database" },
-                // A session outlives its leases: what comes late is then refused because it is late.
+                // Sessions outlive leases, so late reports are rejected for their attempt, not for their session.
                 "leaseTTL": "5s", "sessionTTL": "1m", "sweepInterval": "1s", "backoffBase": "1s", "backoffMax": "2s",
             },
         },
@@ -172,7 +171,7 @@ async fn install(platform: &Platform, kubectl: &Kubectl) -> Result<()> {
     kubectl.wait("jsonpath={.status.readyReplicas}=3", "vmnode/pool").await
 }
 
-/// Three workers with the clips, the store outside and little room.
+/// Three workers with the clips, credentials for the object store and a small scratch volume.
 fn pool() -> Value {
     let mut template = Clips::pod_template();
     if let Some(volumes) = template["spec"]["volumes"].as_array_mut() {
@@ -180,7 +179,7 @@ fn pool() -> Value {
     }
     let agent = &mut template["spec"]["containers"][0];
     agent["envFrom"] = json!([{ "secretRef": { "name": "store" } }]);
-    // A call that nobody answers is given up before the lease that it speaks of is over.
+    // An unanswered call times out before the lease that it concerns expires.
     agent["env"] = json!([{ "name": "VMAFX_CONTROLLER_RPC_TIMEOUT", "value": "2s" }]);
     json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "pool" },
@@ -188,7 +187,7 @@ fn pool() -> Value {
     })
 }
 
-/// Pairs that differ in their scores, and the scores.
+/// Pairs with their scores.
 async fn pairs(platform: &Platform) -> Result<Vec<([String; 2], f64)>> {
     let mut pairs = Vec::new();
     for number in (0..Clips::PAIRS).step_by(Clips::PAIRS / PAIRS) {
@@ -199,22 +198,22 @@ async fn pairs(platform: &Platform) -> Result<Vec<([String; 2], f64)>> {
     let mut scores: Vec<_> = pairs.iter().map(|(_, score)| score.to_bits()).collect();
     scores.sort_unstable();
     scores.dedup();
-    // A score that went to another job must show.
-    anyhow::ensure!(scores.len() > pairs.len() / 2, "the pairs are too much alike: {pairs:?}");
+    // A score that was assigned to the wrong job must be noticed.
+    anyhow::ensure!(scores.len() > pairs.len() / 2, "too many pairs have the same score: {pairs:?}");
     Ok(pairs)
 }
 
-async fn make(jobs: Api<VmafxJob>, batch: Vec<Asked>) -> Result<()> {
-    let made = stream::iter(batch).map(|(name, spec, _)| {
+async fn create_all(jobs: Api<VmafxJob>, batch: Vec<JobRequest>) -> Result<()> {
+    let created = stream::iter(batch).map(|(name, spec, _)| {
         let jobs = jobs.clone();
         async move {
             let object = json!({
                 "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name }, "spec": spec,
             });
-            let object = serde_json::from_value(object).context("a VmafxJob")?;
-            jobs.create(&PostParams::default(), &object).await.context("making a VmafxJob")?;
+            let object = serde_json::from_value(object).context("invalid VmafxJob")?;
+            jobs.create(&PostParams::default(), &object).await.context("cannot create a VmafxJob")?;
             anyhow::Ok(())
         }
     });
-    made.buffer_unordered(AT_ONCE).try_collect().await
+    created.buffer_unordered(CONCURRENT_REQUESTS).try_collect().await
 }
