@@ -115,8 +115,12 @@ impl Harness {
             input: size.map(|(width, height)| RawVideo { width, height, pixel_format, bit_depth: 8 }),
             ..ScoringParams::default()
         };
+        self.submit_params(scoring).await.unwrap()
+    }
+
+    pub(crate) async fn submit_params(&self, scoring: ScoringParams) -> Result<String, tonic::Status> {
         let request = SubmitJobRequest { scoring: Some(scoring), ..SubmitJobRequest::default() };
-        self.client.clone().submit_job(request).await.unwrap().into_inner().job_id
+        Ok(self.client.clone().submit_job(request).await?.into_inner().job_id)
     }
 
     pub(crate) async fn submit_long(&self) -> String {
@@ -164,7 +168,7 @@ impl Harness {
         wait::until(Self::TIMEOUT, "one of the jobs", poll).await.unwrap()
     }
 
-    async fn get(&self, job: &str) -> Job {
+    pub(crate) async fn get(&self, job: &str) -> Job {
         let request = GetJobRequest { job_id: job.to_owned() };
         self.client.clone().get_job(request).await.unwrap().into_inner()
     }
