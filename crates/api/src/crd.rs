@@ -29,6 +29,11 @@ pub(crate) fn described_by_its_field(schema: &mut schemars::Schema) {
     schema.remove("description");
 }
 
+/// Lets every property be left out, as the released definition does.
+pub(crate) fn nothing_required(schema: &mut schemars::Schema) {
+    schema.remove("required");
+}
+
 /// Makes the derived schema say what we mean, in every part of it.
 ///
 /// Optional means "may be left out", not "may be null": the derive marks every `Option` nullable, and then a `null`, as

@@ -73,8 +73,8 @@ pub struct ModelUsed {
 /// A score pooled over the frames in several ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-// A statistic that is missing must not look like a score of 0 in the custom resource.
-#[cfg_attr(feature = "schema", schemars(transform = without_defaults))]
+// All nine are always written; a statistic that is missing must not look like a score of 0.
+#[cfg_attr(feature = "schema", schemars(transform = every_statistic_is_required))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PooledScores {
     /// Arithmetic mean; the same as status.score.
@@ -98,11 +98,13 @@ pub struct PooledScores {
 }
 
 #[cfg(feature = "schema")]
-fn without_defaults(schema: &mut schemars::Schema) {
+fn every_statistic_is_required(schema: &mut schemars::Schema) {
     let properties = schema.get_mut("properties").and_then(|properties| properties.as_object_mut());
     for property in properties.into_iter().flat_map(|properties| properties.values_mut()) {
         property.as_object_mut().map(|property| property.remove("default"));
     }
+    let names = PooledScores::default().named().map(|(name, _)| name.replace("_mean", "Mean"));
+    schema.insert("required".to_owned(), names.to_vec().into());
 }
 
 impl PooledScores {

@@ -64,6 +64,7 @@ pub struct VmafxJobStatus {
 
     /// The score pooled over the frames in other ways than the mean alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = crate::crd::nothing_required)]
     pub scores: Option<PooledScores>,
 
     /// Whether the score reached spec.minScore; absent when the spec names none.

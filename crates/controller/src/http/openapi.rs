@@ -1,5 +1,7 @@
 //! The document about all of this, `OpenAPI` 3.1, made from the types that are sent and received.
 
+#[cfg(test)]
+mod evolution;
 mod operation;
 
 use std::sync::OnceLock;

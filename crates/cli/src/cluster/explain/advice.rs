@@ -4,7 +4,7 @@ use vmafx_api::conditions::Reason;
 
 use crate::cluster::job::Job;
 
-/// The reason that goes by this word, if this release knows it.
+/// The reason of this name, if this release has it.
 pub(super) fn known(word: &str) -> Option<Reason> {
     Reason::ALL.iter().copied().find(|reason| reason.as_str() == word)
 }
@@ -19,7 +19,7 @@ pub(super) fn advice(job: Job<'_>) -> Vec<String> {
             "Read its log; it may lack a permission, or not lead.",
         ]);
     }
-    let Some(reason) = known(job.reason()) else { return say(of_pod(job.reason())) };
+    let Some(reason) = known(job.reason()) else { return Vec::new() };
     say(match reason {
         Reason::ControllerUnreachable => &[
             "See whether the controller runs: kubectl get pods -A | grep vmafx-controller",
@@ -75,26 +75,22 @@ pub(super) fn advice(job: Job<'_>) -> Vec<String> {
         }
         Reason::SyncFailed => &["The operator keeps trying; its log says more."],
         Reason::JobCreated => &["See its Pods: kubectl get pods -l vmafx.dev/job=NAME"],
-        reason => of_pod(reason.as_str()),
-    })
-}
-
-/// What to do about a job that has Pods of its own.
-fn of_pod(reason: &str) -> &'static [&'static str] {
-    match reason {
-        "Unschedulable" => &[
+        Reason::Unschedulable => &[
             "No Kubernetes node has what its Pod asks for: see kubectl describe nodes, or ask for less in spec.podTemplate.",
         ],
-        "ImageUnavailable" => {
+        Reason::ImageUnavailable => {
             &["Check the image in spec.podTemplate, its registry, and the pull secrets of the namespace."]
         }
-        "PodStuck" => &[
-            "The message has Kubernetes' own words: a volume, a Secret or a command of spec.podTemplate is wrong.",
+        Reason::PodStuck => &[
+            "The message is that of Kubernetes: a volume, a Secret or a command of spec.podTemplate is wrong.",
         ],
-        "WaitingForAdmission" => &["Its queue admits it when there is room: kubectl get workloads"],
-        "ResultLost" => &["See its log: kubectl vmafx logs NAME. Then submit it again under another name."],
+        Reason::WaitingForAdmission => &["Its queue admits it when there is room: kubectl get workloads"],
+        Reason::ResultLost => {
+            &["See its log: kubectl vmafx logs NAME. Then submit it again under another name."]
+        }
+        // Nothing is wrong, or the reason is one of another kind of resource.
         _ => &[],
-    }
+    })
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@ pub(super) fn accepted_reports(log: &str) -> Vec<AcceptedReport> {
 
 /// Jobs whose result came too late and was rejected.
 pub(super) fn rejected_jobs(log: &str) -> Vec<String> {
-    let late = lines(log)
-        .filter(|line| line["message"] == "the result was not accepted" && line["code"] == "PermissionDenied");
+    let late = lines(log).filter(|line| {
+        line["message"] == "the result was not accepted" && line["code"] == "PermissionDenied"
+    });
     late.filter_map(|line| line["job"].as_str().map(str::to_owned)).collect()
 }
 
