@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use vmafx_kit::channel::GrpcChannel;
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::{BoxError, TaskSet};
 
 use self::board::Board;
@@ -70,7 +70,7 @@ pub fn run(
     patience: Patience,
     scorer: Scorer,
     metrics: &NodeMetrics,
-    registered: Gate,
+    registered: ReadinessGate,
 ) {
     let slots = who.capability.concurrency;
     let backends = who.capability.backends.clone();

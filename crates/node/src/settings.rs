@@ -168,7 +168,7 @@ fn backend(name: &str) -> Result<Backend, String> {
     Backend::from_name(name).ok_or_else(|| "must be one of cpu, cuda, sycl, hip, metal".to_owned())
 }
 
-impl daemon::Settings for Settings {
+impl daemon::DaemonSettings for Settings {
     fn logs(&self) -> LogArgs {
         self.logs.clone()
     }

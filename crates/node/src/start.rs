@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::config::ListenAddr;
 use vmafx_kit::health::{self, Readiness};
-use vmafx_kit::metrics::{self, Label as _, Metrics};
+use vmafx_kit::metrics::{self, MetricLabel as _, Metrics};
 use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_proto::controller::v1::NodeCapability;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use vmafx_kit::config::Secret;
+use vmafx_kit::config::SecretString;
 
-/// The names that the file has: docker's own, and that of a mounted Secret of type `kubernetes.io/dockerconfigjson`.
+/// The names that the file has: docker's own, and that of a mounted SecretString of type `kubernetes.io/dockerconfigjson`.
 const NAMES: [&str; 2] = ["config.json", ".dockerconfigjson"];
 
-/// Where credentials are looked up. The file is read at every sign-in, because a mounted Secret changes.
+/// Where credentials are looked up. The file is read at every sign-in, because a mounted SecretString changes.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     directory: Option<PathBuf>,
@@ -22,22 +22,22 @@ pub struct Credentials {
 pub(crate) enum Login {
     Password {
         user: String,
-        password: Secret,
+        password: SecretString,
     },
     /// To be exchanged for tokens.
-    Identity(Secret),
+    Identity(SecretString),
 }
 
 impl Login {
     /// What a request shows to whoever asks for user and password.
-    pub(crate) fn basic(&self) -> Option<Secret> {
+    pub(crate) fn basic(&self) -> Option<SecretString> {
         let Self::Password { user, password } = self else { return None };
         Some(secret(&format!("Basic {}", STANDARD.encode(format!("{user}:{}", password.reveal())))))
     }
 }
 
 /// A text that does not print itself.
-pub(crate) fn secret(text: &str) -> Secret {
+pub(crate) fn secret(text: &str) -> SecretString {
     text.parse().unwrap_or_else(|never| match never {})
 }
 

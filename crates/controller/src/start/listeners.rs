@@ -66,7 +66,7 @@ pub(super) async fn open(
 async fn add_grpc(
     settings: &Settings,
     parts: &Parts,
-    connections: impl futures::Stream<Item = vmafx_kit::serve::Connection> + Send + 'static,
+    connections: impl futures::Stream<Item = vmafx_kit::serve::ServerConnection> + Send + 'static,
     drain: Duration,
     tasks: &mut TaskSet,
 ) -> Result<(), BoxError> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::gauge::Gauge;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, HistogramBy, Metrics};
+use vmafx_kit::metrics::{CounterBy, HistogramBy, LabelSet, Metrics};
 
 const SECONDS: &[f64] = &[1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0];
 
@@ -59,7 +59,7 @@ closed_label! {
 impl Backend {
     /// The backend of a name.
     pub fn from_name(name: &str) -> Option<Self> {
-        use vmafx_kit::metrics::Label as _;
+        use vmafx_kit::metrics::MetricLabel as _;
         Self::all().into_iter().find(|backend| backend.value() == name)
     }
 
@@ -88,7 +88,7 @@ impl NodeMetrics {
     /// Registers them.
     pub fn new(metrics: &mut Metrics, backend: Backend, slots: i64) -> Self {
         let info = metrics.gauge_by::<(Backend, Maker)>("node_info", "What this node computes on");
-        info.get_or_create(&By((backend, backend.maker()))).set(1);
+        info.get_or_create(&LabelSet((backend, backend.maker()))).set(1);
         metrics.gauge("node_slots", "Jobs this node runs at once").set(slots);
         Self {
             backend,
@@ -105,8 +105,8 @@ impl NodeMetrics {
     }
 
     pub(super) fn end(&self, outcome: Outcome, elapsed: Duration) {
-        self.jobs.get_or_create(&By((self.backend, outcome))).inc();
-        self.seconds.get_or_create(&By((self.backend,))).observe(elapsed.as_secs_f64());
+        self.jobs.get_or_create(&LabelSet((self.backend, outcome))).inc();
+        self.seconds.get_or_create(&LabelSet((self.backend,))).observe(elapsed.as_secs_f64());
     }
 }
 

@@ -38,10 +38,13 @@ impl Slot {
     /// Works until it is told to leave, and then to the end of its job or of the grace.
     pub(super) async fn run(mut self, leaving: Shutdown) {
         let mut pauses = pauses();
-        while let Some(session) = leaving.cuts(self.session()).await.flatten() {
+        while let Some(session) = leaving.run_until_begun(self.session()).await.flatten() {
             let asked = Instant::now();
             // Cut short, a pull that found a job at that very moment gives it back by itself: see the controller.
-            let Some(pulled) = leaving.cuts(self.controller.pull(self.asked(&session))).await else { return };
+            let Some(pulled) = leaving.run_until_begun(self.controller.pull(self.asked(&session))).await
+            else {
+                return;
+            };
             match pulled {
                 Ok(Some(job)) => {
                     pauses = self::pauses();
@@ -50,13 +53,13 @@ impl Slot {
                 Ok(None) => {
                     pauses = self::pauses();
                     if asked.elapsed() < HELD {
-                        let _ = leaving.cuts(tokio::time::sleep(POLL)).await;
+                        let _ = leaving.run_until_begun(tokio::time::sleep(POLL)).await;
                     }
                 }
                 Err(status) => {
                     let pause = pauses.next().unwrap_or(Duration::from_secs(30));
                     tracing::warn!(code = ?status.code(), said = status.message(), ?pause, "cannot pull");
-                    let _ = leaving.cuts(tokio::time::sleep(pause)).await;
+                    let _ = leaving.run_until_begun(tokio::time::sleep(pause)).await;
                 }
             }
         }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 use url::Url;
 use url::form_urlencoded::Serializer;
-use vmafx_kit::config::Secret;
+use vmafx_kit::config::SecretString;
 
 use super::answer::{Doing, judge};
 use super::session::{Right, Session};
@@ -32,7 +32,7 @@ const REMEMBERED: usize = 256;
 /// What a request shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
-    pub(super) header: Secret,
+    pub(super) header: SecretString,
     /// Whether somebody's credentials are behind it; there are tokens for nobody.
     pub(super) login: bool,
 }
@@ -43,7 +43,7 @@ pub(super) struct Known(HashMap<(Repository, Right), Way>);
 
 #[derive(Clone, Debug)]
 enum Way {
-    /// User and password. They are looked up at every request, because a Secret changes.
+    /// User and password. They are looked up at every request, because a SecretString changes.
     Basic,
     Token {
         shown: Shown,

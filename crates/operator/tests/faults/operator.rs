@@ -48,7 +48,7 @@ impl Operator {
             .env("VMAFX_LOG_LEVEL", "info,vmafx_operator=debug")
             .env("VMAFX_LOG_FORMAT", "json");
         let launch = recipe.env.iter().fold(launch, |launch, (name, value)| launch.env(name, value));
-        vmafx_kit::tls::choose_provider();
+        vmafx_kit::tls::install_crypto_provider();
         let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().unwrap();
         Self { process: Process::start(&launch).unwrap(), log, http }
     }

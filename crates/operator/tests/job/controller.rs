@@ -79,7 +79,7 @@ impl Controller {
     }
 
     async fn ready(&mut self) {
-        vmafx_kit::tls::choose_provider();
+        vmafx_kit::tls::install_crypto_provider();
         let url = format!("{}/readyz", self.url());
         let ready = || {
             let url = url.clone();

@@ -24,7 +24,7 @@ impl Shelf {
     }
 
     pub(crate) fn at(address: &str, credentials: Credentials) -> Self {
-        vmafx_kit::tls::choose_provider();
+        vmafx_kit::tls::install_crypto_provider();
         let client = Client::new(credentials, Vec::new()).unwrap();
         Self { client, repository: Repository::parse(&format!("{address}/models")).unwrap() }
     }

@@ -11,7 +11,7 @@ fn key() -> ObjectKey {
 }
 
 async fn poller(url: &str, every: Duration) -> Poller {
-    vmafx_kit::tls::choose_provider();
+    vmafx_kit::tls::install_crypto_provider();
     let client = crate::start::http_client(None, false).await.unwrap();
     Poller::new(client, format!("{url}/{{namespace}}/{{name}}").parse().unwrap(), every)
 }
