@@ -19,7 +19,7 @@ use crate::confine;
 use crate::fetch::{Fetcher, StoreVariables};
 use crate::launch::Launcher;
 use crate::machine::{Machine, device};
-use crate::models::{Credentials, Models};
+use crate::models::{Models, RegistryCredentials};
 use crate::scratch::Scratch;
 use crate::settings::{NodeSettings, Settings};
 
@@ -104,7 +104,7 @@ pub async fn run(
         tokio::task::spawn_blocking(move || Scratch::open(&settings)).await??
     };
     let fetcher = Fetcher::new(&settings.fetch, &StoreVariables::of_process(), scratch.clone())?;
-    let models = Models::new(&settings.models, Credentials::of_process(), &fetcher)?;
+    let models = Models::new(&settings.models, RegistryCredentials::of_process(), &fetcher)?;
     let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
     let metrics = NodeMetrics::new(&mut registry, settings.backend, i64::from(settings.slots));
     let scorer = Scorer {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use vmafx_kit::config::GoDuration;
 use vmafx_node::failure::{Failure, Reason};
 use vmafx_node::fetch::{FetchSettings, Fetcher, Limits, StoreVariables};
-use vmafx_node::models::{Credentials, Found, ModelSettings, Models};
+use vmafx_node::models::{Found, ModelSettings, Models, RegistryCredentials};
 use vmafx_node::scratch::{Scratch, ScratchSettings, Size};
 use vmafx_node::task::Model;
 use vmafx_testkit::http_server::{Body, HttpServer, Reply};
@@ -27,7 +27,7 @@ struct Node {
 
 struct Setup {
     settings: ModelSettings,
-    credentials: Credentials,
+    credentials: RegistryCredentials,
     directory: tempfile::TempDir,
 }
 
@@ -41,7 +41,7 @@ impl Setup {
             model_tag_stale: GoDuration(Duration::from_hours(1)),
             oci_plain_http: Vec::new(),
         };
-        Self { settings, credentials: Credentials::none(), directory: tempfile::tempdir().unwrap() }
+        Self { settings, credentials: RegistryCredentials::none(), directory: tempfile::tempdir().unwrap() }
     }
 
     fn node(self) -> Node {
@@ -239,7 +239,7 @@ async fn a_registry_with_a_password_is_shown_the_one_of_the_docker_configuration
     let mut setup = Setup::new();
     let config = serde_json::json!({"auths": {registry.address(): {"username": USER, "password": PASSWORD}}});
     std::fs::write(setup.directory.path().join("config.json"), config.to_string()).unwrap();
-    setup.credentials = Credentials::in_directory(setup.directory.path());
+    setup.credentials = RegistryCredentials::in_directory(setup.directory.path());
     let node = setup.node();
     assert_eq!(json(&node.find(&reference).await.unwrap()), b"{}");
 }
@@ -367,7 +367,7 @@ async fn a_token_is_fetched_with_the_password_and_shown_to_the_registry_alone() 
     let mut setup = Setup::new();
     let config = serde_json::json!({"auths": {server.authority(): {"auth": "dXNlcjpwYXNz"}}});
     std::fs::write(setup.directory.path().join(".dockerconfigjson"), config.to_string()).unwrap();
-    setup.credentials = Credentials::in_directory(setup.directory.path());
+    setup.credentials = RegistryCredentials::in_directory(setup.directory.path());
     let node = setup.node();
     let found = node.find(&format!("oci://{}/model:v1", server.authority())).await.unwrap();
     assert_eq!(json(&found), b"{}");

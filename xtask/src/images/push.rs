@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use serde_json::Value;
 use vmafx_image::{Descriptor, Layout};
-use vmafx_oci::{Client, Credentials, Direct, Limits, Repository};
+use vmafx_oci::{DirectTransport, RegistryClient, RegistryCredentials, RegistryLimits, Repository};
 
 use super::write::Made;
 
@@ -23,10 +23,10 @@ const PATIENCE: Duration = Duration::from_hours(1);
 pub(crate) async fn all(made: &[Made], prefix: &str, tag: &str, plain_http: bool) -> Result<()> {
     let prefix = prefix.trim_end_matches('/');
     let host = prefix.split('/').next().unwrap_or_default().to_owned();
-    let limits = Limits { whole: PATIENCE, ..Limits::default() };
-    let transport = Arc::new(Direct::new(limits.connect)?);
+    let limits = RegistryLimits { operation: PATIENCE, ..RegistryLimits::default() };
+    let transport = Arc::new(DirectTransport::new(limits.connect)?);
     let plain = if plain_http { vec![host] } else { Vec::new() };
-    let client = Client::with(transport, Credentials::of_process(), plain, limits);
+    let client = RegistryClient::with(transport, RegistryCredentials::of_process(), plain, limits);
     for one in made {
         let name = format!("{prefix}/{}", one.product.program);
         let repository = Repository::parse(&name).with_context(|| format!("{name} names no repository"))?;
@@ -39,7 +39,7 @@ pub(crate) async fn all(made: &[Made], prefix: &str, tag: &str, plain_http: bool
 }
 
 async fn push(
-    client: &Client,
+    client: &RegistryClient,
     repository: &Repository,
     made: &Made,
     manifest: &Descriptor,
@@ -76,7 +76,8 @@ mod tests {
         let prefix = format!("{}/team/", registry.address());
         all(std::slice::from_ref(&made), &prefix, "v0.1.0", true).unwrap();
 
-        let client = Client::new(Credentials::none(), vec![registry.address().to_owned()]).unwrap();
+        let client =
+            RegistryClient::new(RegistryCredentials::none(), vec![registry.address().to_owned()]).unwrap();
         let repository = Repository::parse(&format!("{prefix}vmafx-operator")).unwrap();
         let resolve = |tag: &str| runtime.block_on(client.resolve(&repository.tagged(tag))).unwrap();
         assert_eq!(resolve("v0.1.0").0.to_string(), made.manifest.digest);

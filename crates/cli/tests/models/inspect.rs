@@ -62,7 +62,7 @@ fn built_in_models_and_files_are_shown_too() {
 #[rstest]
 #[case("vmaf_v0.6.2", "did you mean")]
 #[case("./none.json", "cannot read the model file")]
-#[case("oci://host", "there is no repository")]
+#[case("oci://host", "the repository is missing")]
 #[case("oci://127.0.0.1:1/models:a", "caused by: it cannot be reached")]
 fn what_cannot_be_found_is_told(#[case] name: &str, #[case] expected: &str) {
     let home = tempfile::tempdir().unwrap();

@@ -18,8 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use vmafx_oci::manifest::MODEL_LIMIT;
-use vmafx_oci::{BlobReader, Client, Credentials, Descriptor, Digest, OciError, Reference, ReferenceError};
+use vmafx_oci::manifest::MAX_MODEL_BYTES;
+use vmafx_oci::{
+    ArtifactReference, BlobReader, Descriptor, Digest, OciError, ReferenceError, RegistryClient,
+    RegistryCredentials, RegistryFailure,
+};
 
 use self::cache::Cache;
 use self::guarded::Guarded;
@@ -54,13 +57,18 @@ impl ArtifactError {
             Self::Scratch(problem) => problem.reason(),
             Self::Cache(_) => Reason::Internal,
             Self::Registry(error) => match error.reason() {
-                "RegistryUnavailable" | "RegistryTlsFailed" => Reason::SourceUnreachable,
-                "RegistryUnauthorized"
-                | "RegistryDenied"
-                | "RegistryNotFound"
-                | "RegistryRefused"
-                | "RegistryWithoutTls" => Reason::ModelNotFound,
-                _ => Reason::ModelInvalid,
+                RegistryFailure::Unavailable | RegistryFailure::TlsFailed => Reason::SourceUnreachable,
+                RegistryFailure::Unauthorized
+                | RegistryFailure::Denied
+                | RegistryFailure::NotFound
+                | RegistryFailure::Refused
+                | RegistryFailure::WithoutTls => Reason::ModelNotFound,
+                RegistryFailure::Full
+                | RegistryFailure::StorageFailed
+                | RegistryFailure::ReadOnly
+                | RegistryFailure::DigestMismatch
+                | RegistryFailure::ManifestInvalid
+                | RegistryFailure::TooLarge => Reason::ModelInvalid,
             },
         }
     }
@@ -79,7 +87,7 @@ impl From<ReferenceError> for Failure {
 /// Models of registries.
 #[derive(Debug)]
 pub(super) struct Artifacts {
-    client: Client,
+    client: RegistryClient,
     tools: Arc<Tools>,
     cache: Cache,
     known: Mutex<HashMap<String, Known>>,
@@ -99,22 +107,22 @@ struct Known {
 impl Artifacts {
     pub(super) fn new(
         settings: &ModelSettings,
-        credentials: Credentials,
+        credentials: RegistryCredentials,
         fetcher: &Fetcher,
     ) -> Result<Self, ScratchError> {
         let tools = Arc::clone(fetcher.tools());
         let transport = Arc::new(Guarded(Arc::clone(&tools)));
-        let limits = vmafx_oci::Limits {
+        let limits = vmafx_oci::RegistryLimits {
             connect: tools.limits.connect,
             headers: tools.limits.headers,
             idle: tools.limits.idle,
-            whole: WHOLE.min(tools.limits.whole),
+            operation: WHOLE.min(tools.limits.whole),
             attempts: tools.limits.attempts,
             back_off: tools.limits.back_off,
-            redirects: tools.limits.redirects,
+            max_redirects: tools.limits.redirects,
         };
         Ok(Self {
-            client: Client::with(transport, credentials, settings.oci_plain_http.clone(), limits),
+            client: RegistryClient::with(transport, credentials, settings.oci_plain_http.clone(), limits),
             tools,
             cache: Cache::open(&fetcher.tools().scratch, settings.model_cache_bytes.0)?,
             known: Mutex::default(),
@@ -125,7 +133,7 @@ impl Artifacts {
     }
 
     pub(super) async fn find(&self, name: &str) -> Result<Found, Failure> {
-        let reference = Reference::parse(name)?;
+        let reference = ArtifactReference::parse(name)?;
         // One at a time asks for the same reference; the others find what it got. If it leaves, the next one asks.
         let pull = self.pull_of(name);
         let _alone = pull.lock().await;
@@ -142,7 +150,11 @@ impl Artifacts {
     }
 
     /// The model's file, and the digest of the manifest that names it.
-    async fn pinned(&self, reference: &Reference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
+    async fn pinned(
+        &self,
+        reference: &ArtifactReference,
+        name: &str,
+    ) -> Result<(Pin, Digest), ArtifactError> {
         let known = self.known().get(name).cloned();
         // What is named by digest never means anything else.
         let trusted =
@@ -165,7 +177,7 @@ impl Artifacts {
         }
     }
 
-    async fn pull(&self, reference: &Reference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
+    async fn pull(&self, reference: &ArtifactReference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
         let (digest, manifest) = self.client.resolve(reference).await?;
         let layer = manifest.model().map_err(OciError::from)?;
         let pin = if let Some(pin) = self.cache.find(&layer.digest).await? {
@@ -184,10 +196,14 @@ impl Artifacts {
     }
 
     /// Gets a layer into a file, from its beginning again if it breaks off.
-    async fn fetch(&self, reference: &Reference, layer: &Descriptor) -> Result<ScratchFile, ArtifactError> {
+    async fn fetch(
+        &self,
+        reference: &ArtifactReference,
+        layer: &Descriptor,
+    ) -> Result<ScratchFile, ArtifactError> {
         let mut pauses = self.tools.limits.pauses();
         loop {
-            let blob = self.client.open_blob(&reference.repository, layer, MODEL_LIMIT).await?;
+            let blob = self.client.open_blob(&reference.repository, layer, MAX_MODEL_BYTES).await?;
             match self.receive(blob, layer.size).await {
                 Err(ArtifactError::Registry(error)) if error.is_transient() => {
                     let Some(pause) = pauses.next() else { return Err(error.into()) };
@@ -202,7 +218,7 @@ impl Artifacts {
     async fn receive(&self, mut blob: BlobReader, size: u64) -> Result<ScratchFile, ArtifactError> {
         let mut file = self.tools.scratch.file().map_err(Problem::from)?;
         file.reserve(size, Patience::Waits).await.map_err(Problem::from)?;
-        while let Some(piece) = blob.piece().await? {
+        while let Some(piece) = blob.chunk().await? {
             file.write(&piece).await.map_err(Problem::from)?;
         }
         file.finish().await.map_err(Problem::from)?;

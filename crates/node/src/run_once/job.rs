@@ -11,7 +11,7 @@ use crate::failure::{Failure, Reason};
 use crate::fetch::{Fetched, Fetcher, StoreVariables};
 use crate::launch::{Launcher, Unscored};
 use crate::machine::Machine;
-use crate::models::{Credentials, Models};
+use crate::models::{Models, RegistryCredentials};
 use crate::paths::local::LocalFile;
 use crate::paths::{Redacted, Roots};
 use crate::publish::Publisher;
@@ -33,8 +33,8 @@ pub(super) async fn score(args: &RunOnceArgs, cancel: &CancellationToken) -> Res
     if let Some(uri) = &args.report_uri {
         publisher.check(uri, &roots)?;
     }
-    let models =
-        Models::new(&args.models, Credentials::of_process(), &fetcher).map_err(|error| broken(&error))?;
+    let models = Models::new(&args.models, RegistryCredentials::of_process(), &fetcher)
+        .map_err(|error| broken(&error))?;
     let fetch = |uri| fetcher.fetch(uri, &roots, cancel, &|_| {});
     let (reference, distorted, model) = tokio::try_join!(
         fetch(args.reference.as_str()),

@@ -1,4 +1,4 @@
-//! Who we are: what a registry asks for, what it is shown, and what is remembered of that.
+//! Authentication: signing in, and caching what the registry accepted.
 
 use std::collections::HashMap;
 use std::sync::{MutexGuard, PoisonError};
@@ -13,129 +13,133 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 use vmafx_kit::config::SecretString;
 
-use super::answer::{Doing, judge};
-use super::session::{Right, Session};
+use super::response::{RegistryAccess, error_for};
+use super::session::{Session, TokenScope};
 use crate::challenge::Challenge;
-use crate::credentials::{Login, secret};
+use crate::credentials::{RegistryLogin, secret};
 use crate::error::OciError;
 use crate::reference::Repository;
 
-/// Longest answer with a token.
-const TOKEN: u64 = 64 << 10;
-/// How long a token lives that does not say so.
-const LIFETIME: Duration = Duration::from_mins(1);
-/// A token that dies on the way is of no use.
-const MARGIN: Duration = Duration::from_secs(10);
-/// Repositories that are remembered.
-const REMEMBERED: usize = 256;
+const MAX_TOKEN_RESPONSE_BYTES: u64 = 64 << 10;
+/// Lifetime of a token whose response does not state one, as the protocol defines it.
+const DEFAULT_LIFETIME: Duration = Duration::from_mins(1);
+/// A token is renewed this long before it expires, so that it does not expire on its way.
+const EXPIRY_MARGIN: Duration = Duration::from_secs(10);
+/// Cache entries; when the cache is full it is cleared.
+const MAX_CACHED: usize = 256;
 
-/// What a request shows.
+/// The `Authorization` header of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct Authorization {
     pub(super) header: SecretString,
-    /// Whether somebody's credentials are behind it; there are tokens for nobody.
-    pub(super) login: bool,
+    /// Whether it was obtained with credentials; registries also issue anonymous tokens.
+    pub(super) with_credentials: bool,
 }
 
-/// What registries asked for, so that not every request must be refused first.
+/// What each repository accepted last, so that not every request must be refused first.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashMap<(Repository, Right), Way>);
+pub(super) struct AuthCache(HashMap<(Repository, TokenScope), CachedAuth>);
 
 #[derive(Clone, Debug)]
-enum Way {
-    /// User and password. They are looked up at every request, because a SecretString changes.
+enum CachedAuth {
+    /// User and password, looked up for every request because a mounted Secret changes.
     Basic,
     Token {
-        shown: Shown,
-        until: Instant,
+        authorization: Authorization,
+        expires_at: Instant,
     },
 }
 
 impl Session<'_> {
-    /// What the registry took the last time.
-    pub(super) fn remembered(&self) -> Option<Shown> {
-        let way = self.known().0.get(&(self.repository.clone(), self.right)).cloned();
-        match way? {
-            Way::Basic => self.basic(),
-            Way::Token { shown, until } => (Instant::now() < until).then_some(shown),
+    pub(super) fn cached_authorization(&self) -> Option<Authorization> {
+        let cached = self.auth_cache().0.get(&(self.repository.clone(), self.scope)).cloned();
+        match cached? {
+            CachedAuth::Basic => self.basic(),
+            CachedAuth::Token { authorization, expires_at } => {
+                (Instant::now() < expires_at).then_some(authorization)
+            }
         }
     }
 
-    /// Gets what the registry asks for; nothing if there is nothing that it could be shown.
-    pub(super) async fn sign_in(&self, refusal: &Response) -> Result<Option<Shown>, OciError> {
-        let challenges = refusal.headers().get_all(WWW_AUTHENTICATE);
+    /// Obtains the authorization that a 401 response asks for; `None` without suitable credentials.
+    pub(super) async fn sign_in(&self, unauthorized: &Response) -> Result<Option<Authorization>, OciError> {
+        let challenges = unauthorized.headers().get_all(WWW_AUTHENTICATE);
         let challenge = challenges.iter().filter_map(|value| value.to_str().ok()).find_map(Challenge::parse);
-        let (way, shown) = match challenge {
+        let (cached, authorization) = match challenge {
             Some(Challenge::Bearer { realm, service }) => {
-                let (shown, until) = self.token(&realm, service).await?;
-                (Way::Token { shown: shown.clone(), until }, Some(shown))
+                let (authorization, expires_at) = self.token(&realm, service).await?;
+                (CachedAuth::Token { authorization: authorization.clone(), expires_at }, Some(authorization))
             }
-            Some(Challenge::Basic) => (Way::Basic, self.basic()),
+            Some(Challenge::Basic) => (CachedAuth::Basic, self.basic()),
             None => return Ok(None),
         };
-        let mut known = self.known();
-        if known.0.len() >= REMEMBERED {
-            known.0.clear();
+        let mut cache = self.auth_cache();
+        if cache.0.len() >= MAX_CACHED {
+            cache.0.clear();
         }
-        known.0.insert((self.repository.clone(), self.right), way);
-        Ok(shown)
+        cache.0.insert((self.repository.clone(), self.scope), cached);
+        Ok(authorization)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.client.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn auth_cache(&self) -> MutexGuard<'_, AuthCache> {
+        self.client.auth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn basic(&self) -> Option<Shown> {
+    fn basic(&self) -> Option<Authorization> {
         let login = self.client.credentials.find(&self.repository.registry)?;
-        Some(Shown { header: login.basic()?, login: true })
+        Some(Authorization { header: login.basic()?, with_credentials: true })
     }
 
-    /// Gets a token for the repository, and until when it is good.
-    async fn token(&self, realm: &str, service: Option<String>) -> Result<(Shown, Instant), OciError> {
-        // Two fields, since there are registries that send both.
+    /// Obtains a token for the repository, and the time until which it is used.
+    async fn token(
+        &self,
+        realm: &str,
+        service: Option<String>,
+    ) -> Result<(Authorization, Instant), OciError> {
+        // Registries use either of the two names, or both.
         #[derive(Deserialize)]
-        struct Answer {
+        struct TokenResponse {
             token: Option<String>,
             access_token: Option<String>,
             expires_in: Option<u64>,
         }
-        let realm =
-            Url::parse(realm).map_err(|_| OciError::Protocol("the place for tokens has no address"))?;
-        self.client.places.may_ask(&realm)?;
+        let realm = Url::parse(realm).map_err(|_| OciError::Protocol("the realm for tokens is not a URL"))?;
+        self.client.endpoints.check(&realm)?;
         let login = self.client.credentials.find(&self.repository.registry);
-        let (asked, limit) = (Instant::now(), self.client.limits.headers);
+        let (requested_at, limit) = (Instant::now(), self.client.limits.headers);
         let request = self.token_request(realm, service.as_deref(), login.as_ref())?;
-        let answer = timeout(limit, request.send()).await.map_err(|_| OciError::Silent(limit))?;
-        let answer = answer.map_err(|error| self.client.transport.explain(&error))?;
-        let status = answer.status();
-        let body = self.whole(answer, TOKEN, "its token").await?;
+        let response = timeout(limit, request.send()).await.map_err(|_| OciError::Timeout(limit))?;
+        let response = response.map_err(|error| self.client.transport.classify(&error))?;
+        let status = response.status();
+        let body = self.read_body(response, MAX_TOKEN_RESPONSE_BYTES, "its token").await?;
         if status != StatusCode::OK {
-            return Err(judge(status, &body, Doing::Reading, login.is_some()));
+            return Err(error_for(status, &body, RegistryAccess::Read, login.is_some()));
         }
-        let answer: Option<Answer> = serde_json::from_slice(&body).ok();
-        let answer = answer.ok_or(OciError::Protocol("it gave no token"))?;
-        let token = [answer.token, answer.access_token].into_iter().flatten().find(|token| !token.is_empty());
-        let token = token.ok_or(OciError::Protocol("it gave no token"))?;
-        let lifetime = answer.expires_in.map_or(LIFETIME, Duration::from_secs).saturating_sub(MARGIN);
-        let until = asked.checked_add(lifetime).unwrap_or(asked);
-        Ok((Shown { header: secret(&format!("Bearer {token}")), login: login.is_some() }, until))
+        const NO_TOKEN: OciError = OciError::Protocol("its token response has no token");
+        let parsed: TokenResponse = serde_json::from_slice(&body).map_err(|_| NO_TOKEN)?;
+        let token = [parsed.token, parsed.access_token].into_iter().flatten().find(|token| !token.is_empty());
+        let header = secret(&format!("Bearer {}", token.ok_or(NO_TOKEN)?));
+        let lifetime =
+            parsed.expires_in.map_or(DEFAULT_LIFETIME, Duration::from_secs).saturating_sub(EXPIRY_MARGIN);
+        let expires_at = requested_at.checked_add(lifetime).unwrap_or(requested_at);
+        Ok((Authorization { header, with_credentials: login.is_some() }, expires_at))
     }
 
-    /// The request for it. It follows no redirect: it carries the password.
+    /// The request for a token. Redirects are not followed, because it carries the password.
     fn token_request(
         &self,
         mut realm: Url,
         service: Option<&str>,
-        login: Option<&Login>,
+        login: Option<&RegistryLogin>,
     ) -> Result<RequestBuilder, OciError> {
-        let Self { client, repository, right, .. } = self;
+        let Self { client, repository, scope, .. } = self;
         let mut query = Serializer::new(String::new());
-        query.append_pair("scope", &format!("repository:{}:{}", repository.name, right.actions()));
+        query.append_pair("scope", &format!("repository:{}:{}", repository.name, scope.actions()));
         if let Some(service) = service {
             query.append_pair("service", service);
         }
         let query = query.finish();
-        Ok(if let Some(Login::Identity(token)) = login {
+        Ok(if let Some(RegistryLogin::IdentityToken(token)) = login {
             let mut form = Serializer::new(query);
             form.append_pair("grant_type", "refresh_token").append_pair("client_id", "vmafx");
             form.append_pair("refresh_token", token.reveal());
@@ -143,10 +147,10 @@ impl Session<'_> {
             let form = Bytes::from(form.finish());
             request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form)
         } else {
-            let kept = realm.query().filter(|kept| !kept.is_empty()).map(|kept| format!("{kept}&"));
-            realm.set_query(Some(&format!("{}{query}", kept.unwrap_or_default())));
+            let own = realm.query().filter(|own| !own.is_empty()).map(|own| format!("{own}&"));
+            realm.set_query(Some(&format!("{}{query}", own.unwrap_or_default())));
             let request = client.transport.request(Method::GET, &realm)?;
-            match login.and_then(Login::basic) {
+            match login.and_then(RegistryLogin::basic) {
                 Some(basic) => request.header(AUTHORIZATION, basic.reveal()),
                 None => request,
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::Value;
-use vmafx_oci::Credentials;
+use vmafx_oci::RegistryCredentials;
 use vmafx_testkit::registry::{Access, Layer, PASSWORD, Registry, Storage, USER};
 
 use crate::clips::{Studio, base_json};
@@ -109,7 +109,7 @@ async fn credentials_that_come_later_are_used() {
     trainer
         .until("a checkpoint", |status| status["samples_pending"] == 0 && status["model_version"] != "")
         .await;
-    let shelf = Shelf::at(registry.address(), Credentials::in_directory(docker.path()));
+    let shelf = Shelf::at(registry.address(), RegistryCredentials::in_directory(docker.path()));
     assert!(!shelf.numbers("m").await.is_empty());
 }
 

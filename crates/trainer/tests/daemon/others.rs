@@ -72,7 +72,7 @@ async fn a_damaged_checkpoint_is_passed_over_and_one_of_another_base_is_not() {
     trainer.leave().await;
     let newest = *shelf.numbers("m").await.last().unwrap();
     let good = shelf.get(&format!("m-v{newest:06}")).await.unwrap();
-    let facts = vmafx_oci::checkpoint::Facts { number: newest + 1, ..good.facts.clone() };
+    let facts = vmafx_oci::checkpoint::CheckpointMetadata { number: newest + 1, ..good.facts.clone() };
     let bad = vmafx_oci::checkpoint::artifact(&facts, good.model.clone(), good.state.slice(..1000));
     shelf.put(&facts.version(), &bad).await;
 
