@@ -24,7 +24,7 @@ mod write;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use vmafx_image::Packing;
+use vmafx_image::LayerCompression;
 
 use self::facts::Facts;
 use self::product::{PRODUCTS, Product};
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let prefix = arguments.push.as_ref().unwrap_or(&arguments.repository).trim_end_matches('/');
     let output = arguments.output.clone().unwrap_or_else(|| workspace::target().join("images"));
     let programs = workspace::target().join(directory(&arguments.profile));
-    let made = write::all(&products, &programs, &facts, prefix, Packing::Gzip, &output)?;
+    let made = write::all(&products, &programs, &facts, prefix, LayerCompression::Gzip, &output)?;
     report::print(&made, &output);
     // Programs that are quick to build are large.
     if arguments.profile != "dev" {
@@ -103,7 +103,7 @@ pub(crate) fn quick() -> Result<vmafx_e2e::Images> {
     let facts = Facts::gather(None, None)?;
     let repository = "localhost".to_owned();
     // They travel no further than this machine: packing would take longer than all else.
-    write::all(&products, &programs, &facts, &repository, Packing::Plain, &output)?;
+    write::all(&products, &programs, &facts, &repository, LayerCompression::None, &output)?;
     Ok(vmafx_e2e::Images { directory: output, repository, tag: facts.tag, programs })
 }
 

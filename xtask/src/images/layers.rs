@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use vmafx_image::{Closure, Linker, Tree};
+use vmafx_image::{LayerTree, LibraryClosure, LibraryResolver};
 
 use super::debian::{self, Package};
 
@@ -26,13 +26,13 @@ const RELEASE: &str = "/usr/lib/os-release";
 /// A layer to be, and where its files come from.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    pub(crate) tree: Tree,
+    pub(crate) tree: LayerTree,
     pub(crate) packages: BTreeSet<Package>,
 }
 
 /// What all images share. It depends on this machine's packages alone, not on the program.
 pub(crate) fn base() -> Result<Part> {
-    let closure = Linker::default().libraries(&COMMON)?;
+    let closure = LibraryResolver::default().libraries(&COMMON)?;
     let authorities = authorities()?;
     let bundle: Vec<u8> = authorities
         .iter()
@@ -40,7 +40,7 @@ pub(crate) fn base() -> Result<Part> {
         .collect::<Result<Vec<_>, _>>()
         .context("the authorities of TLS")?
         .concat();
-    let tree = Tree::new()
+    let tree = LayerTree::new()
         .libraries(&closure)
         .bytes("/etc/passwd", PASSWD, 0o644)
         .bytes("/etc/group", GROUP, 0o644)
@@ -57,14 +57,14 @@ pub(crate) fn base() -> Result<Part> {
 pub(crate) fn tools(programs: &[&str], base: &Part) -> Result<Part> {
     let real = |program: &&str| fs::canonicalize(program).with_context(|| missing(program));
     let files = programs.iter().map(real).collect::<Result<Vec<_>>>()?;
-    let closure = Linker::default().closure(&files)?;
-    let mut tree = Tree::new().libraries(&closure);
+    let closure = LibraryResolver::default().closure(&files)?;
+    let mut tree = LayerTree::new().libraries(&closure);
     for (program, file) in programs.iter().zip(&files) {
         tree = tree.file(program, file, 0o755);
     }
     let added = added(&closure, &[base]);
     let files = added.iter().chain(&files).map(PathBuf::as_path);
-    Part { tree: tree.above(&base.tree), ..Part::default() }.with_packages(files)
+    Part { tree: tree.without(&base.tree), ..Part::default() }.with_packages(files)
 }
 
 /// One of our programs, and the libraries that it alone needs. It is stripped on the way, into a directory that must
@@ -72,10 +72,10 @@ pub(crate) fn tools(programs: &[&str], base: &Part) -> Result<Part> {
 pub(crate) fn program(name: &str, from: &Path, scratch: &Path, below: &[&Part]) -> Result<Part> {
     let stripped = scratch.join(name);
     strip(from, &stripped)?;
-    let closure = Linker::default().closure([&stripped])?;
-    let mut tree = Tree::new().libraries(&closure).file(format!("/usr/bin/{name}"), &stripped, 0o755);
+    let closure = LibraryResolver::default().closure([&stripped])?;
+    let mut tree = LayerTree::new().libraries(&closure).file(format!("/usr/bin/{name}"), &stripped, 0o755);
     for part in below {
-        tree = tree.above(&part.tree);
+        tree = tree.without(&part.tree);
     }
     let added = added(&closure, below);
     Part { tree, ..Part::default() }.with_packages(added.iter().map(PathBuf::as_path))
@@ -100,7 +100,7 @@ impl Part {
 }
 
 /// The files of libraries that no layer below has.
-fn added(closure: &Closure, below: &[&Part]) -> Vec<PathBuf> {
+fn added(closure: &LibraryClosure, below: &[&Part]) -> Vec<PathBuf> {
     let new = |path: &Path| !below.iter().any(|part| part.tree.contains(path));
     closure.files.iter().filter(|(path, _)| new(path)).map(|(_, file)| file.clone()).collect()
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use serde_json::Value;
-use vmafx_image::{Descriptor, Layout};
+use vmafx_image::{Descriptor, ImageLayout};
 use vmafx_oci::{DirectTransport, RegistryClient, RegistryCredentials, RegistryLimits, Repository};
 
 use super::write::Made;
@@ -51,7 +51,7 @@ async fn push(
 }
 
 /// What a manifest names, and itself.
-fn parts(layout: &Layout, manifest: &Descriptor) -> Result<(Vec<Bytes>, Bytes)> {
+fn parts(layout: &ImageLayout, manifest: &Descriptor) -> Result<(Vec<Bytes>, Bytes)> {
     let document = layout.document(&manifest.digest)?;
     let read = |digest: &str| fs::read(layout.path(digest)).map(Bytes::from);
     let layers = document["layers"].as_array().into_iter().flatten();

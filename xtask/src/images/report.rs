@@ -12,7 +12,7 @@ pub(crate) fn print(made: &[Made], output: &Path) {
     println!("{:<44} {:>9} {:>9}  digest", "image", "packed", "unpacked");
     for one in made {
         let packed: u64 = one.layers.iter().map(|layer| layer.blob.size).sum();
-        let unpacked: u64 = one.layers.iter().map(|layer| layer.unpacked).sum();
+        let unpacked: u64 = one.layers.iter().map(|layer| layer.uncompressed_size).sum();
         println!(
             "{:<44} {:>9} {:>9}  {}",
             one.name,
@@ -21,7 +21,7 @@ pub(crate) fn print(made: &[Made], output: &Path) {
             one.manifest.digest
         );
         for layer in &one.layers {
-            let (packed, unpacked) = (megabytes(layer.blob.size), megabytes(layer.unpacked));
+            let (packed, unpacked) = (megabytes(layer.blob.size), megabytes(layer.uncompressed_size));
             println!("  {:<42} {packed:>9} {unpacked:>9}  {}", layer.purpose, layer.blob.digest);
         }
     }
@@ -33,7 +33,7 @@ pub(crate) fn print(made: &[Made], output: &Path) {
 
 /// Fails if an image is larger than it may be.
 pub(crate) fn bounded(made: &Made) -> Result<()> {
-    fits(made.product, made.layers.iter().map(|layer| layer.unpacked).sum())
+    fits(made.product, made.layers.iter().map(|layer| layer.uncompressed_size).sum())
 }
 
 fn fits(product: &Product, bytes: u64) -> Result<()> {

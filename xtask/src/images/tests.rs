@@ -27,7 +27,8 @@ pub(super) fn operator(directory: &Path, name: &str) -> (PathBuf, Made) {
     fs::copy("/usr/bin/id", programs.join("vmafx-operator")).unwrap();
     let output = directory.join(name);
     let products = chosen(&["vmafx-operator".to_owned()]).unwrap();
-    let mut made = write::all(&products, &programs, &facts(), "localhost", Packing::Gzip, &output).unwrap();
+    let mut made =
+        write::all(&products, &programs, &facts(), "localhost", LayerCompression::Gzip, &output).unwrap();
     (output, made.remove(0))
 }
 
@@ -177,8 +178,9 @@ fn an_image_is_held_against_its_bound() {
 fn a_directory_with_something_else_in_it_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("letter"), "dear").unwrap();
-    let error = write::all(&[], directory.path(), &facts(), "localhost", Packing::Plain, directory.path())
-        .unwrap_err();
+    let error =
+        write::all(&[], directory.path(), &facts(), "localhost", LayerCompression::None, directory.path())
+            .unwrap_err();
     assert!(error.to_string().contains("choose another directory"), "{error}");
     assert!(directory.path().join("letter").exists());
 }
@@ -205,7 +207,8 @@ fn every_daemon_runs_in_its_image_and_the_node_has_its_tools() {
     let programs = workspace::target().join("debug");
     let write = |only: &[String], name: &str| {
         let output = directory.path().join(name);
-        write::all(&chosen(only).unwrap(), &programs, &facts(), "localhost", Packing::Plain, &output).unwrap()
+        write::all(&chosen(only).unwrap(), &programs, &facts(), "localhost", LayerCompression::None, &output)
+            .unwrap()
     };
     let made = write(&[], "all");
     // What is made beside an image leaves no trace in it.

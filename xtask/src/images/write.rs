@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use vmafx_image::{Config, Descriptor, Layer, Layout, Packing, archive};
+use vmafx_image::{Descriptor, ImageConfig, ImageLayer, ImageLayout, LayerCompression, archive};
 
 use super::crates::{Checksums, Metadata};
 use super::debian;
@@ -21,10 +21,10 @@ pub(crate) struct Made {
     /// The full name, tag included.
     pub(crate) name: String,
     pub(crate) manifest: Descriptor,
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<ImageLayer>,
     /// The manifest of its bill of materials.
     pub(crate) sbom: Descriptor,
-    pub(crate) layout: Layout,
+    pub(crate) layout: ImageLayout,
 }
 
 /// The directory in OCI image layout, with all images.
@@ -48,11 +48,11 @@ pub(crate) fn all(
     programs: &Path,
     facts: &Facts,
     prefix: &str,
-    packing: Packing,
+    packing: LayerCompression,
     output: &Path,
 ) -> Result<Vec<Made>> {
     clear(output)?;
-    let layout = Layout::create(layout_of(output))?;
+    let layout = ImageLayout::create(layout_of(output))?;
     let scratch = tempfile::tempdir()?;
     let (metadata, checksums) = (Metadata::read()?, Checksums::read()?);
     let base = layers::base()?;
@@ -86,7 +86,7 @@ pub(crate) fn all(
         archive::write(&layout, &manifest, &name, &archive_of(output, product))?;
         made.push(Made { product, name, manifest, layers: stored, sbom, layout: layout.clone() });
     }
-    layout.index(&listed(&made, &facts.tag))?;
+    layout.write_index(&listed(&made, &facts.tag))?;
     Ok(made)
 }
 
@@ -99,7 +99,7 @@ fn listed(made: &[Made], tag: &str) -> Vec<Descriptor> {
     made.iter().flat_map(|one| [image(one), one.sbom.clone()]).collect()
 }
 
-fn config(product: &Product, facts: &Facts) -> Config {
+fn config(product: &Product, facts: &Facts) -> ImageConfig {
     let label = |key: &str, value: &str| (format!("org.opencontainers.image.{key}"), value.to_owned());
     let mut labels = BTreeMap::from([
         label("title", product.title),
@@ -110,14 +110,14 @@ fn config(product: &Product, facts: &Facts) -> Config {
     ]);
     labels.extend(facts.revision.as_ref().map(|revision| label("revision", revision)));
     labels.extend(facts.source.as_ref().map(|source| label("source", source)));
-    Config {
+    ImageConfig {
         created: facts.created.clone(),
         entrypoint: vec![format!("/usr/bin/{}", product.program)],
         env: vec!["PATH=/usr/bin".to_owned()],
         labels,
         user: "65532:65532".to_owned(),
         directory: "/tmp".to_owned(),
-        ports: product.ports.to_vec(),
+        tcp_ports: product.ports.to_vec(),
         stop_signal: "SIGTERM".to_owned(),
     }
 }
