@@ -7,7 +7,6 @@
 mod args;
 mod body;
 mod connection;
-mod gathered;
 mod http;
 mod incoming;
 mod limits;
@@ -24,7 +23,6 @@ use crate::tasks::Shutdown;
 
 pub use args::{GrpcArgs, HttpArgs, ServeError};
 pub use connection::ServerConnection;
-pub use gathered::Gathered;
 pub use http::{HttpOptions, serve_with};
 pub use incoming::incoming;
 pub use limits::HttpLimits;
