@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use vmafx_e2e::{Clips, Platform, Steps};
-use vmafx_testkit::kube::probe::{Verdict, probe};
+use vmafx_testkit::kube::probe::{ProbeResult, probe};
 
 use crate::images;
 use crate::kube::Place;
@@ -14,7 +14,7 @@ const RELEASE: &str = "vmafx";
 
 /// Starts it, installs the chart, scores a clip, and says how to go on.
 pub(crate) fn run(place: &Place) -> Result<()> {
-    if let Verdict::Impossible(why) = probe() {
+    if let ProbeResult::Impossible(why) = probe() {
         bail!("{why}; `make run` needs less");
     }
     let state = place.state()?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use tokio::runtime::Runtime;
 use vmafx_e2e::{Platform, Steps, scenario};
-use vmafx_testkit::kube::probe::{Verdict, probe};
+use vmafx_testkit::kube::probe::{ProbeResult, probe};
 
 use crate::images;
 use crate::test::{ONE_BY_ONE, ignored};
@@ -42,7 +42,7 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
             ignored(&["--test", "run"], &ONE_BY_ONE, &[])
         })?;
     }
-    if let Verdict::Impossible(why) = probe() {
+    if let ProbeResult::Impossible(why) = probe() {
         println!("skipped: what needs a whole node: {why}");
         return Ok(());
     }

@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use vmafx_testkit::kube::WholeNode;
 use vmafx_testkit::kube::assets::{self, Binary};
-use vmafx_testkit::kube::node::{self, Launcher, NodeError, Role, State};
-use vmafx_testkit::kube::probe::{Verdict, probe};
+use vmafx_testkit::kube::node::{self, NodeError, ProcessRole, RoleLauncher, StateDirectory};
+use vmafx_testkit::kube::probe::{ProbeResult, probe};
 
 /// A real Kubernetes on this machine.
 #[derive(Debug, clap::Subcommand)]
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Role {
         /// Which
-        role: Role,
+        role: ProcessRole,
         /// Where the cluster's files are
         state: PathBuf,
     },
@@ -69,12 +69,12 @@ impl Place {
     }
 
     /// The cluster's files in it.
-    pub(crate) fn state(&self) -> Result<State> {
-        Ok(State::new(&self.base()?)?)
+    pub(crate) fn state(&self) -> Result<StateDirectory> {
+        Ok(StateDirectory::new(&self.base()?)?)
     }
 
     /// The state of a cluster that runs.
-    fn running(&self) -> Result<State> {
+    fn running(&self) -> Result<StateDirectory> {
         let state = self.state()?;
         if !state.is_running()? || !state.kubeconfig().exists() {
             bail!("no cluster runs: start one with `make kube-up`");
@@ -91,7 +91,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Probe => {
             let verdict = probe();
             println!("{verdict}");
-            if verdict != Verdict::Possible {
+            if verdict != ProbeResult::Possible {
                 process::exit(1);
             }
             Ok(())
@@ -99,14 +99,14 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Kubectl { place, args } => kubectl(&place, &args),
         Command::LoadImage { place, tar } => Ok(node::load_image(&place.running()?, &tar)?),
         Command::Assets { control_plane } => list_assets(control_plane),
-        Command::Role { role, state } => Ok(role.play(&state)?),
+        Command::Role { role, state } => Ok(role.run(&state)?),
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn up(place: &Place) -> Result<()> {
     let (base, state) = (place.base()?, place.state()?);
-    let launcher = Launcher::new(std::env::current_exe()?, &["kube", "role"]);
+    let launcher = RoleLauncher::new(std::env::current_exe()?, &["kube", "role"]);
     let started = Instant::now();
     match WholeNode::start(&base, &launcher).await {
         Ok(cluster) => {
@@ -123,7 +123,7 @@ async fn up(place: &Place) -> Result<()> {
 }
 
 /// The only thing on standard output, so that a shell can evaluate it.
-fn say_how_to_reach(state: &State) {
+fn say_how_to_reach(state: &StateDirectory) {
     println!("export KUBECONFIG={}", state.kubeconfig().display());
 }
 
@@ -140,7 +140,7 @@ fn down(place: &Place) -> Result<()> {
 fn status(place: &Place) -> Result<()> {
     let state = place.running()?;
     if let Some(record) = state.record() {
-        eprintln!("{} runs, logs in {}", record.id, state.logs().display());
+        eprintln!("{} runs, logs in {}", record.id, state.log_directory().display());
     }
     say_how_to_reach(&state);
     Ok(())

@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running `vmafx up`. It ends when this is dropped.
 pub(crate) struct OneMachine {
     program: PathBuf,
-    process: Process,
+    process: ChildProcess,
     _directory: tempfile::TempDir,
     standing: Value,
 }
@@ -30,12 +30,12 @@ impl OneMachine {
     ) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("vmafx-up-").tempdir()?;
         let state = directory.path().join("state");
-        let launch = Launch::new("vmafx up", &program, directory.path().join("log"))
+        let launch = ChildCommand::new("vmafx up", &program, directory.path().join("log"))
             .args(["up", "--grpc-listen=127.0.0.1:0", "--http-addr=127.0.0.1:0", "--node-http-addr=0"])
             .path("--data-dir", &state)
             .path("--root", root)
             .args(arguments.iter().copied());
-        let mut process = Process::start(&launch).context("start vmafx up")?;
+        let mut process = ChildProcess::start(&launch).context("start vmafx up")?;
         let read = || std::future::ready(standing(&state.join("up.json")));
         let standing = runtime.block_on(process.ready(PATIENCE, read))?;
         Ok(Self { program, process, _directory: directory, standing })

@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal as _};
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::assets::{self, Binary, Place};
+use vmafx_testkit::kube::assets::{self, AssetLocation, Binary};
 use vmafx_testkit::kube::process::find_program;
 
 /// What the control plane is made of, and nothing else: each is minutes of building on a machine that is new.
@@ -44,7 +44,7 @@ pub(crate) fn somebody_is_there() -> bool {
 /// Whether a control plane is there or can be built.
 fn possible() -> Result<bool> {
     for binary in NEEDED {
-        if matches!(assets::locate(binary)?, Place::Missing(_)) {
+        if matches!(assets::locate(binary)?, AssetLocation::Missing(_)) {
             return Ok(find_program("go").is_some());
         }
     }

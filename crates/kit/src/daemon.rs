@@ -32,7 +32,7 @@
 //! |-----------|--------------------------------------------------------------|
 //! | 0         | stopped as asked, or `--help` and `--version`                |
 //! | 1         | could not start, or a task failed, or shutdown took too long |
-//! | 2         | the settings cannot be used                                  |
+//! | 2         | the settings are invalid                                     |
 
 mod report;
 

@@ -1,4 +1,4 @@
-//! RegistryCredentials for registries, from docker's configuration.
+//! Credentials for registries, from docker's configuration.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

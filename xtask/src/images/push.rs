@@ -62,7 +62,7 @@ fn parts(layout: &ImageLayout, manifest: &Descriptor) -> Result<(Vec<Bytes>, Byt
 
 #[cfg(test)]
 mod tests {
-    use vmafx_testkit::registry::{Access, Registry};
+    use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
     use super::*;
     use crate::images::tests::operator;
@@ -72,7 +72,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (_, made) = operator(directory.path(), "images");
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let registry = runtime.block_on(Registry::start(Access::Open)).unwrap();
+        let registry = runtime.block_on(RegistryServer::start(RegistryAuth::Open)).unwrap();
         let prefix = format!("{}/team/", registry.address());
         all(std::slice::from_ref(&made), &prefix, "v0.1.0", true).unwrap();
 

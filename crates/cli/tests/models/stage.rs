@@ -7,11 +7,11 @@ use serde_json::Value;
 use vmafx_oci::checkpoint::{self, CheckpointMetadata, ModelComparison, PredictionMetrics};
 use vmafx_oci::{Digest, RegistryClient, RegistryCredentials, Repository};
 use vmafx_scoring::engine::models::Model;
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 /// A registry, and a home of somebody who asks it.
 pub(crate) struct Stage {
-    pub(crate) registry: Registry,
+    pub(crate) registry: RegistryServer,
     pub(crate) models: Repository,
     pub(crate) home: tempfile::TempDir,
 }
@@ -25,15 +25,15 @@ pub(crate) struct Ran {
 }
 
 impl Stage {
-    pub(crate) async fn set(access: Access) -> Self {
-        let registry = Registry::start(access).await.unwrap();
+    pub(crate) async fn set(access: RegistryAuth) -> Self {
+        let registry = RegistryServer::start(access).await.unwrap();
         let models = Repository::parse(&format!("{}/video/models", registry.address())).unwrap();
         Self { registry, models, home: tempfile::tempdir().unwrap() }
     }
 
     /// With so many checkpoints of a training. The gate held the last one back; the one before it is stable.
     pub(crate) async fn trained(name: &str, count: u64) -> Self {
-        let stage = Self::set(Access::Open).await;
+        let stage = Self::set(RegistryAuth::Open).await;
         stage.train(name, count).await;
         stage
     }

@@ -10,7 +10,7 @@ use vmafx_controller::settings::Settings;
 use vmafx_kit::config::{Environment, parse};
 use vmafx_kit::daemon;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 use crate::pages::page;
 
@@ -32,8 +32,8 @@ const HASTY: [(&str, &str); 6] = [
 pub(crate) type Client = VmafxControllerClient<Channel>;
 
 pub(crate) struct Controller {
-    process: Process,
-    launch: Launch,
+    process: ChildProcess,
+    launch: ChildCommand,
     http: String,
     grpc: String,
 }
@@ -43,7 +43,7 @@ impl Controller {
     pub(crate) async fn start(directory: &Path, roots: &[String]) -> Self {
         let (http, grpc) = (free_address(), free_address());
         let program = std::env::current_exe().unwrap();
-        let mut launch = Launch::new("the controller", program, directory.join("controller.log"))
+        let mut launch = ChildCommand::new("the controller", program, directory.join("controller.log"))
             .args([
                 "--exact",
                 "controller::this_program_is_the_controller_where_it_is_told_so",
@@ -58,7 +58,7 @@ impl Controller {
         for (variable, value) in HASTY {
             launch = launch.env(variable, value);
         }
-        let process = Process::start(&launch).unwrap();
+        let process = ChildProcess::start(&launch).unwrap();
         let mut controller = Self { process, launch, http, grpc };
         controller.ready().await;
         controller
@@ -71,7 +71,7 @@ impl Controller {
 
     /// Begins again, at the same addresses and with the same file.
     pub(crate) async fn begin_again(&mut self) {
-        self.process = Process::start(&self.launch).unwrap();
+        self.process = ChildProcess::start(&self.launch).unwrap();
         self.ready().await;
     }
 

@@ -115,10 +115,10 @@ impl Session<'_> {
         if status != StatusCode::OK {
             return Err(error_for(status, &body, RegistryAccess::Read, login.is_some()));
         }
-        const NO_TOKEN: OciError = OciError::Protocol("its token response has no token");
-        let parsed: TokenResponse = serde_json::from_slice(&body).map_err(|_| NO_TOKEN)?;
+        let no_token = || OciError::Protocol("its token response has no token");
+        let parsed: TokenResponse = serde_json::from_slice(&body).map_err(|_| no_token())?;
         let token = [parsed.token, parsed.access_token].into_iter().flatten().find(|token| !token.is_empty());
-        let header = secret(&format!("Bearer {}", token.ok_or(NO_TOKEN)?));
+        let header = secret(&format!("Bearer {}", token.ok_or_else(no_token)?));
         let lifetime =
             parsed.expires_in.map_or(DEFAULT_LIFETIME, Duration::from_secs).saturating_sub(EXPIRY_MARGIN);
         let expires_at = requested_at.checked_add(lifetime).unwrap_or(requested_at);

@@ -2,17 +2,17 @@
 
 use rstest::rstest;
 use vmafx_oci::{OciError, RegistryClient, RegistryCredentials};
-use vmafx_testkit::registry::{Access, Layer, Registry, Storage, USER};
+use vmafx_testkit::registry::{RegistryAuth, RegistryLayer, RegistryServer, RegistryStorage, USER};
 
 use crate::fixture::{artifact, client, login, repository};
 
-async fn push(client: &RegistryClient, registry: &Registry, content: &[u8]) -> Result<(), OciError> {
+async fn push(client: &RegistryClient, registry: &RegistryServer, content: &[u8]) -> Result<(), OciError> {
     client.push(&repository(registry.address()), &artifact(content, b"2"), "v1").await.map(drop)
 }
 
 #[tokio::test]
 async fn without_credentials_the_error_says_where_to_put_them() {
-    let registry = Registry::start(Access::Password).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Password).await.unwrap();
     let refused = push(&client(RegistryCredentials::none()), &registry, b"1").await.unwrap_err();
     assert_eq!(refused.reason().as_str(), "RegistryUnauthorized");
     let text = refused.to_string();
@@ -21,7 +21,7 @@ async fn without_credentials_the_error_says_where_to_put_them() {
 
 #[tokio::test]
 async fn a_wrong_password_is_distinguished_from_none() {
-    let registry = Registry::start(Access::Password).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Password).await.unwrap();
     let home = tempfile::tempdir().unwrap();
     let client = client(login(home.path(), registry.address(), USER, "hunter2"));
     let refused = push(&client, &registry, b"1").await.unwrap_err();
@@ -32,8 +32,8 @@ async fn a_wrong_password_is_distinguished_from_none() {
 
 #[tokio::test]
 async fn a_full_disk_is_reported_and_a_small_blob_still_fits() {
-    let storage = Storage::Full { file: 100_000 };
-    let registry = Registry::start_on(storage, Access::Open).await.unwrap();
+    let storage = RegistryStorage::Full { max_file_bytes: 100_000 };
+    let registry = RegistryServer::start_on(storage, RegistryAuth::Open).await.unwrap();
     let client = client(RegistryCredentials::none());
     let full = push(&client, &registry, &vec![1; 400_000]).await.unwrap_err();
     assert_eq!((full.reason().as_str(), full.may_succeed_later()), ("RegistryFull", true), "{full}");
@@ -42,10 +42,10 @@ async fn a_full_disk_is_reported_and_a_small_blob_still_fits() {
 
 #[tokio::test]
 async fn a_read_only_registry_is_reported() {
-    let mut registry = Registry::start_on(Storage::Disk, Access::Open).await.unwrap();
+    let mut registry = RegistryServer::start_on(RegistryStorage::Disk, RegistryAuth::Open).await.unwrap();
     let client = client(RegistryCredentials::none());
     push(&client, &registry, b"1").await.unwrap();
-    registry.restart_on(Storage::ReadOnly).await.unwrap();
+    registry.restart_on(RegistryStorage::ReadOnly).await.unwrap();
     let refused = push(&client, &registry, b"2").await.unwrap_err();
     assert_eq!(
         (refused.reason().as_str(), refused.may_succeed_later()),
@@ -57,7 +57,7 @@ async fn a_read_only_registry_is_reported() {
 
 #[tokio::test]
 async fn a_missing_name_is_reported_with_the_registrys_error_code() {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let (client, models) = (client(RegistryCredentials::none()), repository(registry.address()));
     let unknown = client.tags(&models).await.unwrap_err().to_string();
     assert!(unknown.contains("404 Not Found, NAME_UNKNOWN"), "{unknown}");
@@ -67,9 +67,9 @@ async fn a_missing_name_is_reported_with_the_registrys_error_code() {
 
 #[tokio::test]
 async fn an_index_is_not_a_model() {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let (client, models) = (client(RegistryCredentials::none()), repository(registry.address()));
-    let layers = [Layer { media_type: "application/json", content: b"{}" }];
+    let layers = [RegistryLayer { media_type: "application/json", content: b"{}" }];
     let one = registry.push("team/models", "one", &layers).unwrap();
     registry.push_index("team/models", "several", &[one]).unwrap();
     let refused = client.resolve(&models.tagged("several")).await.unwrap_err();
@@ -93,7 +93,7 @@ async fn an_invalid_tag_is_never_sent(#[case] tag: &str) {
 
 #[tokio::test]
 async fn a_registry_without_tls_is_distinguished_from_one_that_is_down() {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let port = registry.address().rsplit_once(':').unwrap().1.to_owned();
     // A spelling of this machine that is not recognized as local, so TLS is used.
     let name = format!("127.1:{port}");

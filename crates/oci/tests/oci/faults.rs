@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rstest::rstest;
 use vmafx_oci::{Descriptor, Digest, RegistryCredentials};
-use vmafx_testkit::http_server::{Body, HttpServer, Reply, Request};
+use vmafx_testkit::http_server::{HttpRequest, HttpServer, Reply, ReplyBody};
 
 use crate::fixture::{artifact, client, login, repository};
 
@@ -15,7 +15,7 @@ fn is_upload(path: &str) -> bool {
 }
 
 /// A registry that is empty, accepts everything, and sends uploads to `location`.
-fn accepts_everything(request: &Request, location: &str) -> Reply {
+fn accepts_everything(request: &HttpRequest, location: &str) -> Reply {
     match (request.method.as_str(), request.path.as_str()) {
         ("HEAD", _) => Reply::status(404),
         ("POST", path) if is_upload(path) => Reply::status(202).header("location", location),
@@ -146,7 +146,7 @@ async fn an_upload_that_breaks_off_begins_again() {
     let puts = AtomicUsize::new(0);
     let server = HttpServer::start(move |request| {
         if request.method == "PUT" && puts.fetch_add(1, Ordering::SeqCst) == 0 {
-            return Reply::body(Body::HangUp);
+            return Reply::body(ReplyBody::HangUp);
         }
         accepts_everything(request, "/v2/team/models/blobs/uploads/1")
     });
@@ -194,10 +194,10 @@ async fn a_manifest_must_be_stored_as_it_was_sent() {
 #[rstest]
 #[case::other_content(Reply::file("[]"), "DigestMismatch")]
 #[case::longer(Reply::file("{} "), "TooLarge")]
-#[case::endless(Reply::body(Body::Endless), "TooLarge")]
+#[case::endless(Reply::body(ReplyBody::Endless), "TooLarge")]
 #[case::shorter(Reply::file("{"), "RegistryUnavailable")]
-#[case::cut(Reply::body(Body::Cut { file: b"{}".to_vec(), sent: 1 }), "RegistryUnavailable")]
-#[case::hang_up(Reply::body(Body::HangUp), "RegistryUnavailable")]
+#[case::cut(Reply::body(ReplyBody::Truncated { file: b"{}".to_vec(), sent: 1 }), "RegistryUnavailable")]
+#[case::hang_up(Reply::body(ReplyBody::HangUp), "RegistryUnavailable")]
 #[case::nothing(Reply::status(204), "RegistryRefused")]
 #[tokio::test]
 async fn a_blob_is_what_it_is_called_or_nothing(#[case] reply: Reply, #[case] reason: &str) {
@@ -208,7 +208,7 @@ async fn a_blob_is_what_it_is_called_or_nothing(#[case] reply: Reply, #[case] re
 }
 
 #[rstest]
-#[case::endless(Reply::body(Body::Endless), "TooLarge")]
+#[case::endless(Reply::body(ReplyBody::Endless), "TooLarge")]
 #[case::no_manifest(Reply::file("<html>"), "ManifestInvalid")]
 #[case::in_circles(Reply::redirect("/v2/team/models/manifests/v1"), "RegistryRefused")]
 #[case::to_nowhere(Reply::status(302), "RegistryRefused")]
@@ -261,7 +261,7 @@ async fn a_list_of_tags_ends_somewhere(
 // The paused clock advances whenever the test is idle.
 #[tokio::test(start_paused = true)]
 async fn a_registry_that_says_nothing_is_given_up() {
-    let server = HttpServer::start(|_| Reply::body(Body::Silent));
+    let server = HttpServer::start(|_| Reply::body(ReplyBody::Silent));
     let models = repository(&server.authority());
     let silent =
         client(RegistryCredentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use vmafx_oci::checkpoint::{CheckpointMetadata, MODEL_MEDIA_TYPE, STATE_MEDIA_TYPE, version_number};
 use vmafx_oci::{Digest, Manifest, RegistryClient, RegistryCredentials, Repository};
-use vmafx_testkit::registry::Registry;
+use vmafx_testkit::registry::RegistryServer;
 
 pub(crate) struct Shelf {
     client: RegistryClient,
@@ -19,7 +19,7 @@ pub(crate) struct Version {
 }
 
 impl Shelf {
-    pub(crate) fn of(registry: &Registry) -> Self {
+    pub(crate) fn of(registry: &RegistryServer) -> Self {
         Self::at(registry.address(), RegistryCredentials::none())
     }
 

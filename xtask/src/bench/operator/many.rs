@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::Options;
+use vmafx_testkit::kube::ControlPlaneOptions;
 
 use super::load::run;
 use super::scene::Scene;
@@ -22,7 +22,7 @@ const COMPACTION: Duration = Duration::from_secs(10);
 /// Takes the figures.
 pub(super) fn measure(runtime: &Runtime, tell: &mut dyn FnMut(Figure)) -> Result<()> {
     let compaction = format!("--etcd-compaction-interval={}s", COMPACTION.as_secs());
-    let options = Options { api_server_args: vec![compaction], ..Options::default() };
+    let options = ControlPlaneOptions { api_server_args: vec![compaction], ..ControlPlaneOptions::default() };
     let scene = Scene::set(runtime, options)?;
     run(&scene, "finished", FINISHED)?;
     run(&scene, "waiting", WAITING)?;

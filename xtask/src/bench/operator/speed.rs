@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::Options;
+use vmafx_testkit::kube::ControlPlaneOptions;
 use vmafx_testkit::kube::request_counts::RequestCounts;
 
 use super::load::{figure, run};
@@ -17,7 +17,7 @@ const REPEATS: usize = 3;
 /// Takes the figures.
 #[expect(clippy::cast_precision_loss, reason = "counts of a bench")]
 pub(super) fn measure(runtime: &Runtime, tell: &mut dyn FnMut(Figure)) -> Result<()> {
-    let scene = Scene::set(runtime, Options::default())?;
+    let scene = Scene::set(runtime, ControlPlaneOptions::default())?;
     // With nothing else at work, as little as that is; the operator then has what was made here to know of.
     let mut bare = Vec::new();
     for _ in 0..REPEATS {
