@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use vmafx_e2e::{Clips, Platform, Steps};
-use vmafx_testkit::kube::probe::{Verdict, probe};
+use vmafx_testkit::kube::probe::{ProbeResult, probe};
 
 use crate::images;
 use crate::kube::ClusterArgs;
@@ -14,7 +14,7 @@ const RELEASE: &str = "vmafx";
 
 /// Starts a cluster, installs the chart, scores a clip, and prints the next steps.
 pub(crate) fn run(cluster: &ClusterArgs) -> Result<()> {
-    if let Verdict::Impossible(why) = probe() {
+    if let ProbeResult::Impossible(why) = probe() {
         bail!("{why}; `make run` has fewer requirements");
     }
     let state = cluster.state()?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use tokio::runtime::Runtime;
 use vmafx_e2e::{Platform, Steps, scenario};
-use vmafx_testkit::kube::probe::{Verdict, probe};
+use vmafx_testkit::kube::probe::{ProbeResult, probe};
 
 use crate::images;
 use crate::test::{SINGLE_THREADED, run_ignored};
@@ -41,7 +41,7 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
             run_ignored(&["--test", "run"], &SINGLE_THREADED, &[])
         })?;
     }
-    if let Verdict::Impossible(why) = probe() {
+    if let ProbeResult::Impossible(why) = probe() {
         println!("skipped the scenarios that need a whole node: {why}");
         return Ok(());
     }

@@ -24,7 +24,7 @@ mod write;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use vmafx_image::Packing;
+use vmafx_image::LayerCompression;
 
 use self::build_info::BuildInfo;
 use self::product::{PRODUCTS, Product};
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let prefix = arguments.push.as_ref().unwrap_or(&arguments.repository).trim_end_matches('/');
     let output = arguments.output.clone().unwrap_or_else(|| workspace::target().join("images"));
     let programs = workspace::target().join(directory(&arguments.profile));
-    let made = write::all(&products, &programs, &info, prefix, Packing::Gzip, &output)?;
+    let made = write::all(&products, &programs, &info, prefix, LayerCompression::Gzip, &output)?;
     report::print(&made, &output);
     // Unoptimised programs exceed the size limits.
     if arguments.profile != "dev" {
@@ -101,7 +101,7 @@ pub(crate) fn quick() -> Result<vmafx_e2e::Images> {
     let info = BuildInfo::gather(None, None)?;
     let repository = "localhost".to_owned();
     // Not compressed, because they stay on this machine and compression would take longest.
-    write::all(&products, &programs, &info, &repository, Packing::Plain, &output)?;
+    write::all(&products, &programs, &info, &repository, LayerCompression::None, &output)?;
     Ok(vmafx_e2e::Images { directory: output, repository, tag: info.tag, programs })
 }
 

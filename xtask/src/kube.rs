@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use vmafx_testkit::kube::WholeNode;
 use vmafx_testkit::kube::assets::{self, Binary};
-use vmafx_testkit::kube::node::{self, Launcher, NodeError, Role, State};
-use vmafx_testkit::kube::probe::{Verdict, probe};
+use vmafx_testkit::kube::node::{self, NodeError, ProcessRole, RoleLauncher, StateDirectory};
+use vmafx_testkit::kube::probe::{ProbeResult, probe};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Run as one of the cluster's own processes
     #[command(hide = true)]
     Role {
-        role: Role,
+        role: ProcessRole,
         /// Directory of the cluster's files
         state: PathBuf,
     },
@@ -64,12 +64,12 @@ impl ClusterArgs {
         base.context("no directory for the cluster's files; set VMAFX_STATE_DIR, XDG_STATE_HOME or HOME")
     }
 
-    pub(crate) fn state(&self) -> Result<State> {
-        Ok(State::new(&self.base()?)?)
+    pub(crate) fn state(&self) -> Result<StateDirectory> {
+        Ok(StateDirectory::new(&self.base()?)?)
     }
 
     /// The state of a running cluster; an error if none runs.
-    fn running(&self) -> Result<State> {
+    fn running(&self) -> Result<StateDirectory> {
         let state = self.state()?;
         if !state.is_running()? || !state.kubeconfig().exists() {
             bail!("no cluster is running; start one with `make kube-up`");
@@ -86,7 +86,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Probe => {
             let verdict = probe();
             println!("{verdict}");
-            if verdict != Verdict::Possible {
+            if verdict != ProbeResult::Possible {
                 process::exit(1);
             }
             Ok(())
@@ -94,14 +94,14 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Kubectl { cluster, args } => kubectl(&cluster, &args),
         Command::LoadImage { cluster, tar } => Ok(node::load_image(&cluster.running()?, &tar)?),
         Command::Assets { control_plane } => list_assets(control_plane),
-        Command::Role { role, state } => Ok(role.play(&state)?),
+        Command::Role { role, state } => Ok(role.run(&state)?),
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn up(cluster: &ClusterArgs) -> Result<()> {
     let (base, state) = (cluster.base()?, cluster.state()?);
-    let launcher = Launcher::new(std::env::current_exe()?, &["kube", "role"]);
+    let launcher = RoleLauncher::new(std::env::current_exe()?, &["kube", "role"]);
     let started = Instant::now();
     match WholeNode::start(&base, &launcher).await {
         Ok(cluster) => {
@@ -118,7 +118,7 @@ async fn up(cluster: &ClusterArgs) -> Result<()> {
 }
 
 /// Nothing else goes to standard output, so that a shell can evaluate it.
-fn print_kubeconfig(state: &State) {
+fn print_kubeconfig(state: &StateDirectory) {
     println!("export KUBECONFIG={}", state.kubeconfig().display());
 }
 
@@ -135,7 +135,7 @@ fn down(cluster: &ClusterArgs) -> Result<()> {
 fn status(cluster: &ClusterArgs) -> Result<()> {
     let state = cluster.running()?;
     if let Some(record) = state.record() {
-        eprintln!("{} runs, logs in {}", record.id, state.logs().display());
+        eprintln!("{} runs, logs in {}", record.id, state.log_directory().display());
     }
     print_kubeconfig(&state);
     Ok(())

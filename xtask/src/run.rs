@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal as _};
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::assets::{self, Binary, Place};
+use vmafx_testkit::kube::assets::{self, AssetLocation, Binary};
 use vmafx_testkit::kube::process::find_program;
 
 /// Only the programs that the control plane needs, because each takes minutes to build.
@@ -44,7 +44,7 @@ pub(crate) fn is_interactive() -> bool {
 /// Whether the programs of a control plane exist or can be built.
 fn possible() -> Result<bool> {
     for binary in NEEDED {
-        if matches!(assets::locate(binary)?, Place::Missing(_)) {
+        if matches!(assets::locate(binary)?, AssetLocation::Missing(_)) {
             return Ok(find_program("go").is_some());
         }
     }

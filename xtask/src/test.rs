@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
-use vmafx_testkit::kube::{ControlPlane, KUBECONFIG_VARIABLE, Options};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, KUBECONFIG_VARIABLE};
 
 use crate::{tools, workspace};
 
@@ -11,7 +11,7 @@ use crate::{tools, workspace};
 pub(crate) fn run(extra: &[String]) -> Result<()> {
     cargo(&["test", "--workspace", "--locked", "--no-run"], &[])?;
     let runtime = tokio::runtime::Runtime::new()?;
-    let plane = runtime.block_on(ControlPlane::start(Options::default()))?;
+    let plane = runtime.block_on(ControlPlane::start(ControlPlaneOptions::default()))?;
     println!("kubeconfig of the tests: {}", plane.kubeconfig_path().display());
     let arguments = ["test", "--workspace", "--locked"].into_iter().chain(extra.iter().map(String::as_str));
     let kubeconfig = plane.kubeconfig_path().display().to_string();

@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Stopped on drop.
 pub(crate) struct VmafxUp {
     program: PathBuf,
-    process: Process,
+    process: ChildProcess,
     _directory: tempfile::TempDir,
     state: Value,
 }
@@ -30,12 +30,12 @@ impl VmafxUp {
     ) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("vmafx-up-").tempdir()?;
         let data = directory.path().join("state");
-        let launch = Launch::new("vmafx up", &program, directory.path().join("log"))
+        let launch = ChildCommand::new("vmafx up", &program, directory.path().join("log"))
             .args(["up", "--grpc-listen=127.0.0.1:0", "--http-addr=127.0.0.1:0", "--node-http-addr=0"])
             .path("--data-dir", &data)
             .path("--root", root)
             .args(arguments.iter().copied());
-        let mut process = Process::start(&launch).context("cannot start vmafx up")?;
+        let mut process = ChildProcess::start(&launch).context("cannot start vmafx up")?;
         let read = || std::future::ready(read_state(&data.join("up.json")));
         let state = runtime.block_on(process.ready(TIMEOUT, read))?;
         Ok(Self { program, process, _directory: directory, state })

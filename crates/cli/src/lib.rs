@@ -157,7 +157,7 @@ pub fn run_plugin(plugin: &cluster::Plugin) -> Result<ExitCode, Error> {
 
 /// Does something that talks to a controller or a cluster.
 fn remotely(work: impl Future<Output = Result<Exit, Error>>) -> Result<Exit, Error> {
-    vmafx_kit::tls::choose_provider();
+    vmafx_kit::tls::install_crypto_provider();
     runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
 }
 

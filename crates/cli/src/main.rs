@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use vmafx_cli::cluster::{self, Plugin, complete};
 use vmafx_cli::{Cli, Error, failure};
-use vmafx_kit::config::{Environment, Stop, parse, styled};
+use vmafx_kit::config::{Environment, ParseExit, parse, styled};
 
 const WRONG: u8 = 2;
 
@@ -25,12 +25,12 @@ fn main() -> ExitCode {
 fn start<A: clap::Parser>(run: fn(&A) -> Result<ExitCode, Error>) -> ExitCode {
     let cli: A = match parse(std::env::args_os(), &Environment::of_process(), &[]) {
         Ok(cli) => cli,
-        Err(Stop::Answer(text)) => {
+        Err(ParseExit::HelpOrVersion(text)) => {
             // Whoever pipes the help into `head` closes the pipe early, and that is no failure.
             let _ = std::io::stdout().write_all(styled(&text).as_bytes());
             return ExitCode::SUCCESS;
         }
-        Err(Stop::Refused(refusal)) => {
+        Err(ParseExit::Invalid(refusal)) => {
             eprint!("{}", failure::text(&refusal));
             return ExitCode::from(WRONG);
         }

@@ -20,7 +20,7 @@ mod source;
 mod versions;
 
 use clap::{Args, Subcommand};
-use vmafx_oci::{Client, Credentials};
+use vmafx_oci::{RegistryClient, RegistryCredentials};
 
 pub use error::ModelsError;
 
@@ -51,8 +51,8 @@ pub(crate) struct RegistryArgs {
 
 impl RegistryArgs {
     /// Credentials are docker's: `DOCKER_CONFIG`, or `~/.docker`.
-    fn client(&self) -> Result<Client, ModelsError> {
-        let client = Client::new(Credentials::of_process(), self.oci_plain_http.clone());
+    fn client(&self) -> Result<RegistryClient, ModelsError> {
+        let client = RegistryClient::new(RegistryCredentials::of_process(), self.oci_plain_http.clone());
         client.map_err(|source| ModelsError::Registry { what: "registries".to_owned(), source })
     }
 }

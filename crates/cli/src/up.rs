@@ -13,7 +13,7 @@ use futures::stream;
 use uuid::Uuid;
 use vmafx_controller::start::Addresses;
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{Environment, GoDuration, Stop, parse};
+use vmafx_kit::config::{Environment, GoDuration, ParseExit, parse};
 use vmafx_kit::daemon;
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_node::agent::AgentTimeouts;
@@ -103,7 +103,7 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
     };
     let shutdown = tasks.shutdown();
     tasks.support("banner", |last| async move {
-        if shutdown.cuts(node.readiness.ready()).await.is_some() {
+        if shutdown.run_until_begun(node.readiness.ready()).await.is_some() {
             banner.show();
         }
         shutdown.begun().await;
@@ -133,7 +133,7 @@ fn controller_settings(
         "--node-status=false".into(),
     ];
     parse(arguments, &Environment::default(), &[]).map_err(|stop| match stop {
-        Stop::Answer(text) => text.to_string().into(),
-        Stop::Refused(refusal) => refusal.into(),
+        ParseExit::HelpOrVersion(text) => text.to_string().into(),
+        ParseExit::Invalid(refusal) => refusal.into(),
     })
 }

@@ -9,8 +9,8 @@ mod queue;
 use std::sync::Arc;
 
 use vmafx_kit::metrics::{
-    By, Counter, CounterBy, Histogram, HistogramBy, JOB_SECONDS, Metrics, Open, OpenValues, REQUEST_SECONDS,
-    SCORE,
+    Counter, CounterBy, Histogram, HistogramBy, JOB_SECONDS, LabelSet, Metrics, OpenLabelValue,
+    OpenLabelValues, REQUEST_SECONDS, SCORE,
 };
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, TenantId};
@@ -21,16 +21,16 @@ pub use self::queue::{QueueNumbers, router};
 /// The controller's metrics. Clones count into the same.
 #[derive(Clone)]
 pub struct ControllerMetrics {
-    tenants: Arc<OpenValues<Tenant>>,
-    models: Arc<OpenValues<Model>>,
-    submitted: CounterBy<(Open<Tenant>,)>,
-    completed: CounterBy<(Open<Tenant>,)>,
-    failed: CounterBy<(Open<Tenant>,)>,
-    cancelled: CounterBy<(Open<Tenant>,)>,
+    tenants: Arc<OpenLabelValues<Tenant>>,
+    models: Arc<OpenLabelValues<Model>>,
+    submitted: CounterBy<(OpenLabelValue<Tenant>,)>,
+    completed: CounterBy<(OpenLabelValue<Tenant>,)>,
+    failed: CounterBy<(OpenLabelValue<Tenant>,)>,
+    cancelled: CounterBy<(OpenLabelValue<Tenant>,)>,
     requeued: CounterBy<(Requeued,)>,
-    queue_wait: HistogramBy<(Open<Tenant>,)>,
-    duration: HistogramBy<(Open<Tenant>, Outcome)>,
-    quality: HistogramBy<(Open<Tenant>, Open<Model>, Profile)>,
+    queue_wait: HistogramBy<(OpenLabelValue<Tenant>,)>,
+    duration: HistogramBy<(OpenLabelValue<Tenant>, Outcome)>,
+    quality: HistogramBy<(OpenLabelValue<Tenant>, OpenLabelValue<Model>, Profile)>,
     /// Scores that somebody waited for.
     pub score_requests: Counter,
     /// Those that gave none.
@@ -94,14 +94,14 @@ impl ControllerMetrics {
     }
 
     /// The label of a tenant.
-    pub fn tenant(&self, tenant: &TenantId) -> Open<Tenant> {
+    pub fn tenant(&self, tenant: &TenantId) -> OpenLabelValue<Tenant> {
         self.tenants.get(tenant.as_str())
     }
 
     /// A job was stored. From here on its tenant's ends are counted from zero: a counter that appears with its first
     /// event never rose, and whoever watches for a rise misses that event.
     pub fn submitted(&self, tenant: &TenantId) {
-        let tenant = By((self.tenant(tenant),));
+        let tenant = LabelSet((self.tenant(tenant),));
         self.submitted.get_or_create(&tenant).inc();
         for end in [&self.completed, &self.failed, &self.cancelled] {
             drop(end.get_or_create(&tenant));
@@ -114,13 +114,13 @@ impl ControllerMetrics {
             && let Some(started_at) = job.started_at
         {
             let waited = started_at.since(job.created_at).as_secs_f64();
-            self.queue_wait.get_or_create(&By((self.tenant(&job.tenant),))).observe(waited);
+            self.queue_wait.get_or_create(&LabelSet((self.tenant(&job.tenant),))).observe(waited);
         }
     }
 
     /// An attempt ended and its job waits again.
     pub fn requeued(&self, reason: Requeued) {
-        self.requeued.get_or_create(&By((reason,))).inc();
+        self.requeued.get_or_create(&LabelSet((reason,))).inc();
     }
 
     /// A job came to its end.
@@ -132,16 +132,16 @@ impl ControllerMetrics {
             State::Cancelled => (&self.cancelled, Outcome::Cancelled),
             State::Pending | State::Running => return,
         };
-        counter.get_or_create(&By((tenant,))).inc();
+        counter.get_or_create(&LabelSet((tenant,))).inc();
         if let (Some(started_at), Some(finished_at)) = (job.started_at, job.finished_at) {
             let took = finished_at.since(started_at).as_secs_f64();
-            self.duration.get_or_create(&By((tenant, outcome))).observe(took);
+            self.duration.get_or_create(&LabelSet((tenant, outcome))).observe(took);
         }
         if let Some(success) = &job.success {
             let told = success.details.as_ref().map_or("", |details| details.model.as_str());
             let model = if told.is_empty() { job.scoring.model.as_deref().unwrap_or_default() } else { told };
             let labels = (tenant, self.models.get(model), Profile::of(model));
-            self.quality.get_or_create(&By(labels)).observe(success.score);
+            self.quality.get_or_create(&LabelSet(labels)).observe(success.score);
         }
     }
 }

@@ -19,7 +19,7 @@ use futures::{StreamExt, stream};
 use kube::Client;
 use tokio::time::{Instant, MissedTickBehavior};
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, Metrics};
+use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_queue::Store;
 
@@ -81,8 +81,8 @@ impl NodeStatusWriter {
     pub async fn run(mut self, shutdown: Shutdown) -> Result<(), Infallible> {
         let mut rounds = tokio::time::interval(ROUND);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while shutdown.cuts(rounds.tick()).await.is_some() {
-            if shutdown.cuts(self.round()).await.is_none() {
+        while shutdown.run_until_begun(rounds.tick()).await.is_some() {
+            if shutdown.run_until_begun(self.round()).await.is_none() {
                 break;
             }
         }
@@ -114,7 +114,7 @@ impl NodeStatusWriter {
         });
         let done: Vec<_> = looks.buffer_unordered(AT_ONCE).collect().await;
         for (resource, seen, outcome) in done {
-            self.outcomes.get_or_create(&By((outcome,))).inc();
+            self.outcomes.get_or_create(&LabelSet((outcome,))).inc();
             match outcome {
                 Outcome::Written if seen.agents > 0 => {
                     self.shown.insert(resource, Shown { seen, at: now });

@@ -19,7 +19,7 @@ mod text;
 
 use std::fmt;
 
-use vmafx_kit::config::Refusal;
+use vmafx_kit::config::SettingsError;
 use vmafx_queue::TenantId;
 
 pub use self::location::Location;
@@ -44,9 +44,9 @@ pub struct RootsArgs {
 
 impl RootsArgs {
     /// The roots, for all tenants alike.
-    pub fn open(&self) -> Result<ScoringRoots, Refusal> {
+    pub fn open(&self) -> Result<ScoringRoots, SettingsError> {
         let list = self.scoring_roots.as_deref().unwrap_or_default();
-        ScoringRoots::parse(list).map_err(|error| Refusal::Value {
+        ScoringRoots::parse(list).map_err(|error| SettingsError::Value {
             variable: VARIABLE.to_owned(),
             value: error.root.clone(),
             reason: error.problem.to_string(),

@@ -104,7 +104,7 @@ pub enum Command {
     Migrate,
 }
 
-impl daemon::Settings for Settings {
+impl daemon::DaemonSettings for Settings {
     fn logs(&self) -> LogArgs {
         self.logs.clone()
     }
@@ -119,12 +119,12 @@ mod tests {
     use std::time::Duration;
 
     use rstest::rstest;
-    use vmafx_kit::config::{Environment, Stop, parse};
+    use vmafx_kit::config::{Environment, ParseExit, parse};
     use vmafx_queue::policy::Policy;
 
     use super::*;
 
-    fn settings(args: &[&str], env: &[(&str, &str)]) -> Result<Settings, Stop> {
+    fn settings(args: &[&str], env: &[(&str, &str)]) -> Result<Settings, ParseExit> {
         let env: Environment = env.iter().copied().collect();
         parse(["vmafx-controller"].iter().chain(args), &env, &[])
     }
@@ -132,8 +132,8 @@ mod tests {
     fn refusal(env: (&str, &str)) -> String {
         let settings = match settings(&[], &[env]) {
             Ok(settings) => settings,
-            Err(Stop::Refused(refusal)) => return refusal.to_string(),
-            Err(Stop::Answer(answer)) => panic!("{answer}"),
+            Err(ParseExit::Invalid(refusal)) => return refusal.to_string(),
+            Err(ParseExit::HelpOrVersion(answer)) => panic!("{answer}"),
         };
         match (settings.store.policy(), settings.retention.keep()) {
             (Err(refusal), _) | (_, Err(refusal)) => refusal.to_string(),

@@ -6,33 +6,36 @@ use anyhow::{Context as _, Result};
 use vmafx_testkit::kube::WholeNode;
 use vmafx_testkit::kube::node;
 use vmafx_testkit::postgres;
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 use vmafx_testkit::s3::S3Server;
 
 /// Servers on this machine that Pods reach through an address of the node.
 #[derive(Debug)]
 pub struct ExternalServices {
     s3: S3,
-    registry: (Registry, node::Outside),
-    postgres: (postgres::Server, node::Outside),
+    registry: (RegistryServer, node::HostForward),
+    postgres: (postgres::PostgresServer, node::HostForward),
 }
 
 #[derive(Debug)]
 pub struct S3 {
     server: S3Server,
-    route: node::Outside,
+    route: node::HostForward,
 }
 
 impl ExternalServices {
     pub(crate) async fn start(cluster: &WholeNode) -> Result<Self> {
-        let (s3, registry, postgres) =
-            tokio::join!(S3Server::start(), Registry::start(Access::Open), postgres::Server::start());
+        let (s3, registry, postgres) = tokio::join!(
+            S3Server::start(),
+            RegistryServer::start(RegistryAuth::Open),
+            postgres::PostgresServer::start()
+        );
         let (s3, registry, postgres) = (
             s3.context("cannot start S3")?,
             registry.context("cannot start a registry")?,
             postgres.context("cannot start Postgres")?,
         );
-        let open = |address: &str| anyhow::Ok(cluster.outside(address.parse::<SocketAddr>()?)?);
+        let open = |address: &str| anyhow::Ok(cluster.forward_to_host(address.parse::<SocketAddr>()?)?);
         let (host, port) = postgres.address();
         Ok(Self {
             s3: S3 { route: open(s3.url().trim_start_matches("http://"))?, server: s3 },

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vmafx_testkit::kube::WholeNode;
 use vmafx_testkit::kube::assets::{self, Binary};
-use vmafx_testkit::kube::node::Launcher;
+use vmafx_testkit::kube::node::RoleLauncher;
 
 use crate::clips::Clips;
 use crate::external::ExternalServices;
@@ -46,7 +46,7 @@ impl Platform {
         let tools =
             tokio::task::spawn_blocking(|| assets::ensure(&[Binary::Kubectl, Binary::Helm])).await??;
         // Not the running program: a build in the meantime may have replaced it.
-        let launcher = Launcher::new(images.program("testkit-helper"), &["role"]);
+        let launcher = RoleLauncher::new(images.program("testkit-helper"), &["role"]);
         let cluster = WholeNode::start(base, &launcher).await.context("cannot start a whole node")?;
         for archive in archives {
             cluster.load_image(&archive).with_context(|| format!("cannot load {}", archive.display()))?;

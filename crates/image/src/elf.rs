@@ -1,13 +1,13 @@
-//! What a program says of the libraries that it needs.
+//! The libraries that an ELF file needs.
 //!
-//! Little-endian files of 64 bits only, which is every machine that the project is built for. Only the program headers
-//! are read, as the loader does: section headers may be stripped.
+//! Only 64-bit little-endian files are supported, which covers every machine that the project is built for. Only the
+//! program headers are read, as by the loader: section headers may be stripped.
 
 mod read;
 #[cfg(test)]
 pub(crate) mod sample;
 
-use self::read::Bytes;
+use self::read::ByteReader;
 
 const LOAD: u32 = 1;
 const DYNAMIC: u32 = 2;
@@ -19,43 +19,37 @@ const STRINGS: u64 = 5;
 const RPATH: u64 = 15;
 const RUNPATH: u64 = 29;
 
-/// Why a file was not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
-    /// Something else, such as a script.
-    #[error("it is no ELF file")]
+    #[error("it is not an ELF file")]
     NotElf,
-    /// For another kind of machine.
-    #[error("it is no little-endian ELF file of 64 bits")]
-    Foreign,
-    /// It names a place that it does not have.
-    #[error("it ends before what it promises")]
+    #[error("it is not a 64-bit little-endian ELF file")]
+    Unsupported,
+    #[error("it is truncated")]
     Truncated,
 }
 
-/// What the loader needs to know of a program or a library.
+/// The parts of an ELF file that matter to the dynamic loader.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Elf {
-    /// The kind of processor, by the number it has in ELF.
+pub struct ElfFile {
+    /// The processor, as ELF's `e_machine`.
     pub machine: u16,
-    /// The loader. A library and a static program have none.
+    /// The dynamic loader. Libraries and static programs have none.
     pub interpreter: Option<String>,
-    /// Names of libraries.
     pub needed: Vec<String>,
-    /// Where to look for them first.
+    /// RPATH and RUNPATH: directories to search first.
     pub search: Vec<String>,
 }
 
-impl Elf {
-    /// Reads a file.
+impl ElfFile {
     pub fn parse(file: &[u8]) -> Result<Self, ElfError> {
         if !file.starts_with(b"\x7fELF") {
             return Err(ElfError::NotElf);
         }
         if file.get(4..6) != Some(&[2, 1]) {
-            return Err(ElfError::Foreign);
+            return Err(ElfError::Unsupported);
         }
-        let bytes = Bytes(file);
+        let bytes = ByteReader(file);
         let segments = segments(bytes)?;
         let mut elf = Self { machine: bytes.u16(18)?, ..Self::default() };
         for segment in &segments {
@@ -70,7 +64,7 @@ impl Elf {
 
     fn read_dynamic(
         &mut self,
-        bytes: Bytes<'_>,
+        bytes: ByteReader<'_>,
         dynamic: &Segment,
         segments: &[Segment],
     ) -> Result<(), ElfError> {
@@ -81,10 +75,10 @@ impl Elf {
                 entry => entries.push(entry),
             }
         }
-        // An address in memory; the segment that is loaded there says where it is in the file.
+        // This is an address in memory; the segment that is loaded there gives the offset in the file.
         let Some(&(_, address)) = entries.iter().find(|(tag, _)| *tag == STRINGS) else { return Ok(()) };
         let strings =
-            segments.iter().find_map(|segment| segment.place_of(address)).ok_or(ElfError::Truncated)?;
+            segments.iter().find_map(|segment| segment.file_offset(address)).ok_or(ElfError::Truncated)?;
         for (tag, value) in entries {
             let text = || bytes.text(strings.saturating_add(value));
             match tag {
@@ -105,14 +99,14 @@ struct Segment {
 }
 
 impl Segment {
-    /// Where in the file lies what is loaded to this address.
-    fn place_of(&self, address: u64) -> Option<u64> {
+    /// The offset in the file of what is loaded at this address.
+    fn file_offset(&self, address: u64) -> Option<u64> {
         let within = address.checked_sub(self.address).filter(|within| *within < self.size)?;
         if self.kind == LOAD { self.offset.checked_add(within) } else { None }
     }
 }
 
-fn segments(bytes: Bytes<'_>) -> Result<Vec<Segment>, ElfError> {
+fn segments(bytes: ByteReader<'_>) -> Result<Vec<Segment>, ElfError> {
     let (table, size, count) = (bytes.u64(32)?, bytes.u16(54)?, bytes.u16(56)?);
     let segment = |number: u16| {
         let at = u64::from(number)

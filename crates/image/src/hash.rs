@@ -1,11 +1,9 @@
-//! Digests as text, and of what passes by.
-
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use sha2::{Digest as _, Sha256};
 
-/// The digest of these bytes, `sha256:…`.
+/// `sha256:…`
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     text(&Sha256::digest(bytes))
 }
@@ -18,25 +16,25 @@ fn text(digest: &[u8]) -> String {
     })
 }
 
-/// Knows the digest and the size of what was written through it.
-pub(crate) struct Hashing<W> {
+/// Computes the digest and the size of everything that is written through it.
+pub(crate) struct HashingWriter<W> {
     inner: W,
     digest: Sha256,
     size: u64,
 }
 
-impl<W: Write> Hashing<W> {
+impl<W: Write> HashingWriter<W> {
     pub(crate) fn new(inner: W) -> Self {
         Self { inner, digest: Sha256::new(), size: 0 }
     }
 
-    /// What it was written to, the digest and the size.
+    /// The inner writer, the digest and the size.
     pub(crate) fn finish(self) -> (W, String, u64) {
         (self.inner, text(&self.digest.finalize()), self.size)
     }
 }
 
-impl<W: Write> Write for Hashing<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.digest.update(&bytes[..written]);

@@ -1,4 +1,4 @@
-//! What is in a layer.
+//! The files of a layer.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,54 +7,52 @@ use std::path::{Path, PathBuf};
 
 use tar::{Builder, EntryType, Header};
 
-use crate::closure::Closure;
 use crate::error::ImageError;
+use crate::libraries::LibraryClosure;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Entry {
+enum TreeEntry {
     Directory { mode: u32 },
     File { from: PathBuf, mode: u32 },
     Bytes { content: Vec<u8>, mode: u32 },
     Symlink { to: PathBuf },
 }
 
-/// Files, directories and links by their paths. All belong to root.
+/// Files, directories and links by path. All are owned by root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tree(BTreeMap<PathBuf, Entry>);
+pub struct LayerTree(BTreeMap<PathBuf, TreeEntry>);
 
-impl Tree {
-    /// Nothing.
+impl LayerTree {
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A file of this machine, read when the layer is written.
+    /// Adds a file of this machine, which is read when the layer is written.
     #[must_use]
     pub fn file(self, path: impl AsRef<Path>, from: impl Into<PathBuf>, mode: u32) -> Self {
-        self.entry(path.as_ref(), Entry::File { from: from.into(), mode })
+        self.entry(path.as_ref(), TreeEntry::File { from: from.into(), mode })
     }
 
-    /// A file with this content.
+    /// Adds a file with this content.
     #[must_use]
     pub fn bytes(self, path: impl AsRef<Path>, content: impl Into<Vec<u8>>, mode: u32) -> Self {
-        self.entry(path.as_ref(), Entry::Bytes { content: content.into(), mode })
+        self.entry(path.as_ref(), TreeEntry::Bytes { content: content.into(), mode })
     }
 
-    /// A directory. Those above any entry are made without being asked for.
+    /// Adds a directory. Parent directories of entries are added automatically.
     #[must_use]
     pub fn directory(self, path: impl AsRef<Path>, mode: u32) -> Self {
-        self.entry(path.as_ref(), Entry::Directory { mode })
+        self.entry(path.as_ref(), TreeEntry::Directory { mode })
     }
 
-    /// A symbolic link.
     #[must_use]
     pub fn symlink(self, path: impl AsRef<Path>, to: impl Into<PathBuf>) -> Self {
-        self.entry(path.as_ref(), Entry::Symlink { to: to.into() })
+        self.entry(path.as_ref(), TreeEntry::Symlink { to: to.into() })
     }
 
-    /// The libraries of programs, where their loader looks for them.
+    /// Adds the libraries of programs at the paths where their loader finds them.
     #[must_use]
-    pub fn libraries(mut self, closure: &Closure) -> Self {
+    pub fn libraries(mut self, closure: &LibraryClosure) -> Self {
         for (path, to) in &closure.links {
             self = self.symlink(path, to);
         }
@@ -64,31 +62,29 @@ impl Tree {
         self
     }
 
-    /// Without what a layer below has already.
+    /// Removes the entries that a lower layer has already.
     #[must_use]
-    pub fn above(mut self, below: &Self) -> Self {
-        self.0.retain(|path, entry| below.0.get(path) != Some(entry));
+    pub fn without(mut self, lower: &Self) -> Self {
+        self.0.retain(|path, entry| lower.0.get(path) != Some(entry));
         self
     }
 
-    /// Whether there is such an entry.
     pub fn contains(&self, path: impl AsRef<Path>) -> bool {
         self.0.contains_key(relative(path.as_ref()))
     }
 
-    fn entry(mut self, path: &Path, entry: Entry) -> Self {
+    fn entry(mut self, path: &Path, entry: TreeEntry) -> Self {
         let path = relative(path);
-        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
-            self.0.entry(above.to_owned()).or_insert(Entry::Directory { mode: 0o755 });
+        for parent in path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
+            self.0.entry(parent.to_owned()).or_insert(TreeEntry::Directory { mode: 0o755 });
         }
         self.0.insert(path.to_owned(), entry);
         self
     }
 
-    /// Writes the tar file.
     pub(crate) fn write<W: Write>(&self, target: W) -> Result<W, ImageError> {
         let mut tar = Builder::new(target);
-        // In order: a directory sorts before what it holds.
+        // Paths are sorted, so a directory comes before its content.
         for (path, entry) in &self.0 {
             append(&mut tar, path, entry)
                 .map_err(|source| ImageError::Input { path: path.clone(), source })?;
@@ -101,14 +97,14 @@ fn relative(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-fn append<W: Write>(tar: &mut Builder<W>, path: &Path, entry: &Entry) -> io::Result<()> {
+fn append<W: Write>(tar: &mut Builder<W>, path: &Path, entry: &TreeEntry) -> io::Result<()> {
     match entry {
-        Entry::Directory { mode } => {
+        TreeEntry::Directory { mode } => {
             tar.append_data(&mut header(EntryType::Directory, *mode, 0), path, io::empty())
         }
-        Entry::Bytes { content, mode } => append_bytes(tar, path, content, *mode),
-        Entry::Symlink { to } => tar.append_link(&mut header(EntryType::Symlink, 0o777, 0), path, to),
-        Entry::File { from, mode } => append_file(tar, path, from, *mode),
+        TreeEntry::Bytes { content, mode } => append_bytes(tar, path, content, *mode),
+        TreeEntry::Symlink { to } => tar.append_link(&mut header(EntryType::Symlink, 0o777, 0), path, to),
+        TreeEntry::File { from, mode } => append_file(tar, path, from, *mode),
     }
 }
 
@@ -120,7 +116,7 @@ pub(crate) fn append_file<W: Write>(
 ) -> io::Result<()> {
     let file = File::open(from)?;
     let size = fs::metadata(from)?.len();
-    // A file that grows meanwhile must not spill over its entry.
+    // A file that grows meanwhile must not exceed the size in its header.
     tar.append_data(&mut header(EntryType::Regular, mode, size), path, file.take(size))
 }
 

@@ -1,6 +1,7 @@
-//! An image as a directory, to look at or to run.
+//! An image as a directory, to inspect or to run.
 //!
-//! For images of this crate only: nothing is removed by an upper layer, and nothing in them leads out of the directory.
+//! Only for images of this crate: whiteouts are not supported, and paths that leave the directory are not guarded
+//! against.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -10,23 +11,23 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::error::ImageError;
-use crate::layout::{Descriptor, Layout};
+use crate::layout::{Descriptor, ImageLayout};
 
 /// Unpacks the layers of an image into a directory, the lowest first.
-pub fn unpack(layout: &Layout, image: &Descriptor, target: &Path) -> Result<(), ImageError> {
+pub fn unpack(layout: &ImageLayout, image: &Descriptor, target: &Path) -> Result<(), ImageError> {
     let manifest = layout.document(&image.digest)?;
     for layer in manifest["layers"].as_array().into_iter().flatten() {
         let path = layout.path(layer["digest"].as_str().unwrap_or_default());
         let damaged = |source| ImageError::Damaged { path: path.clone(), source };
         let file = BufReader::new(File::open(&path).map_err(damaged)?);
-        extract(plain(layer, file), target).map_err(damaged)?;
+        extract(decompressed(layer, file), target).map_err(damaged)?;
     }
     Ok(())
 }
 
-fn plain(layer: &Value, file: BufReader<File>) -> Box<dyn Read> {
+fn decompressed(layer: &Value, file: BufReader<File>) -> Box<dyn Read> {
     match layer["mediaType"].as_str() {
-        Some(kind) if kind.ends_with("+gzip") => Box::new(GzDecoder::new(file)),
+        Some(media_type) if media_type.ends_with("+gzip") => Box::new(GzDecoder::new(file)),
         _ => Box::new(file),
     }
 }

@@ -1,10 +1,10 @@
-//! A daemon whose only service panics: what it leaves behind is a log line with the place, an error that names
-//! the task, and exit code 1.
+//! A daemon whose only service panics: it logs the location, prints an error that names the task, and exits with
+//! code 1.
 
 use std::process::ExitCode;
 
 use vmafx_kit::config::GoDuration;
-use vmafx_kit::daemon::{self, Settings};
+use vmafx_kit::daemon::{self, DaemonSettings};
 use vmafx_kit::logs::LogArgs;
 use vmafx_kit::tasks::{BoxError, TaskSet};
 
@@ -14,7 +14,7 @@ struct Args {
     logs: LogArgs,
 }
 
-impl Settings for Args {
+impl DaemonSettings for Args {
     fn logs(&self) -> LogArgs {
         self.logs.clone()
     }

@@ -1,22 +1,23 @@
-//! Errors as people read them.
+//! Error chains as one line of text.
 
 use std::error::Error;
 
-/// Tonic's text for every failure of a connection: the cause below it is what people want to know.
-const NOTHING_SAID: &str = "transport error";
+/// Tonic's text for every failed connection; only its source says what happened.
+const TONIC_PLACEHOLDER: &str = "transport error";
 
-/// An error and its causes in one line, without what says nothing or is said twice.
+/// An error and its causes in one line. Empty texts, tonic's placeholder and repetitions are left out.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut said: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
         let text = error.to_string();
-        if !text.is_empty() && text != NOTHING_SAID && !said.iter().any(|before| before.contains(&text)) {
-            said.push(text);
+        if !text.is_empty() && text != TONIC_PLACEHOLDER && !texts.iter().any(|before| before.contains(&text))
+        {
+            texts.push(text);
         }
         next = error.source();
     }
-    said.join(": ")
+    texts.join(": ")
 }
 
 #[cfg(test)]

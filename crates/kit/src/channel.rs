@@ -1,15 +1,15 @@
 //! The gRPC channel to the controller.
 //!
-//! One connection, opened when first needed and again when lost, shared by all clones. On top of tonic's own:
+//! One connection, opened on first use and again when lost, shared by all clones. In addition to what tonic does:
 //!
-//! * **A deadline on every call**, from before the connection is made until the last byte of the answer. It is
-//!   the request's own timeout if it has one (`request.set_timeout`), else `VMAFX_CONTROLLER_RPC_TIMEOUT`. The
-//!   server is told, so that it does not work for a caller who has left.
-//!   An open stream has no end to wait for: a request made by [`streaming`] is timed until its headers come, and
-//!   keep-alive pings find out when the other side is gone.
-//! * **The token is read from its file for each call**, because the kubelet replaces it while we run. An expired
+//! * **A deadline on every call**, from before the connection is made until the last byte of the response. It is
+//!   the request's own timeout if it has one (`request.set_timeout`), else `VMAFX_CONTROLLER_RPC_TIMEOUT`. It is
+//!   sent to the server, which can then stop working for a caller that has given up.
+//!   A streaming response may never end: a request made by [`streaming`] is timed until its headers arrive, and
+//!   keep-alive pings detect that the peer is gone.
+//! * **The token is read from its file for each call**, because the kubelet replaces it at run time. An expired
 //!   one is not sent: the error names the file and the time, which the server's "unauthenticated" would not.
-//! * **Errors name the address**, and one about certificates says which file to look at.
+//! * **Errors name the address**, and errors about certificates name the CA file.
 
 mod args;
 mod deadline;
@@ -21,6 +21,6 @@ mod tls;
 mod token;
 
 pub use args::{ChannelArgs, ChannelError};
-pub use deadline::{Streaming, streaming};
+pub use deadline::{StreamingCall, streaming};
 pub use service::GrpcChannel;
 pub use token::TokenError;

@@ -1,8 +1,8 @@
-//! From `main` to exit code.
+//! The `main` of a daemon, from settings to exit code.
 //!
 //! ```no_run
 //! # use std::process::ExitCode;
-//! # use vmafx_kit::{config::GoDuration, daemon::{self, Settings}, logs::LogArgs, tasks::{BoxError, TaskSet}};
+//! # use vmafx_kit::{config::GoDuration, daemon::{self, DaemonSettings}, logs::LogArgs, tasks::{BoxError, TaskSet}};
 //! #[derive(clap::Parser)]
 //! #[command(version)]
 //! struct Args {
@@ -12,7 +12,7 @@
 //!     logs: LogArgs,
 //! }
 //!
-//! impl Settings for Args {
+//! impl DaemonSettings for Args {
 //!     fn logs(&self) -> LogArgs { self.logs.clone() }
 //!     fn shutdown_budget(&self) -> GoDuration { self.graceful_shutdown }
 //! }
@@ -32,7 +32,7 @@
 //! |-----------|--------------------------------------------------------------|
 //! | 0         | stopped as asked, or `--help` and `--version`                |
 //! | 1         | could not start, or a task failed, or shutdown took too long |
-//! | 2         | the settings cannot be used                                  |
+//! | 2         | the settings are invalid                                     |
 
 mod report;
 
@@ -44,38 +44,37 @@ use futures::StreamExt;
 use futures::stream::Stream;
 use tokio::runtime::Runtime;
 
-use crate::config::{Environment, GoDuration, Renamed, Stop, parse, styled};
+use crate::config::{Environment, GoDuration, ParseExit, RenamedVariable, parse, styled};
 use crate::logs::{self, LogArgs};
-use crate::tasks::{BoxError, Signal, TaskSet, signals};
+use crate::tasks::{BoxError, StopSignal, TaskSet, signals};
 use crate::tls;
 
-/// What the life of a daemon needs to know of its settings.
-pub trait Settings {
-    /// Variables of older releases, refused with a word on what to set instead.
-    const RENAMED: &'static [Renamed] = &[];
+/// The settings that [`main`] itself needs.
+pub trait DaemonSettings {
+    /// Variables of older releases. A daemon that finds one set refuses to start and says what to set instead.
+    const RENAMED: &'static [RenamedVariable] = &[];
 
-    /// How to log.
     fn logs(&self) -> LogArgs;
 
-    /// How long tasks may take to stop.
+    /// The time that all tasks together have to stop once shutdown begins.
     fn shutdown_budget(&self) -> GoDuration;
 }
 
-/// Reads the settings, starts the logs, lets `start` open what it needs and add its tasks, and watches those
-/// until the end. Errors go to standard error, cause by cause.
+/// Parses the settings, starts logging, calls `start` to open listeners and add tasks, and supervises the tasks
+/// until all have ended. Errors are printed to standard error, one cause per line.
 pub fn main<S, E>(start: impl AsyncFnOnce(S, &mut TaskSet) -> Result<(), E>) -> ExitCode
 where
-    S: Settings + clap::Parser,
+    S: DaemonSettings + clap::Parser,
     E: Into<BoxError>,
 {
     let settings = match parse::<S>(std::env::args_os(), &Environment::of_process(), S::RENAMED) {
         Ok(settings) => settings,
-        Err(Stop::Answer(text)) => {
-            // Whoever pipes the help into `head` closes the pipe early, and that is no failure.
+        Err(ParseExit::HelpOrVersion(text)) => {
+            // `--help | head` closes the pipe early; that is not a failure.
             let _ = std::io::stdout().write_all(styled(&text).as_bytes());
             return ExitCode::SUCCESS;
         }
-        Err(Stop::Refused(refusal)) => return report::failure(&refusal),
+        Err(ParseExit::Invalid(error)) => return report::failure(&error),
     };
     match run(settings, start) {
         Ok(()) => ExitCode::SUCCESS,
@@ -83,31 +82,32 @@ where
     }
 }
 
-/// The same with settings that somebody else has read, for a command that is a daemon only sometimes.
+/// Like [`main`], with settings that the caller has parsed: for a command that is a daemon only in some modes.
 pub fn run<S, E>(
     settings: S,
     start: impl AsyncFnOnce(S, &mut TaskSet) -> Result<(), E>,
 ) -> Result<(), BoxError>
 where
-    S: Settings,
+    S: DaemonSettings,
     E: Into<BoxError>,
 {
     logs::init(&settings.logs())?;
-    tls::choose_provider();
+    tls::install_crypto_provider();
     let runtime = Runtime::new()?;
     let ended = runtime.block_on(async {
         let budget = settings.shutdown_budget();
-        live(budget, signals()?, async |tasks| start(settings, tasks).await.map_err(Into::into)).await
+        supervise(budget, signals()?, async |tasks| start(settings, tasks).await.map_err(Into::into)).await
     });
     // A blocking call cannot be aborted; it must not keep a process alive that has nothing left to do.
     runtime.shutdown_timeout(Duration::from_secs(1));
     ended
 }
 
-/// Starts and watches. A signal cuts a start short too: it may be waiting for a server that never comes.
-async fn live(
+/// Starts and supervises the tasks. A signal also interrupts `start`, which may be waiting for a server that never
+/// comes up.
+async fn supervise(
     budget: GoDuration,
-    mut signals: impl Stream<Item = Signal> + Unpin,
+    mut signals: impl Stream<Item = StopSignal> + Unpin,
     start: impl AsyncFnOnce(&mut TaskSet) -> Result<(), BoxError>,
 ) -> Result<(), BoxError> {
     let mut tasks = TaskSet::default();
@@ -125,7 +125,10 @@ async fn live(
     }
     let ended = tasks.run(signals, budget).await;
     if let (Err(_), Err(error)) = (&started, &ended) {
-        tracing::error!(error = error as &dyn std::error::Error, "and then");
+        tracing::error!(
+            error = error as &dyn std::error::Error,
+            "a task failed while shutting down after the failed start"
+        );
     }
     started?;
     Ok(ended?)
@@ -145,20 +148,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_signal_ends_a_start_that_waits_for_ever() {
-        let signals = stream::iter([Signal::Terminate]).chain(stream::pending());
-        let ended = live(BUDGET, signals, async |_| std::future::pending().await);
+        let signals = stream::iter([StopSignal::Terminate]).chain(stream::pending());
+        let ended = supervise(BUDGET, signals, async |_| std::future::pending().await);
         tokio::time::timeout(Duration::from_hours(1), ended).await.unwrap().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_failed_start_stops_what_it_had_started() {
         let stopped = Arc::new(AtomicBool::new(false));
-        let seen = stopped.clone();
-        let ended = live(BUDGET, stream::pending(), async move |tasks| {
+        let stop_observed = stopped.clone();
+        let ended = supervise(BUDGET, stream::pending(), async move |tasks| {
             let shutdown = tasks.shutdown();
             tasks.service("first", async move {
                 shutdown.begun().await;
-                seen.store(true, Ordering::SeqCst);
+                stop_observed.store(true, Ordering::SeqCst);
                 Ok::<_, Infallible>(())
             });
             Err("the store is locked".into())

@@ -1,10 +1,11 @@
-//! Whether the process is alive, and whether it can do its work.
+//! Liveness and readiness of the process.
 //!
-//! `/healthz` answers as long as the process can answer at all. `/readyz` is the sum of named gates, and its body
-//! says which are closed and why: whoever sees `0/1 READY` should not have to read logs to learn the reason.
+//! `/healthz` answers as long as the process can answer at all. `/readyz` answers 200 while every readiness gate is
+//! open and shutdown has not begun; otherwise its body lists the closed gates with their reasons, so that `0/1 READY`
+//! can be explained without reading logs.
 
 mod endpoint;
 mod readiness;
 
 pub use endpoint::router;
-pub use readiness::{Gate, Readiness};
+pub use readiness::{Readiness, ReadinessGate};

@@ -6,33 +6,32 @@ pub(crate) mod panics;
 use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
-pub use filter::{FilterError, LogFilter};
+pub use filter::{LogFilter, LogFilterError};
 use tracing::Subscriber;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
-/// The settings of the logs; a daemon flattens them into its own.
+/// Log settings; a daemon flattens them into its own.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LogArgs {
-    /// How much is logged: debug, info, warn, error, or directives such as `info,vmafx_node=debug`.
+    /// Log level: debug, info, warn, error, or directives such as `info,vmafx_node=debug`.
     #[arg(long, env = "VMAFX_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
     pub log_level: LogFilter,
 
-    /// How it is written; `auto` is text on a terminal and JSON elsewhere.
+    /// Log format; `auto` is text on a terminal and JSON elsewhere.
     #[arg(long, env = "VMAFX_LOG_FORMAT", default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
 }
 
-/// How a log line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
     Auto,
-    /// For people.
+    /// Lines for people.
     Text,
-    /// For machines: one object per line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -46,22 +45,22 @@ impl LogFormat {
     }
 }
 
-/// Sends the logs of this process to standard error, and its panics to the logs. Fails when another part of the
-/// process has done so before.
+/// Sends the logs of this process to standard error, and its panics to the logs. Fails when a subscriber is already
+/// installed.
 pub fn init(args: &LogArgs) -> Result<(), TryInitError> {
     subscriber(args, io::stderr().is_terminal(), io::stderr).try_init()?;
     panics::to_logs();
     Ok(())
 }
 
-/// The same for any writer. Timestamps are RFC 3339 in UTC.
+/// A subscriber for any writer. Timestamps are RFC 3339 in UTC.
 pub fn subscriber<W>(args: &LogArgs, terminal: bool, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let lines = tracing_subscriber::fmt::layer().with_writer(writer);
     let lines = if args.log_format.is_json(terminal) {
-        // Fields beside the message, where log collectors look for them, not in an object below it.
+        // Log collectors look for fields beside the message, not in a nested object.
         lines.json().flatten_event(true).with_span_list(false).boxed()
     } else {
         lines.with_ansi(terminal).boxed()
@@ -78,11 +77,11 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Page(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    struct Pen<'p>(MutexGuard<'p, Vec<u8>>);
+    struct BufferWriter<'p>(MutexGuard<'p, Vec<u8>>);
 
-    impl io::Write for Pen<'_> {
+    impl io::Write for BufferWriter<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.write(bytes)
         }
@@ -91,18 +90,18 @@ mod tests {
         }
     }
 
-    impl<'p> MakeWriter<'p> for Page {
-        type Writer = Pen<'p>;
-        fn make_writer(&'p self) -> Pen<'p> {
-            Pen(self.0.lock().unwrap())
+    impl<'p> MakeWriter<'p> for SharedBuffer {
+        type Writer = BufferWriter<'p>;
+        fn make_writer(&'p self) -> BufferWriter<'p> {
+            BufferWriter(self.0.lock().unwrap())
         }
     }
 
     fn written(level: &str, format: LogFormat, terminal: bool, act: impl FnOnce()) -> String {
-        let page = Page::default();
+        let buffer = SharedBuffer::default();
         let args = LogArgs { log_level: level.parse().unwrap(), log_format: format };
-        tracing::subscriber::with_default(subscriber(&args, terminal, page.clone()), act);
-        String::from_utf8(page.0.lock().unwrap().clone()).unwrap()
+        tracing::subscriber::with_default(subscriber(&args, terminal, buffer.clone()), act);
+        String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap()
     }
 
     #[rstest]

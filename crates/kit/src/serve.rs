@@ -1,17 +1,16 @@
 //! Listeners, and HTTP on them.
 //!
-//! A listener is opened by [`listen`], its connections are taken by [`incoming()`], encrypted or not, and spoken to
-//! by [`serve_with`] (HTTP/1.1) or by tonic's `serve_with_incoming_shutdown` (gRPC). Every client is bounded in
-//! time, in bytes and in number; `timed` tells how.
+//! [`listen`] opens a listener, [`incoming()`] accepts its connections, with or without TLS, and [`serve_with`]
+//! (HTTP/1.1) or tonic's `serve_with_incoming_shutdown` (gRPC) serves them. Time, bytes and the number of connections
+//! are limited; the timeouts are described in `timeouts`.
 
 mod args;
 mod body;
 mod connection;
-mod gathered;
 mod http;
 mod incoming;
 mod limits;
-mod timed;
+mod timeouts;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -23,26 +22,21 @@ use crate::config::{HostPort, ListenAddr};
 use crate::tasks::Shutdown;
 
 pub use args::{GrpcArgs, HttpArgs, ServeError};
-pub use connection::Connection;
-pub use gathered::Gathered;
+pub use connection::ServerConnection;
 pub use http::{HttpOptions, serve_with};
 pub use incoming::incoming;
 pub use limits::HttpLimits;
 
-/// A listener that could not be had.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {addr} ({variable})")]
 pub struct ListenError {
-    /// The variable the address came from.
     pub variable: &'static str,
-    /// The address.
     pub addr: HostPort,
-    /// The system's answer.
     #[source]
     pub source: io::Error,
 }
 
-/// Opens a listener; `None` when the address is off. `variable` is where the address came from, for the error.
+/// Opens a listener; `None` when the address is off. `variable` is the one that set the address; the error names it.
 pub async fn listen(variable: &'static str, addr: &ListenAddr) -> Result<Option<TcpListener>, ListenError> {
     let ListenAddr::At(addr) = addr else { return Ok(None) };
     let listener = if addr.host().is_empty() {
@@ -57,8 +51,8 @@ pub async fn listen(variable: &'static str, addr: &ListenAddr) -> Result<Option<
     Ok(Some(listener))
 }
 
-/// The IPv6 wildcard takes IPv4 as well; a kernel without IPv6 gets the IPv4 one. A port that is taken must not
-/// fall through: the IPv4 half could be free, and half of the clients would reach another program.
+/// Binds the IPv6 wildcard, which accepts IPv4 as well; on a kernel without IPv6, the IPv4 one. A port in use is an
+/// error: its IPv4 half could be free, and IPv6 clients would then reach another program.
 async fn every_interface(port: u16) -> io::Result<TcpListener> {
     match TcpListener::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))).await {
         Err(error) if !matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied) => {
@@ -68,8 +62,7 @@ async fn every_interface(port: u16) -> io::Result<TcpListener> {
     }
 }
 
-/// Serves without encryption and with the default limits, until shutdown begins and the requests under way are
-/// answered.
+/// Serves without TLS and with the default limits, until shutdown begins and the requests in flight are answered.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown) -> io::Result<()> {
     serve_with(listener, router, HttpOptions::default(), shutdown).await
 }

@@ -1,9 +1,9 @@
-//! Named tasks that cannot die unseen.
+//! Named, supervised tasks.
 //!
-//! A task spawned on its own takes its panic to the grave, and the daemon goes on half dead: ready, and not
-//! working. Here every task has a name and an owner, the [`TaskSet`]:
+//! A panic in a task that was spawned directly goes unnoticed, and the daemon stays ready without working. Here
+//! every task has a name and an owner, the [`TaskSet`]:
 //!
-//! | what happens                                  | what follows                                               |
+//! | event                                         | consequence                                                |
 //! |-----------------------------------------------|------------------------------------------------------------|
 //! | any task panics or returns an error           | shutdown begins; the process ends with an error naming it  |
 //! | a service returns before shutdown             | the same                                                   |
@@ -22,4 +22,4 @@ mod signals;
 pub use error::{BoxError, TaskError};
 pub use set::TaskSet;
 pub use shutdown::Shutdown;
-pub use signals::{Signal, signals};
+pub use signals::{StopSignal, signals};

@@ -1,21 +1,21 @@
-//! TLS for servers: certificates that can be replaced while they are in use.
+//! TLS for servers, with certificates that can be replaced at run time.
 //!
-//! The kubelet and cert-manager replace a certificate by swapping a link, without a word to the process. So the
-//! files are looked at before a handshake, at most once a second, and compared by content: times of links lie.
-//! A pair that cannot be used (half written, a key of another certificate) changes nothing but a log line; the
-//! pair in use stays until a good one appears. Connections that exist keep what they began with.
+//! The kubelet and cert-manager replace a certificate by swapping a symbolic link, without notifying the process. So
+//! the files are read before a handshake, at most once a second, and compared by content, because the modification
+//! times of links are not reliable. A pair that is invalid (half written, or a key of another certificate) is logged
+//! and ignored; the current pair stays in use until a valid one appears. Open connections are not affected.
 //!
-//! A process that makes its certificates itself shows them from memory ([`ServerTls::in_memory`]).
+//! A process that creates its certificates itself keeps them in memory ([`ServerTls::in_memory`]).
 
 mod files;
 mod pair;
 mod server;
 
 pub use files::{TlsFiles, TlsVariables};
-pub use pair::PairError;
+pub use pair::KeyPairError;
 pub use server::{ServerTls, TlsError};
 
-/// Says which cryptography this process uses, because rustls refuses to choose once a dependency links a second one.
-pub fn choose_provider() {
+/// Selects the cryptography of this process, because rustls does not choose once a dependency links a second provider.
+pub fn install_crypto_provider() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

@@ -14,13 +14,13 @@ use vmafx_kit::tasks::Shutdown;
 
 const ANY: &str = "127.0.0.1:0";
 
-/// Serves `router` while `questions` are asked of its port.
-async fn serving<T>(router: Router, questions: impl AsyncFnOnce(u16) -> T) -> T {
+/// Serves `router` while `client` runs against its port.
+async fn serving<T>(router: Router, client: impl AsyncFnOnce(u16) -> T) -> T {
     let listener = listen("VMAFX_T_ADDR", &ANY.parse().unwrap()).await.unwrap().unwrap();
     let port = listener.local_addr().unwrap().port();
     let shutdown = Shutdown::new();
     let asked = async {
-        let answer = questions(port).await;
+        let answer = client(port).await;
         shutdown.begin();
         answer
     };
@@ -104,11 +104,11 @@ async fn every_interface_takes_ipv4_too() {
     TcpStream::connect(("127.0.0.1", port)).await.unwrap();
 }
 
-/// The IPv4 half is free here; taking only that would leave IPv6 clients with another program.
+/// The IPv4 half is free here; binding only that would leave IPv6 clients with another program.
 #[tokio::test]
 async fn a_port_half_in_use_is_in_use() {
     let Ok(taken) = listen("VMAFX_T_ADDR", &"[::1]:0".parse().unwrap()).await else {
-        return; // a machine without IPv6 has no halves
+        return; // this machine has no IPv6
     };
     let taken = taken.unwrap();
     let addr = format!(":{}", taken.local_addr().unwrap().port());

@@ -1,4 +1,4 @@
-//! The example daemon as a real process: signals, exit codes, and what it says.
+//! The example daemon as a real process: signals, exit codes, output.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
 use std::io::{BufRead, BufReader};
@@ -15,7 +15,8 @@ fn example(name: &str) -> Command {
     let program = target.join("examples").join(name);
     assert!(
         program.exists(),
-        "cargo builds examples unless told --test: use `cargo test -p vmafx-kit <name>`"
+        "{} is missing: `--test` skips examples, so run `cargo test -p vmafx-kit <name>`",
+        program.display()
     );
     Command::new(program)
 }
@@ -98,7 +99,7 @@ fn a_panic_ends_the_process_and_leaves_its_place_in_the_logs() {
     let text = "index out of bounds: the len is 0 but the index is 7";
     let line: serde_json::Value = serde_json::from_str(stderr.lines().next().unwrap()).unwrap();
     assert_eq!(line["message"], format!("panic: {text}"));
-    assert!(line["place"].as_str().unwrap().contains("examples/kit_panicking.rs:"), "{line}");
+    assert!(line["location"].as_str().unwrap().contains("examples/kit_panicking.rs:"), "{line}");
     assert_eq!(line["span"]["task"], "worker");
     assert!(stderr.ends_with(&format!("error: the task worker panicked: {text}\n")), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! What a client of an HTTP listener cannot do to us. Time is paused: waiting costs nothing and is exact.
+//! The limits of an HTTP listener. Time is paused, so waiting costs nothing and is exact.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use vmafx_kit::serve::{HttpLimits, HttpOptions, serve_with};
 use vmafx_kit::tasks::Shutdown;
 
-/// Serves `router` while `client` talks to its port.
+/// Serves `router` while `client` runs against its port.
 async fn serving<T>(router: Router, limits: HttpLimits, client: impl AsyncFnOnce(u16, Shutdown) -> T) -> T {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -39,23 +39,23 @@ async fn connect(port: u16) -> TcpStream {
     TcpStream::connect(("127.0.0.1", port)).await.unwrap()
 }
 
-/// Everything until the server closes.
-async fn rest(stream: &mut TcpStream) -> String {
+/// Everything that arrives until the server closes the connection.
+async fn read_to_close(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
-    // A server that closes while we still write resets the connection; what came before counts.
+    // A server that closes while the client still writes resets the connection; what arrived before counts.
     let _ = stream.read_to_end(&mut bytes).await;
     String::from_utf8(bytes).unwrap()
 }
 
-/// One answer whose body is `hello`, on a connection that stays open.
-async fn hello_from(stream: &mut TcpStream) {
+/// One request with the response `hello`, on a connection that stays open.
+async fn get_hello(stream: &mut TcpStream) {
     stream.write_all(b"GET / HTTP/1.1\r\nhost: t\r\n\r\n").await.unwrap();
-    let mut seen = String::new();
-    while !seen.ends_with("hello") {
+    let mut received = String::new();
+    while !received.ends_with("hello") {
         let mut buffer = [0; 1024];
         let read = stream.read(&mut buffer).await.unwrap();
-        assert!(read > 0, "closed after {seen:?}");
-        seen.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+        assert!(read > 0, "closed after {received:?}");
+        received.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
     }
 }
 
@@ -64,7 +64,7 @@ async fn a_client_that_says_nothing_is_cut_off() {
     serving(hello(), HttpLimits::default(), async |port, _| {
         let mut stream = connect(port).await;
         let begun = Instant::now();
-        assert_eq!(rest(&mut stream).await, "");
+        assert_eq!(read_to_close(&mut stream).await, "");
         assert_eq!(begun.elapsed().as_secs(), 5);
     })
     .await;
@@ -81,7 +81,7 @@ async fn a_head_sent_byte_by_byte_is_cut_off() {
             }
             sleep(Duration::from_secs(1)).await;
         }
-        assert_eq!(rest(&mut stream).await, "");
+        assert_eq!(read_to_close(&mut stream).await, "");
         assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
     })
     .await;
@@ -91,11 +91,11 @@ async fn a_head_sent_byte_by_byte_is_cut_off() {
 async fn a_slow_head_is_cut_off_on_a_used_connection_too() {
     serving(hello(), HttpLimits::default(), async |port, _| {
         let mut stream = connect(port).await;
-        hello_from(&mut stream).await;
+        get_hello(&mut stream).await;
         sleep(Duration::from_mins(1)).await;
         stream.write_all(b"GET / HT").await.unwrap();
         let begun = Instant::now();
-        assert_eq!(rest(&mut stream).await, "");
+        assert_eq!(read_to_close(&mut stream).await, "");
         assert_eq!(begun.elapsed().as_secs(), 5);
     })
     .await;
@@ -106,12 +106,12 @@ async fn a_connection_may_rest_between_requests_but_not_for_ever() {
     serving(hello(), HttpLimits::default(), async |port, _| {
         let mut stream = connect(port).await;
         for _ in 0..3 {
-            hello_from(&mut stream).await;
+            get_hello(&mut stream).await;
             sleep(Duration::from_secs(100)).await;
         }
-        hello_from(&mut stream).await;
+        get_hello(&mut stream).await;
         let begun = Instant::now();
-        assert_eq!(rest(&mut stream).await, "");
+        assert_eq!(read_to_close(&mut stream).await, "");
         assert_eq!(begun.elapsed().as_secs(), 120);
     })
     .await;
@@ -129,7 +129,7 @@ async fn a_handler_may_take_longer_than_any_timeout_of_the_client() {
     serving(slow, HttpLimits::default(), async |port, _| {
         let mut stream = connect(port).await;
         stream.write_all(b"GET / HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").await.unwrap();
-        assert!(rest(&mut stream).await.ends_with("done"));
+        assert!(read_to_close(&mut stream).await.ends_with("done"));
     })
     .await;
 }
@@ -141,7 +141,7 @@ async fn a_head_that_is_too_large_is_answered_with_431() {
         let mut stream = connect(port).await;
         let head = format!("GET / HTTP/1.1\r\nhost: t\r\nx: {}\r\n\r\n", "y".repeat(5000));
         let _ = stream.write_all(head.as_bytes()).await;
-        let answer = rest(&mut stream).await;
+        let answer = read_to_close(&mut stream).await;
         assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
     })
     .await;
@@ -162,10 +162,10 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     .await;
 }
 
-/// Tells when it is dropped.
-struct Held(mpsc::Sender<()>);
+/// Sends a message when it is dropped.
+struct NotifyOnDrop(mpsc::Sender<()>);
 
-impl Drop for Held {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         let _ = self.0.try_send(());
     }
@@ -177,7 +177,7 @@ async fn a_client_that_takes_nothing_of_its_answer_is_cut_off() {
     let endless = Router::new().route(
         "/",
         get(async move || {
-            let held = Held(dropped.clone());
+            let held = NotifyOnDrop(dropped.clone());
             let chunk = Bytes::from(vec![0_u8; 256 * 1024]);
             Body::from_stream(stream::repeat_with(move || {
                 let _ = &held;
@@ -200,14 +200,14 @@ async fn at_the_limit_the_next_client_waits_for_its_turn() {
     let limits = HttpLimits { connections: 1, ..HttpLimits::default() };
     serving(hello(), limits, async |port, _| {
         let mut first = connect(port).await;
-        hello_from(&mut first).await;
+        get_hello(&mut first).await;
         let mut second = connect(port).await;
         second.write_all(b"GET / HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").await.unwrap();
-        // The first one is still served, so the second cannot have been.
-        hello_from(&mut first).await;
+        // The first connection is still served, so the second cannot have been accepted.
+        get_hello(&mut first).await;
         assert!(second.try_read(&mut [0; 1]).is_err());
         drop(first);
-        assert!(rest(&mut second).await.ends_with("hello"));
+        assert!(read_to_close(&mut second).await.ends_with("hello"));
     })
     .await;
 }
@@ -227,15 +227,15 @@ async fn shutdown_waits_for_answers_and_for_nothing_else() {
     serving(router, HttpLimits::default(), async |port, shutdown| {
         let _fresh = connect(port).await;
         let mut idle = connect(port).await;
-        hello_from(&mut idle).await;
+        get_hello(&mut idle).await;
         let mut busy = connect(port).await;
         busy.write_all(b"GET /slow HTTP/1.1\r\nhost: t\r\n\r\n").await.unwrap();
         let answer = arrivals.recv().await.unwrap();
         shutdown.begin();
-        assert_eq!(rest(&mut idle).await, "");
+        assert_eq!(read_to_close(&mut idle).await, "");
         assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err(), "still listening");
         answer.send(()).unwrap();
-        assert!(rest(&mut busy).await.ends_with("late"));
+        assert!(read_to_close(&mut busy).await.ends_with("late"));
     })
     .await;
 }

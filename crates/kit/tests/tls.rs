@@ -22,13 +22,13 @@ use vmafx_kit::tls::{ServerTls, TlsFiles, TlsVariables};
 
 const VARIABLES: TlsVariables = TlsVariables { switch: "T_TLS=true", cert: "T_CERT", key: "T_KEY" };
 
-/// The files of one server, replaced as the kubelet does it: another directory takes the link's name.
-struct Mounted {
+/// The files of one server, replaced as the kubelet does: a link to another directory is renamed over the old link.
+struct MountedCertificate {
     directory: tempfile::TempDir,
     versions: u32,
 }
 
-impl Mounted {
+impl MountedCertificate {
     fn with(cert: &str, key: &str) -> Self {
         let mut mounted = Self { directory: tempfile::tempdir().unwrap(), versions: 0 };
         mounted.swap(cert, key);
@@ -58,21 +58,21 @@ async fn connect(port: u16, authority: &Authority) -> std::io::Result<TlsStream<
     connector.connect(ServerName::try_from("localhost").unwrap(), stream).await
 }
 
-/// The certificate that the server showed.
-fn shown(stream: &TlsStream<TcpStream>) -> Vec<u8> {
+/// The certificate that the server presented.
+fn presented(stream: &TlsStream<TcpStream>) -> Vec<u8> {
     stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
 }
 
-async fn ask(stream: &mut TlsStream<TcpStream>) -> String {
+async fn get_hello(stream: &mut TlsStream<TcpStream>) -> String {
     stream.write_all(b"GET / HTTP/1.1\r\nhost: t\r\n\r\n").await.unwrap();
     let mut buffer = [0; 1024];
-    let mut seen = String::new();
-    while !seen.ends_with("hello") {
+    let mut received = String::new();
+    while !received.ends_with("hello") {
         let read = stream.read(&mut buffer).await.unwrap();
-        assert!(read > 0, "closed after {seen:?}");
-        seen.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+        assert!(read > 0, "closed after {received:?}");
+        received.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
     }
-    seen
+    received
 }
 
 async fn serving<T>(tls: ServerTls, client: impl AsyncFnOnce(u16) -> T) -> T {
@@ -95,19 +95,19 @@ async fn serving<T>(tls: ServerTls, client: impl AsyncFnOnce(u16) -> T) -> T {
 async fn a_replaced_certificate_is_shown_to_new_clients_and_old_ones_stay() {
     let authority = Authority::new();
     let (first, second) = (authority.server(), authority.server());
-    let mut mounted = Mounted::with(&first.cert, &first.key);
+    let mut mounted = MountedCertificate::with(&first.cert, &first.key);
     let tls = ServerTls::open(mounted.files(), &["http/1.1"]).await.unwrap();
     serving(tls, async |port| {
         let mut old = connect(port, &authority).await.unwrap();
-        assert_eq!(shown(&old), first.der);
-        assert!(ask(&mut old).await.starts_with("HTTP/1.1 200"));
+        assert_eq!(presented(&old), first.der);
+        assert!(get_hello(&mut old).await.starts_with("HTTP/1.1 200"));
 
         mounted.swap(&second.cert, &second.key);
         tokio::time::advance(Duration::from_secs(1)).await;
         let mut new = connect(port, &authority).await.unwrap();
-        assert_eq!(shown(&new), second.der);
-        assert!(ask(&mut new).await.starts_with("HTTP/1.1 200"));
-        assert!(ask(&mut old).await.starts_with("HTTP/1.1 200"));
+        assert_eq!(presented(&new), second.der);
+        assert!(get_hello(&mut new).await.starts_with("HTTP/1.1 200"));
+        assert!(get_hello(&mut old).await.starts_with("HTTP/1.1 200"));
     })
     .await;
 }
@@ -116,7 +116,7 @@ async fn a_replaced_certificate_is_shown_to_new_clients_and_old_ones_stay() {
 async fn a_pair_that_does_not_fit_changes_nothing_until_one_fits() {
     let authority = Authority::new();
     let (first, second) = (authority.server(), authority.server());
-    let mut mounted = Mounted::with(&first.cert, &first.key);
+    let mut mounted = MountedCertificate::with(&first.cert, &first.key);
     let tls = ServerTls::open(mounted.files(), &["http/1.1"]).await.unwrap();
     serving(tls, async |port| {
         for (cert, key) in [
@@ -126,15 +126,15 @@ async fn a_pair_that_does_not_fit_changes_nothing_until_one_fits() {
         ] {
             mounted.swap(cert, key);
             tokio::time::advance(Duration::from_secs(1)).await;
-            assert_eq!(shown(&connect(port, &authority).await.unwrap()), first.der);
+            assert_eq!(presented(&connect(port, &authority).await.unwrap()), first.der);
         }
         std::fs::remove_file(mounted.directory.path().join("data")).unwrap();
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(shown(&connect(port, &authority).await.unwrap()), first.der);
+        assert_eq!(presented(&connect(port, &authority).await.unwrap()), first.der);
 
         mounted.swap(&second.cert, &second.key);
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(shown(&connect(port, &authority).await.unwrap()), second.der);
+        assert_eq!(presented(&connect(port, &authority).await.unwrap()), second.der);
     })
     .await;
 }
@@ -143,13 +143,13 @@ async fn a_pair_that_does_not_fit_changes_nothing_until_one_fits() {
 async fn a_client_that_stops_in_its_handshake_holds_up_nobody() {
     let authority = Authority::new();
     let pair = authority.server();
-    let mounted = Mounted::with(&pair.cert, &pair.key);
+    let mounted = MountedCertificate::with(&pair.cert, &pair.key);
     let tls = ServerTls::open(mounted.files(), &["http/1.1"]).await.unwrap();
     serving(tls, async |port| {
         let mut mute = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         mute.write_all(&[0x16, 0x03]).await.unwrap();
         let mut other = connect(port, &authority).await.unwrap();
-        ask(&mut other).await;
+        get_hello(&mut other).await;
         let begun = tokio::time::Instant::now();
         assert_eq!(mute.read(&mut [0; 64]).await.unwrap_or(0), 0);
         assert_eq!(begun.elapsed().as_secs(), 10);
@@ -161,20 +161,20 @@ async fn a_client_that_stops_in_its_handshake_holds_up_nobody() {
 async fn a_certificate_from_memory_is_shown_once_it_is_there_and_replaced_while_serving() {
     let authority = Authority::new();
     let (first, second) = (authority.server(), authority.server());
-    let chain = |pair: &authority::Pair| vec![CertificateDer::from(pair.der.clone())];
-    let key = |pair: &authority::Pair| PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
+    let chain = |pair: &authority::KeyPairPem| vec![CertificateDer::from(pair.der.clone())];
+    let key = |pair: &authority::KeyPairPem| PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
     let tls = ServerTls::in_memory(&["http/1.1"]).unwrap();
     serving(tls.clone(), async |port| {
         assert!(connect(port, &authority).await.is_err());
         tls.replace(chain(&first), key(&first)).unwrap();
         let mut old = connect(port, &authority).await.unwrap();
-        assert_eq!(shown(&old), first.der);
+        assert_eq!(presented(&old), first.der);
 
         assert!(tls.replace(chain(&second), key(&first)).is_err());
-        assert_eq!(shown(&connect(port, &authority).await.unwrap()), first.der);
+        assert_eq!(presented(&connect(port, &authority).await.unwrap()), first.der);
         tls.replace(chain(&second), key(&second)).unwrap();
-        assert_eq!(shown(&connect(port, &authority).await.unwrap()), second.der);
-        assert!(ask(&mut old).await.starts_with("HTTP/1.1 200"));
+        assert_eq!(presented(&connect(port, &authority).await.unwrap()), second.der);
+        assert!(get_hello(&mut old).await.starts_with("HTTP/1.1 200"));
     })
     .await;
 }
@@ -183,18 +183,18 @@ async fn a_certificate_from_memory_is_shown_once_it_is_there_and_replaced_while_
 async fn what_cannot_be_used_is_refused_at_start_and_named() {
     let authority = Authority::new();
     let (first, second) = (authority.server(), authority.server());
-    let refused = async |cert: &str, key: &str| {
-        let mounted = Mounted::with(cert, key);
+    let open_error = async |cert: &str, key: &str| {
+        let mounted = MountedCertificate::with(cert, key);
         let error = ServerTls::open(mounted.files(), &[]).await.unwrap_err();
         let data = mounted.directory.path().join("data");
         let text = anyhow::Error::from(error).chain().map(ToString::to_string).collect::<Vec<_>>();
         text[1].replace(data.to_str().unwrap(), "D")
     };
-    assert_eq!(refused("", &first.key).await, "D/tls.crt holds no PEM certificate (T_CERT)");
-    assert_eq!(refused(&first.cert, "?").await, "D/tls.key holds no PEM private key (T_KEY)");
+    assert_eq!(open_error("", &first.key).await, "D/tls.crt contains no PEM certificate (T_CERT)");
+    assert_eq!(open_error(&first.cert, "?").await, "D/tls.key contains no PEM private key (T_KEY)");
     assert_eq!(
-        refused(&first.cert, &second.key).await,
-        "the certificate in D/tls.crt and the key in D/tls.key cannot be used together"
+        open_error(&first.cert, &second.key).await,
+        "the certificate in D/tls.crt and the private key in D/tls.key cannot be used together"
     );
 }
 
@@ -202,7 +202,7 @@ async fn what_cannot_be_used_is_refused_at_start_and_named() {
 async fn grpc_is_served_over_tls_by_the_same_connections() {
     let authority = Authority::new();
     let pair = authority.server();
-    let mounted = Mounted::with(&pair.cert, &pair.key);
+    let mounted = MountedCertificate::with(&pair.cert, &pair.key);
     let tls = ServerTls::open(mounted.files(), &["h2"]).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

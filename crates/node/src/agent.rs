@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use vmafx_kit::channel::GrpcChannel;
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_proto::controller::v1::{NodeCapability, ResourceRef};
 
@@ -66,7 +66,7 @@ pub fn run(
     timeouts: AgentTimeouts,
     scorer: Scorer,
     metrics: &NodeMetrics,
-    registered: Gate,
+    registered: ReadinessGate,
 ) {
     let slots = identity.capability.concurrency;
     let backends = identity.capability.backends.clone();

@@ -27,7 +27,7 @@ use crate::task::ModelSource;
 use directory::Directory;
 use oci::{Artifacts, Pin};
 pub use settings::ModelSettings;
-pub use vmafx_oci::{Credentials, ReferenceError};
+pub use vmafx_oci::{ReferenceError, RegistryCredentials};
 
 /// A model that is here. As long as this value lives, its file is not cleared away.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Models {
     /// Artifacts are kept in the scratch directory of `fetcher`, beside what processes have there for themselves.
     pub fn new(
         settings: &ModelSettings,
-        credentials: Credentials,
+        credentials: RegistryCredentials,
         fetcher: &Fetcher,
     ) -> Result<Self, ScratchError> {
         Ok(Self {

@@ -139,7 +139,7 @@ impl FromStr for Labels {
     }
 }
 
-impl daemon::Settings for Settings {
+impl daemon::DaemonSettings for Settings {
     fn logs(&self) -> LogArgs {
         self.logs.clone()
     }

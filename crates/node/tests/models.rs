@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 use vmafx_job::{Failure, FailureReason};
 use vmafx_kit::config::GoDuration;
 use vmafx_node::fetch::{FetchSettings, Fetcher, Limits, StoreVariables};
-use vmafx_node::models::{Credentials, Found, ModelSettings, Models};
+use vmafx_node::models::{Found, ModelSettings, Models, RegistryCredentials};
 use vmafx_node::scratch::{Scratch, ScratchSettings, Size};
 use vmafx_node::task::ModelSource;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
-use vmafx_testkit::registry::{Access, Layer, PASSWORD, Registry, USER};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
+use vmafx_testkit::registry::{PASSWORD, RegistryAuth, RegistryLayer, RegistryServer, USER};
 
 const MEDIA_TYPE: &str = "application/vnd.vmafx.model.v1+json";
 
@@ -27,7 +27,7 @@ struct Node {
 
 struct Setup {
     settings: ModelSettings,
-    credentials: Credentials,
+    credentials: RegistryCredentials,
     directory: tempfile::TempDir,
 }
 
@@ -41,7 +41,7 @@ impl Setup {
             model_tag_stale: GoDuration(Duration::from_hours(1)),
             oci_plain_http: Vec::new(),
         };
-        Self { settings, credentials: Credentials::none(), directory: tempfile::tempdir().unwrap() }
+        Self { settings, credentials: RegistryCredentials::none(), directory: tempfile::tempdir().unwrap() }
     }
 
     fn node(self) -> Node {
@@ -172,10 +172,10 @@ fn setup_secret(models: &Path) -> PathBuf {
 
 #[tokio::test]
 async fn an_artifact_is_pulled_once_by_tag_and_by_digest() {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let layers = [
-        Layer { media_type: "text/plain", content: b"read me" },
-        Layer { media_type: MEDIA_TYPE, content: b"{\"model\":1}" },
+        RegistryLayer { media_type: "text/plain", content: b"read me" },
+        RegistryLayer { media_type: MEDIA_TYPE, content: b"{\"model\":1}" },
     ];
     let digest = registry.push("team/model", "v1", &layers).unwrap();
     let node = Setup::new().node();
@@ -198,9 +198,11 @@ async fn an_artifact_is_pulled_once_by_tag_and_by_digest() {
 
 #[tokio::test]
 async fn a_tag_that_moves_is_seen_and_a_registry_that_is_down_is_borne_for_a_while() {
-    let mut registry = Registry::start(Access::Open).await.unwrap();
+    let mut registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let push = |content: &[u8]| {
-        registry.push("model", "stable", &[Layer { media_type: "application/json", content }]).unwrap()
+        registry
+            .push("model", "stable", &[RegistryLayer { media_type: "application/json", content }])
+            .unwrap()
     };
     push(b"{\"v\":1}");
     let mut setup = Setup::new();
@@ -219,8 +221,8 @@ async fn a_tag_that_moves_is_seen_and_a_registry_that_is_down_is_borne_for_a_whi
 
 #[tokio::test]
 async fn what_a_tag_meant_is_not_trusted_forever() {
-    let mut registry = Registry::start(Access::Open).await.unwrap();
-    registry.push("model", "stable", &[Layer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
+    let mut registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
+    registry.push("model", "stable", &[RegistryLayer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
     let mut setup = Setup::new();
     setup.settings.model_tag_ttl = GoDuration(Duration::ZERO);
     setup.settings.model_tag_stale = GoDuration(Duration::ZERO);
@@ -233,8 +235,8 @@ async fn what_a_tag_meant_is_not_trusted_forever() {
 
 #[tokio::test]
 async fn a_registry_with_a_password_is_shown_the_one_of_the_docker_configuration() {
-    let registry = Registry::start(Access::Password).await.unwrap();
-    registry.push("model", "v1", &[Layer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Password).await.unwrap();
+    registry.push("model", "v1", &[RegistryLayer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
     let reference = format!("oci://{}/model:v1", registry.address());
     let denied = Setup::new().node().find(&reference).await.unwrap_err();
     assert_eq!(denied.reason, FailureReason::ModelNotFound, "{denied}");
@@ -243,18 +245,18 @@ async fn a_registry_with_a_password_is_shown_the_one_of_the_docker_configuration
     let mut setup = Setup::new();
     let config = serde_json::json!({"auths": {registry.address(): {"username": USER, "password": PASSWORD}}});
     std::fs::write(setup.directory.path().join("config.json"), config.to_string()).unwrap();
-    setup.credentials = Credentials::in_directory(setup.directory.path());
+    setup.credentials = RegistryCredentials::in_directory(setup.directory.path());
     let node = setup.node();
     assert_eq!(json(&node.find(&reference).await.unwrap()), b"{}");
 }
 
 #[tokio::test]
 async fn the_least_recently_used_model_makes_room_unless_it_is_in_use() {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     for name in ["a", "b", "c"] {
         let content = format!("{{\"{name}\":\"{}\"}}", "x".repeat(1000));
         registry
-            .push("model", name, &[Layer { media_type: MEDIA_TYPE, content: content.as_bytes() }])
+            .push("model", name, &[RegistryLayer { media_type: MEDIA_TYPE, content: content.as_bytes() }])
             .unwrap();
     }
     let mut setup = Setup::new();
@@ -272,8 +274,8 @@ async fn the_least_recently_used_model_makes_room_unless_it_is_in_use() {
 
 #[tokio::test]
 async fn a_model_that_is_damaged_on_disk_is_fetched_again() {
-    let registry = Registry::start(Access::Open).await.unwrap();
-    registry.push("model", "v1", &[Layer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
+    registry.push("model", "v1", &[RegistryLayer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
     let node = Setup::new().node();
     let reference = format!("oci://{}/model:v1", registry.address());
     let found = path(&node.find(&reference).await.unwrap()).to_owned();
@@ -313,9 +315,9 @@ fn manifest(digest: &str, size: u64) -> Vec<u8> {
     Reply::file("{}"),
     Some(FailureReason::SourceUnreachable)
 )]
-#[case::endless_model(Reply::file(manifest(EMPTY, 1 << 20)), Reply::body(Body::Endless), Some(FailureReason::ModelInvalid))]
+#[case::endless_model(Reply::file(manifest(EMPTY, 1 << 20)), Reply::body(ReplyBody::Endless), Some(FailureReason::ModelInvalid))]
 #[case::declared_too_large(Reply::file(manifest(EMPTY, (64 << 20) + 1)), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
-#[case::endless_manifest(Reply::body(Body::Endless), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
+#[case::endless_manifest(Reply::body(ReplyBody::Endless), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
 #[case::no_manifest(Reply::file("<html>"), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
 #[case::missing(Reply::status(404), Reply::file("{}"), Some(FailureReason::ModelNotFound))]
 #[case::broken(Reply::status(500), Reply::file("{}"), Some(FailureReason::SourceUnreachable))]
@@ -375,7 +377,7 @@ async fn a_token_is_fetched_with_the_password_and_shown_to_the_registry_alone() 
     let mut setup = Setup::new();
     let config = serde_json::json!({"auths": {server.authority(): {"auth": "dXNlcjpwYXNz"}}});
     std::fs::write(setup.directory.path().join(".dockerconfigjson"), config.to_string()).unwrap();
-    setup.credentials = Credentials::in_directory(setup.directory.path());
+    setup.credentials = RegistryCredentials::in_directory(setup.directory.path());
     let node = setup.node();
     let found = node.find(&format!("oci://{}/model:v1", server.authority())).await.unwrap();
     assert_eq!(json(&found), b"{}");
@@ -418,7 +420,11 @@ async fn whoever_cancels_leaves_the_pull_to_the_next() {
         || Reply::file(manifest(EMPTY, 2)),
         move || {
             count.fetch_add(1, Ordering::Relaxed);
-            if hang.swap(false, Ordering::Relaxed) { Reply::body(Body::Silent) } else { Reply::file("{}") }
+            if hang.swap(false, Ordering::Relaxed) {
+                Reply::body(ReplyBody::Silent)
+            } else {
+                Reply::file("{}")
+            }
         },
     );
     let node = Setup::new().node();

@@ -1,4 +1,4 @@
-//! What is pushed.
+//! Artifacts to be pushed.
 
 use std::collections::BTreeMap;
 
@@ -8,37 +8,30 @@ use serde::Serialize;
 use crate::digest::Digest;
 use crate::manifest::{Descriptor, OCI_MANIFEST};
 
-/// The configuration of an artifact that has none.
-pub(crate) const EMPTY: &[u8] = b"{}";
-const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
+/// The config blob of an artifact that has no configuration, as OCI defines it.
+pub(crate) const EMPTY_CONFIG: &[u8] = b"{}";
+const EMPTY_MEDIA_TYPE: &str = "application/vnd.oci.empty.v1+json";
 
-/// OCI's key for the file name of a layer.
+/// Annotation for the file name of a layer.
 pub const TITLE: &str = "org.opencontainers.image.title";
 
-/// Something to push: a manifest and its layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// What it is as a whole.
     pub artifact_type: String,
-    /// What it says of itself.
     pub annotations: BTreeMap<String, String>,
-    /// What it is made of.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<ArtifactLayer>,
 }
 
-/// One layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layer {
-    /// What it is.
+pub struct ArtifactLayer {
     pub media_type: String,
-    /// The name of the file that tools make of it.
+    /// The name of the file that tools such as `oras` write.
     pub title: String,
-    /// What is in it.
     pub content: Bytes,
 }
 
 impl Artifact {
-    /// Its manifest. The same artifact has the same bytes, hence the same digest.
+    /// The same artifact always gives the same bytes, hence the same digest.
     pub fn manifest(&self) -> Vec<u8> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -54,23 +47,22 @@ impl Artifact {
             schema_version: 2,
             media_type: OCI_MANIFEST,
             artifact_type: &self.artifact_type,
-            config: describe(EMPTY_TYPE, EMPTY, BTreeMap::new()),
-            layers: self.layers.iter().map(Layer::descriptor).collect(),
+            config: describe(EMPTY_MEDIA_TYPE, EMPTY_CONFIG, BTreeMap::new()),
+            layers: self.layers.iter().map(ArtifactLayer::descriptor).collect(),
             annotations: &self.annotations,
         };
-        // Texts and numbers only: there is nothing that could not be written.
+        // Strings and numbers only: serializing them cannot fail.
         serde_json::to_vec(&document).unwrap_or_default()
     }
 
-    /// What is uploaded before the manifest.
+    /// The blobs, which must be uploaded before the manifest.
     pub(crate) fn blobs(&self) -> impl Iterator<Item = Bytes> {
-        let empty = Bytes::from_static(EMPTY);
+        let empty = Bytes::from_static(EMPTY_CONFIG);
         self.layers.iter().map(|layer| layer.content.clone()).chain([empty])
     }
 }
 
-impl Layer {
-    /// How a manifest names it.
+impl ArtifactLayer {
     pub fn descriptor(&self) -> Descriptor {
         let title = BTreeMap::from([(TITLE.to_owned(), self.title.clone())]);
         describe(&self.media_type, &self.content, title)
@@ -92,7 +84,7 @@ mod tests {
         let artifact = Artifact {
             artifact_type: "application/vnd.example".into(),
             annotations: BTreeMap::from([("a".into(), "1".into())]),
-            layers: vec![Layer {
+            layers: vec![ArtifactLayer {
                 media_type: "text/plain".into(),
                 title: "a.txt".into(),
                 content: "hello".into(),

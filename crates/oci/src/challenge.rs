@@ -1,15 +1,12 @@
-//! What a registry wants before it answers.
+//! The authentication that a registry asks for.
 
 /// The value of `WWW-Authenticate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
-    /// User and password with the request itself.
     Basic,
-    /// A token from somewhere else.
+    /// A token from the server at `realm`.
     Bearer {
-        /// Where to get it.
         realm: String,
-        /// Whom it is for.
         service: Option<String>,
     },
 }
@@ -26,26 +23,26 @@ impl Challenge {
         }
         let parameters = parameters(rest);
         let get = |name: &str| {
-            let found = parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-            found.map(|(_, value)| value.clone())
+            let parameter = parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+            parameter.map(|(_, value)| value.clone())
         };
         Some(Self::Bearer { realm: get("realm")?, service: get("service") })
     }
 }
 
-/// `a="b, c",d=e`
+/// Parses `a="b, c",d=e`.
 fn parameters(mut text: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     while let Some((name, rest)) = text.split_once('=') {
         let name = name.trim_matches(|c: char| c == ',' || c.is_whitespace()).to_owned();
         let (value, after) = match rest.trim_start().strip_prefix('"') {
             Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
             None => rest.split_once(',').unwrap_or((rest, "")),
         };
-        found.push((name, value.trim().to_owned()));
+        pairs.push((name, value.trim().to_owned()));
         text = after;
     }
-    found
+    pairs
 }
 
 #[cfg(test)]

@@ -1,47 +1,46 @@
-//! What a learned model is in a registry.
+//! Trained models in a registry.
 //!
 //! A checkpoint is an artifact of two layers: the model, as libvmaf reads it, and the trainer's state, from which
-//! training goes on. Everything that a reader wants to know before it takes one of them stands in annotations of the
-//! manifest ([`Facts`]), so that a list of versions needs no layer. A version keeps its tag for ever; the tag
-//! `<name>-stable` moves to the newest version that the gate let pass.
+//! training resumes. Everything else about it is in annotations of the manifest ([`CheckpointMetadata`]), so that
+//! listing versions downloads no layer. A version keeps its tag for ever; the tag `<name>-stable` moves to the newest
+//! version that passed the gate.
 
-mod facts;
-mod text;
+mod annotations;
+mod metadata;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use crate::artifact::{Artifact, Layer};
+use crate::artifact::{Artifact, ArtifactLayer};
 
-pub use facts::{Facts, Metrics, Pair};
-pub use text::FactsError;
+pub use annotations::CheckpointMetadataError;
+pub use metadata::{CheckpointMetadata, ModelComparison, PredictionMetrics};
 
-/// What a checkpoint is as a whole.
 pub const ARTIFACT_TYPE: &str = "application/vnd.vmafx.model.v1";
-/// The layer that is the model: libvmaf's JSON.
-pub const MODEL: &str = "application/vnd.vmafx.model.v1+json";
-/// The layer that is the trainer's state.
-pub const STATE: &str = "application/vnd.vmafx.trainer-state.v1";
+/// Media type of the layer with the model, libvmaf's JSON.
+pub const MODEL_MEDIA_TYPE: &str = "application/vnd.vmafx.model.v1+json";
+/// Media type of the layer with the trainer's state.
+pub const STATE_MEDIA_TYPE: &str = "application/vnd.vmafx.trainer-state.v1";
 
-/// The artifact of a checkpoint. The same facts and contents are the same artifact, to the last bit.
-pub fn artifact(facts: &Facts, model: Bytes, state: Bytes) -> Artifact {
-    let layer = |media_type: &str, title: String, content| Layer {
+/// The artifact of a checkpoint. The same metadata and contents give the same artifact, bit for bit.
+pub fn artifact(metadata: &CheckpointMetadata, model: Bytes, state: Bytes) -> Artifact {
+    let layer = |media_type: &str, title: String, content| ArtifactLayer {
         media_type: media_type.to_owned(),
         title,
         content,
     };
     Artifact {
         artifact_type: ARTIFACT_TYPE.to_owned(),
-        annotations: facts.annotations(),
+        annotations: metadata.annotations(),
         layers: vec![
-            layer(MODEL, format!("{}.json", facts.version()), model),
-            layer(STATE, format!("{}.state", facts.version()), state),
+            layer(MODEL_MEDIA_TYPE, format!("{}.json", metadata.version()), model),
+            layer(STATE_MEDIA_TYPE, format!("{}.state", metadata.version()), state),
         ],
     }
 }
 
-/// The tag of a version: `<name>-v000007`.
+/// `<name>-v000007`.
 pub fn version_tag(name: &str, number: u64) -> String {
     format!("{name}-v{number:06}")
 }
@@ -51,20 +50,20 @@ pub fn stable_tag(name: &str) -> String {
     format!("{name}-stable")
 }
 
-/// Which version of a training a tag is.
-pub fn number_of(name: &str, tag: &str) -> Option<u64> {
+/// The version number in a tag of the training `name`; `None` for any other tag.
+pub fn version_number(name: &str, tag: &str) -> Option<u64> {
     let digits = tag.strip_prefix(name)?.strip_prefix("-v")?;
     let number = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
-    // One number has one tag.
+    // Each number has exactly one tag: `-v7` and `-v0000007` are not versions.
     (version_tag(name, number) == tag).then_some(number)
 }
 
-/// The trainings that tags are versions of, each with the numbers that there are, in order.
+/// The trainings among these tags, each with its version numbers in ascending order.
 pub fn trainings(tags: &[String]) -> BTreeMap<String, Vec<u64>> {
     let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for tag in tags {
         if let Some((name, _)) = tag.rsplit_once("-v")
-            && let Some(number) = number_of(name, tag)
+            && let Some(number) = version_number(name, tag)
         {
             all.entry(name.to_owned()).or_default().push(number);
         }
@@ -87,7 +86,7 @@ mod tests {
     #[case(1_234_567, "sports-v1234567")]
     fn a_version_has_one_tag(#[case] number: u64, #[case] tag: &str) {
         assert_eq!(version_tag("sports", number), tag);
-        assert_eq!(number_of("sports", tag), Some(number));
+        assert_eq!(version_number("sports", tag), Some(number));
     }
 
     #[rstest]
@@ -100,7 +99,7 @@ mod tests {
     #[case("sports-x-v000007")]
     #[case("sports-v99999999999999999999")]
     fn other_tags_are_no_versions_of_it(#[case] tag: &str) {
-        assert_eq!(number_of("sports", tag), None);
+        assert_eq!(version_number("sports", tag), None);
     }
 
     #[test]

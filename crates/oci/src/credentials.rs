@@ -1,4 +1,4 @@
-//! Who we are to a registry, as docker's configuration says.
+//! Credentials for registries, from docker's configuration.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,63 +6,61 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use vmafx_kit::config::Secret;
+use vmafx_kit::config::SecretString;
 
-/// The names that the file has: docker's own, and that of a mounted Secret of type `kubernetes.io/dockerconfigjson`.
-const NAMES: [&str; 2] = ["config.json", ".dockerconfigjson"];
+/// File names: docker's own, and that of a mounted Secret of type `kubernetes.io/dockerconfigjson`.
+const FILE_NAMES: [&str; 2] = ["config.json", ".dockerconfigjson"];
 
-/// Where credentials are looked up. The file is read at every sign-in, because a mounted Secret changes.
+/// The source of credentials. The file is read at every sign-in, because a mounted Secret changes.
 #[derive(Clone, Debug, Default)]
-pub struct Credentials {
+pub struct RegistryCredentials {
     directory: Option<PathBuf>,
 }
 
-/// What is shown to a registry.
+/// The credentials for one registry.
 #[derive(Clone, Debug)]
-pub(crate) enum Login {
+pub(crate) enum RegistryLogin {
     Password {
         user: String,
-        password: Secret,
+        password: SecretString,
     },
-    /// To be exchanged for tokens.
-    Identity(Secret),
+    /// A refresh token, to be exchanged for access tokens.
+    IdentityToken(SecretString),
 }
 
-impl Login {
-    /// What a request shows to whoever asks for user and password.
-    pub(crate) fn basic(&self) -> Option<Secret> {
+impl RegistryLogin {
+    /// The `Authorization` header of basic authentication.
+    pub(crate) fn basic(&self) -> Option<SecretString> {
         let Self::Password { user, password } = self else { return None };
         Some(secret(&format!("Basic {}", STANDARD.encode(format!("{user}:{}", password.reveal())))))
     }
 }
 
-/// A text that does not print itself.
-pub(crate) fn secret(text: &str) -> Secret {
+pub(crate) fn secret(text: &str) -> SecretString {
     text.parse().unwrap_or_else(|never| match never {})
 }
 
 #[derive(Deserialize)]
-struct Config {
+struct DockerConfig {
     #[serde(default)]
-    auths: HashMap<String, Entry>,
+    auths: HashMap<String, DockerConfigEntry>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Entry {
+struct DockerConfigEntry {
     auth: String,
     username: String,
     password: String,
     identitytoken: String,
 }
 
-impl Credentials {
-    /// Nobody.
+impl RegistryCredentials {
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// From a directory with `config.json` or `.dockerconfigjson`.
+    /// From `config.json` or `.dockerconfigjson` in this directory.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         Self { directory: Some(directory.into()) }
     }
@@ -73,40 +71,43 @@ impl Credentials {
         Self { directory: set("DOCKER_CONFIG").or_else(|| set("HOME").map(|home| home.join(".docker"))) }
     }
 
-    /// Those for a registry, if there are any.
-    pub(crate) fn find(&self, registry: &str) -> Option<Login> {
+    pub(crate) fn find(&self, registry: &str) -> Option<RegistryLogin> {
         let directory = self.directory.as_ref()?;
-        let text = NAMES.iter().find_map(|name| std::fs::read(directory.join(name)).ok())?;
-        let Ok(config) = serde_json::from_slice::<Config>(&text) else {
-            tracing::warn!(directory = %directory.display(), "the docker configuration cannot be read");
+        let text = FILE_NAMES.iter().find_map(|name| std::fs::read(directory.join(name)).ok())?;
+        let Ok(config) = serde_json::from_slice::<DockerConfig>(&text) else {
+            tracing::warn!(directory = %directory.display(), "cannot parse the docker configuration");
             return None;
         };
-        config.auths.into_iter().find(|(name, _)| same(name, registry)).and_then(|(_, entry)| login(entry))
+        config
+            .auths
+            .into_iter()
+            .find(|(name, _)| is_entry_of(name, registry))
+            .and_then(|(_, entry)| login(entry))
     }
 }
 
-/// Entries are written as `host`, `https://host` or `https://host/v1/`.
-fn same(entry: &str, registry: &str) -> bool {
+/// Entries have the form `host`, `https://host` or `https://host/v1/`.
+fn is_entry_of(entry: &str, registry: &str) -> bool {
     let entry = entry.split_once("://").map_or(entry, |(_, rest)| rest);
     let host = entry.split('/').next().unwrap_or_default();
-    host.eq_ignore_ascii_case(registry) || (is_hub(host) && is_hub(registry))
+    host.eq_ignore_ascii_case(registry) || (is_docker_hub(host) && is_docker_hub(registry))
 }
 
-/// The one registry that has several names.
-pub(crate) fn is_hub(host: &str) -> bool {
+/// Docker Hub is the one registry with several names.
+pub(crate) fn is_docker_hub(host: &str) -> bool {
     matches!(host, "docker.io" | "index.docker.io" | "registry-1.docker.io")
 }
 
-fn login(entry: Entry) -> Option<Login> {
+fn login(entry: DockerConfigEntry) -> Option<RegistryLogin> {
     if !entry.identitytoken.is_empty() {
-        return Some(Login::Identity(secret(&entry.identitytoken)));
+        return Some(RegistryLogin::IdentityToken(secret(&entry.identitytoken)));
     }
     if !entry.username.is_empty() {
-        return Some(Login::Password { user: entry.username, password: secret(&entry.password) });
+        return Some(RegistryLogin::Password { user: entry.username, password: secret(&entry.password) });
     }
     let plain = String::from_utf8(STANDARD.decode(entry.auth).ok()?).ok()?;
     let (user, password) = plain.split_once(':')?;
-    Some(Login::Password { user: user.to_owned(), password: secret(password) })
+    Some(RegistryLogin::Password { user: user.to_owned(), password: secret(password) })
 }
 
 #[cfg(test)]
@@ -115,12 +116,12 @@ mod tests {
 
     use super::*;
 
-    fn shown(name: &str, text: &str, registry: &str) -> Option<String> {
+    fn credentials_for(name: &str, text: &str, registry: &str) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join(name), text).unwrap();
-        Credentials::in_directory(directory.path()).find(registry).map(|login| match login {
-            Login::Password { user, password } => format!("{user}:{}", password.reveal()),
-            Login::Identity(token) => format!("identity:{}", token.reveal()),
+        RegistryCredentials::in_directory(directory.path()).find(registry).map(|login| match login {
+            RegistryLogin::Password { user, password } => format!("{user}:{}", password.reveal()),
+            RegistryLogin::IdentityToken(token) => format!("identity:{}", token.reveal()),
         })
     }
 
@@ -139,18 +140,22 @@ mod tests {
     #[case("docker.io", Some("u:p"))]
     #[case("d.example", None)]
     fn an_entry_is_found_by_its_host(#[case] registry: &str, #[case] expected: Option<&str>) {
-        assert_eq!(shown("config.json", CONFIG, registry).as_deref(), expected);
-        assert_eq!(shown(".dockerconfigjson", CONFIG, registry).as_deref(), expected);
+        assert_eq!(credentials_for("config.json", CONFIG, registry).as_deref(), expected);
+        assert_eq!(credentials_for(".dockerconfigjson", CONFIG, registry).as_deref(), expected);
     }
 
     #[test]
-    fn a_broken_file_is_nobody() {
-        assert_eq!(shown("config.json", "{", "a.example"), None);
+    fn a_broken_file_gives_no_credentials() {
+        assert_eq!(credentials_for("config.json", "{", "a.example"), None);
     }
 
     #[test]
     fn a_login_does_not_print_its_secret() {
-        let login = login(Entry { username: "u".into(), password: "hunter2".into(), ..Entry::default() });
+        let login = login(DockerConfigEntry {
+            username: "u".into(),
+            password: "hunter2".into(),
+            ..DockerConfigEntry::default()
+        });
         assert!(!format!("{login:?}").contains("hunter2"));
     }
 }

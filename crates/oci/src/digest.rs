@@ -1,27 +1,23 @@
-//! What a thing is called by what is in it.
-
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest.
+/// A SHA-256 digest, kept as 64 lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(String);
 
-/// The text is no `sha256:` and 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a digest is sha256: and 64 hexadecimal digits")]
-pub struct NoDigest;
+#[error("a digest is sha256: followed by 64 lower-case hexadecimal digits")]
+pub struct InvalidDigest;
 
 impl Digest {
-    /// Of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self::from_hash(&Sha256::digest(bytes))
     }
 
-    /// From the 32 bytes that a hash ends with.
+    /// From the 32 bytes of a finished hash.
     pub fn from_hash(hash: &[u8]) -> Self {
         use fmt::Write as _;
         Self(hash.iter().fold(String::new(), |mut text, byte| {
@@ -30,12 +26,11 @@ impl Digest {
         }))
     }
 
-    /// 64 hexadecimal digits.
     pub fn hex(&self) -> &str {
         &self.0
     }
 
-    /// The first twelve of them, for people.
+    /// The first twelve digits, for display.
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
     }
@@ -48,12 +43,12 @@ impl fmt::Display for Digest {
 }
 
 impl FromStr for Digest {
-    type Err = NoDigest;
+    type Err = InvalidDigest;
 
-    fn from_str(text: &str) -> Result<Self, NoDigest> {
-        let hex = text.strip_prefix("sha256:").ok_or(NoDigest)?;
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        let hex = text.strip_prefix("sha256:").ok_or(InvalidDigest)?;
         let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        if hex.len() == 64 && hex.bytes().all(digit) { Ok(Self(hex.to_owned())) } else { Err(NoDigest) }
+        if hex.len() == 64 && hex.bytes().all(digit) { Ok(Self(hex.to_owned())) } else { Err(InvalidDigest) }
     }
 }
 
@@ -78,7 +73,7 @@ mod tests {
     const EMPTY: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     #[test]
-    fn nothing_has_a_digest_too() {
+    fn the_empty_content_has_a_digest() {
         assert_eq!(Digest::of(b"").to_string(), EMPTY);
         assert_eq!(EMPTY.parse::<Digest>().unwrap(), Digest::of(b""));
         assert_eq!(Digest::of(b"").short(), "e3b0c44298fc");
@@ -90,7 +85,7 @@ mod tests {
     #[case("sha512:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")]
     #[case("sha256:E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855")]
     #[case("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85/")]
-    fn anything_else_is_none(#[case] text: &str) {
-        assert_eq!(text.parse::<Digest>(), Err(NoDigest));
+    fn other_texts_are_not_digests(#[case] text: &str) {
+        assert_eq!(text.parse::<Digest>(), Err(InvalidDigest));
     }
 }

@@ -1,201 +1,204 @@
-//! Why a registry did not do what it was asked.
+//! Why a registry did not do what it was asked, and what class of failure that is.
 //!
-//! | reason                   | the registry                                     | may pass | what helps                              |
-//! |--------------------------|--------------------------------------------------|----------|-----------------------------------------|
-//! | `RegistryUnauthorized`   | does not know us (401)                           | yes      | `registrySecret`, `DOCKER_CONFIG`       |
-//! | `RegistryDenied`         | knows us and says no (403)                       | yes      | a right to push or pull                 |
-//! | `RegistryNotFound`       | has no such name (404)                           | yes      | another name; making the repository     |
-//! | `RegistryUnavailable`    | is not there, is slow, has a fault (5xx, 429)    | yes      | time                                    |
-//! | `RegistryFull`           | has no room (507, 500 that says so)              | yes      | room                                    |
-//! | `RegistryStorageFailed`  | cannot store (500 while it was to)               | yes      | its log                                 |
-//! | `RegistryReadOnly`       | takes nothing (405)                              | yes      | its configuration                       |
-//! | `RegistryWithoutTls`     | is asked, or asks us, to do without TLS          | no       | `VMAFX_OCI_PLAIN_HTTP`                  |
-//! | `RegistryTlsFailed`      | has a certificate that nobody here trusts        | yes      | an authority                            |
-//! | `RegistryRefused`        | may not be asked, or refuses what was sent (4xx) | no       | another registry                        |
-//! | `DigestMismatch`         | sent something else than was asked for           | no       | pulling or pushing it anew              |
-//! | `ManifestInvalid`        | has something there that is no model             | no       | another name                            |
-//! | `TooLarge`               | sent more than there may be                      | no       | something smaller                       |
+//! | reason                  | the registry                                   | may succeed later | what helps                            |
+//! |-------------------------|------------------------------------------------|-------------------|---------------------------------------|
+//! | `RegistryUnauthorized`  | does not accept our credentials (401)          | yes               | `registrySecret`, `DOCKER_CONFIG`     |
+//! | `RegistryDenied`        | denies this user the operation (403)           | yes               | permission to push or pull            |
+//! | `RegistryNotFound`      | has no such name (404)                         | yes               | another name; creating the repository |
+//! | `RegistryUnavailable`   | is unreachable, too slow or failing (5xx, 429) | yes               | time                                  |
+//! | `RegistryFull`          | has no space left (507, or 500 that says so)   | yes               | space                                 |
+//! | `RegistryStorageFailed` | cannot store the upload (other 500)            | yes               | its log                               |
+//! | `RegistryReadOnly`      | accepts no uploads (405)                       | yes               | its configuration                     |
+//! | `RegistryWithoutTls`    | would have to be used without TLS              | no                | `VMAFX_OCI_PLAIN_HTTP`                |
+//! | `RegistryTlsFailed`     | has a certificate that is not trusted here     | yes               | its CA certificate                    |
+//! | `RegistryRefused`       | must not be used, or rejects the request (4xx) | no                | another registry                      |
+//! | `DigestMismatch`        | sent other content than was asked for          | no                | pulling or pushing it again           |
+//! | `ManifestInvalid`       | has an artifact there that is not a model      | no                | another name                          |
+//! | `TooLarge`              | sent more than the limit                       | no                | a smaller artifact                    |
 //!
-//! "May pass" means that the same request may succeed later without anybody changing it; a person may have to change
+//! "May succeed later" means that the same request may succeed without being changed; a person may have to change
 //! something in the registry or in a Secret first.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::digest::Digest;
 use crate::manifest::ManifestError;
 use crate::transport::TransportError;
 
-/// Why a registry did not do what it was asked.
+/// Why a registry did not do what it was asked. A `response` is the status line and the error code of the protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum OciError {
-    /// It wants to know who asks.
-    #[error("access is denied ({answer}): {}", sign_in(*.known))]
-    Unauthorized {
-        /// What it said.
-        answer: String,
-        /// Whether it was shown credentials.
-        known: bool,
-    },
-    /// It knows who asks, and says no.
-    #[error("access is denied ({answer}): {}", right(*.known))]
-    Denied {
-        /// What it said.
-        answer: String,
-        /// Whether it was shown credentials.
-        known: bool,
-    },
-    /// Nothing has that name.
-    #[error("nothing is there ({answer})")]
-    NotFound {
-        /// What it said.
-        answer: String,
-    },
-    /// It answers that it cannot answer.
-    #[error("the registry answered {answer}")]
-    Unavailable {
-        /// What it said.
-        answer: String,
-    },
-    /// No answer.
+    #[error("access is denied ({response}): {}", credentials_advice(*.with_credentials))]
+    Unauthorized { response: String, with_credentials: bool },
+    #[error("access is denied ({response}): {}", permission_advice(*.with_credentials))]
+    Denied { response: String, with_credentials: bool },
+    #[error("nothing is there ({response})")]
+    NotFound { response: String },
+    #[error("the registry answered {response}")]
+    Unavailable { response: String },
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// It says nothing.
+    /// Nothing arrived within a timeout.
     #[error("the registry did not answer within {0:?}")]
-    Silent(Duration),
-    /// It does answer, but never gets done.
+    Timeout(Duration),
+    /// The operation as a whole passed its deadline.
     #[error("it took longer than {0:?}")]
-    Overdue(Duration),
-    /// It ended early.
+    DeadlineExceeded(Duration),
     #[error("the connection broke after {got} of {of} bytes")]
-    Cut {
-        /// What arrived.
-        got: u64,
-        /// What was announced.
-        of: u64,
-    },
-    /// There is no room.
-    #[error("the registry has no room left ({answer}): delete what nobody needs, or give it more")]
-    Full {
-        /// What it said.
-        answer: String,
-    },
-    /// It could not store what was sent.
-    #[error("the registry could not store it ({answer}): its storage may be full or read-only, see its log")]
-    Storage {
-        /// What it said.
-        answer: String,
-    },
-    /// It takes nothing.
-    #[error("the registry takes nothing ({answer}): it is read-only, or a mirror of another one")]
-    ReadOnly {
-        /// What it said.
-        answer: String,
-    },
-    /// It does not want what was sent.
-    #[error("the registry refused it ({answer})")]
-    Refused {
-        /// What it said.
-        answer: String,
-    },
-    /// TLS would be left out.
-    #[error("{0} without TLS: add it to VMAFX_OCI_PLAIN_HTTP if that is meant")]
-    Plain(String),
-    /// Something else than what was asked for.
+    Truncated { got: u64, of: u64 },
+    #[error(
+        "the registry has no space left ({response}): delete artifacts that are not needed, or enlarge its storage"
+    )]
+    Full { response: String },
+    #[error(
+        "the registry could not store it ({response}): its storage may be full or read-only, see its log"
+    )]
+    StorageFailed { response: String },
+    #[error("the registry accepts no uploads ({response}): it is read-only, or a mirror of another one")]
+    ReadOnly { response: String },
+    #[error("the registry refused it ({response})")]
+    Refused { response: String },
+    #[error("{0} would be used without TLS: add it to VMAFX_OCI_PLAIN_HTTP if that is intended")]
+    PlainHttp(String),
     #[error("{what} does not have the digest {expected}")]
-    Digest {
-        /// What it was to be.
-        what: &'static str,
-        /// What it was to be called.
-        expected: Digest,
-    },
-    /// Nothing that can be used.
+    DigestMismatch { what: &'static str, expected: Digest },
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// More than there may be.
     #[error("{what} is longer than {limit} bytes")]
-    TooLarge {
-        /// What it was.
-        what: &'static str,
-        /// How long it may be.
-        limit: u64,
-    },
-    /// More names than anybody keeps.
+    TooLarge { what: &'static str, limit: u64 },
     #[error(
         "the repository has more than {0} tags: ask for one training, delete old tags, or use another repository"
     )]
     TooManyTags(usize),
-    /// Sent from place to place.
     #[error("it was redirected more than {0} times")]
-    Redirects(usize),
-    /// It does not keep to the protocol.
-    #[error("the registry does not keep to the protocol: {0}")]
+    TooManyRedirects(usize),
+    #[error("the registry violates the protocol: {0}")]
     Protocol(&'static str),
-    /// What is no tag was to be one.
-    #[error("{0:?} is no tag: one has letters, digits, dots and dashes, 128 at most")]
-    Tag(String),
+    #[error("{0:?} is not a tag: use letters, digits, dots, dashes and underscores, at most 128")]
+    InvalidTag(String),
 }
 
-fn sign_in(known: bool) -> &'static str {
-    if known {
+fn credentials_advice(with_credentials: bool) -> &'static str {
+    if with_credentials {
         "the registry does not know this user or password; check the Secret that registrySecret names, or the config.json in DOCKER_CONFIG"
     } else {
         "there are no credentials for this registry; set registrySecret to a docker-registry Secret, or DOCKER_CONFIG to a directory with a config.json"
     }
 }
 
-fn right(known: bool) -> &'static str {
-    if known {
-        "this user may not do that in this repository"
+fn permission_advice(with_credentials: bool) -> &'static str {
+    if with_credentials {
+        "this user has no permission for that in this repository"
     } else {
-        "nobody may do that here without credentials; set registrySecret to a docker-registry Secret, or DOCKER_CONFIG to a directory with a config.json"
+        "that is not permitted without credentials; set registrySecret to a docker-registry Secret, or DOCKER_CONFIG to a directory with a config.json"
     }
 }
 
-impl OciError {
-    /// The one word for it.
-    pub fn reason(&self) -> &'static str {
+/// The class of an [`OciError`]. Its spelling is the reason that conditions, metrics and logs share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegistryFailure {
+    Unauthorized,
+    Denied,
+    NotFound,
+    Unavailable,
+    Full,
+    StorageFailed,
+    ReadOnly,
+    WithoutTls,
+    TlsFailed,
+    Refused,
+    DigestMismatch,
+    ManifestInvalid,
+    TooLarge,
+}
+
+impl RegistryFailure {
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Unauthorized { .. } => "RegistryUnauthorized",
-            Self::Denied { .. } => "RegistryDenied",
-            Self::NotFound { .. } => "RegistryNotFound",
-            Self::Unavailable { .. }
-            | Self::Silent(_)
-            | Self::Overdue(_)
-            | Self::Cut { .. }
-            | Self::Transport(TransportError::Unreachable(_) | TransportError::Cut) => "RegistryUnavailable",
-            Self::Transport(TransportError::Tls(_)) => "RegistryTlsFailed",
-            Self::Full { .. } => "RegistryFull",
-            Self::Storage { .. } => "RegistryStorageFailed",
-            Self::ReadOnly { .. } => "RegistryReadOnly",
-            Self::Refused { .. }
-            | Self::Redirects(_)
-            | Self::Protocol(_)
-            | Self::Tag(_)
-            | Self::Transport(TransportError::Refused(_)) => "RegistryRefused",
-            Self::Plain(_) => "RegistryWithoutTls",
-            Self::Digest { .. } => "DigestMismatch",
-            Self::Manifest(_) => "ManifestInvalid",
-            Self::TooLarge { .. } | Self::TooManyTags(_) => "TooLarge",
+            Self::Unauthorized => "RegistryUnauthorized",
+            Self::Denied => "RegistryDenied",
+            Self::NotFound => "RegistryNotFound",
+            Self::Unavailable => "RegistryUnavailable",
+            Self::Full => "RegistryFull",
+            Self::StorageFailed => "RegistryStorageFailed",
+            Self::ReadOnly => "RegistryReadOnly",
+            Self::WithoutTls => "RegistryWithoutTls",
+            Self::TlsFailed => "RegistryTlsFailed",
+            Self::Refused => "RegistryRefused",
+            Self::DigestMismatch => "DigestMismatch",
+            Self::ManifestInvalid => "ManifestInvalid",
+            Self::TooLarge => "TooLarge",
         }
     }
 
     /// Whether the same request may succeed later, without being changed.
-    pub fn may_pass(&self) -> bool {
-        matches!(
-            self.reason(),
-            "RegistryUnauthorized"
-                | "RegistryDenied"
-                | "RegistryNotFound"
-                | "RegistryUnavailable"
-                | "RegistryTlsFailed"
-                | "RegistryFull"
-                | "RegistryStorageFailed"
-                | "RegistryReadOnly"
-        )
+    pub const fn may_succeed_later(self) -> bool {
+        match self {
+            Self::Unauthorized
+            | Self::Denied
+            | Self::NotFound
+            | Self::Unavailable
+            | Self::Full
+            | Self::StorageFailed
+            | Self::ReadOnly
+            | Self::TlsFailed => true,
+            Self::WithoutTls
+            | Self::Refused
+            | Self::DigestMismatch
+            | Self::ManifestInvalid
+            | Self::TooLarge => false,
+        }
     }
 
-    /// Whether the same request may succeed in a moment: only then it is worth sending again at once.
+    /// Whether the same request may succeed within moments, so that retrying it at once is worthwhile.
+    const fn is_transient(self) -> bool {
+        matches!(self, Self::Unavailable | Self::StorageFailed)
+    }
+}
+
+impl fmt::Display for RegistryFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl OciError {
+    pub fn reason(&self) -> RegistryFailure {
+        match self {
+            Self::Unauthorized { .. } => RegistryFailure::Unauthorized,
+            Self::Denied { .. } => RegistryFailure::Denied,
+            Self::NotFound { .. } => RegistryFailure::NotFound,
+            Self::Unavailable { .. }
+            | Self::Timeout(_)
+            | Self::DeadlineExceeded(_)
+            | Self::Truncated { .. }
+            | Self::Transport(TransportError::Unreachable(_) | TransportError::Disconnected) => {
+                RegistryFailure::Unavailable
+            }
+            Self::Transport(TransportError::Tls(_)) => RegistryFailure::TlsFailed,
+            Self::Full { .. } => RegistryFailure::Full,
+            Self::StorageFailed { .. } => RegistryFailure::StorageFailed,
+            Self::ReadOnly { .. } => RegistryFailure::ReadOnly,
+            Self::Refused { .. }
+            | Self::TooManyRedirects(_)
+            | Self::Protocol(_)
+            | Self::InvalidTag(_)
+            | Self::Transport(TransportError::Forbidden(_)) => RegistryFailure::Refused,
+            Self::PlainHttp(_) => RegistryFailure::WithoutTls,
+            Self::DigestMismatch { .. } => RegistryFailure::DigestMismatch,
+            Self::Manifest(_) => RegistryFailure::ManifestInvalid,
+            Self::TooLarge { .. } | Self::TooManyTags(_) => RegistryFailure::TooLarge,
+        }
+    }
+
+    /// See [`RegistryFailure::may_succeed_later`].
+    pub fn may_succeed_later(&self) -> bool {
+        self.reason().may_succeed_later()
+    }
+
+    /// Whether the request is worth retrying at once.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Storage { .. }) || self.reason() == "RegistryUnavailable"
+        self.reason().is_transient()
     }
 }

@@ -3,14 +3,15 @@
 //! | module                      | holds                                                                            |
 //! |-----------------------------|----------------------------------------------------------------------------------|
 //! | [`mod@reference`], [`digest`] | how artifacts and repositories are named                                         |
-//! | [`credentials`]             | who we are to a registry, as docker's configuration says                         |
+//! | [`credentials`]             | credentials for registries, from docker's configuration                          |
 //! | [`client`]                  | pull, push, tags: the few requests of the distribution protocol that models need |
-//! | [`transport`]               | how one request is made; the node has its own, which is careful about addresses  |
-//! | [`manifest`], [`artifact`]  | what lies in a registry, read and written                                        |
-//! | [`checkpoint`]              | what a learned model says of itself                                              |
+//! | [`transport`]               | how one request is made; the node has its own, which restricts addresses         |
+//! | [`manifest`], [`artifact`]  | artifacts and their manifests, parsed and written                                |
+//! | [`checkpoint`]              | the metadata of a trained model                                                  |
 //!
-//! Nothing that arrives is believed: every body is bounded, every blob and every pinned manifest is held against its
-//! digest, a token is shown to the registry it is for and to nobody else, and TLS is left out only where it is allowed.
+//! Nothing that a registry sends is trusted: every body is bounded, every blob and every pinned manifest is verified
+//! against its digest, a token is sent only to the registry it was issued for, and TLS is omitted only where the
+//! settings permit it.
 
 pub mod artifact;
 mod challenge;
@@ -23,11 +24,11 @@ pub mod manifest;
 pub mod reference;
 pub mod transport;
 
-pub use artifact::{Artifact, Layer};
-pub use client::{BlobReader, Client, Limits};
-pub use credentials::Credentials;
+pub use artifact::{Artifact, ArtifactLayer};
+pub use client::{BlobReader, RegistryClient, RegistryLimits};
+pub use credentials::RegistryCredentials;
 pub use digest::Digest;
-pub use error::OciError;
+pub use error::{OciError, RegistryFailure};
 pub use manifest::{Descriptor, Manifest, ManifestError};
-pub use reference::{Reference, ReferenceError, Repository};
-pub use transport::{Direct, Transport, TransportError};
+pub use reference::{ArtifactReference, ReferenceError, Repository};
+pub use transport::{DirectTransport, Transport, TransportError};

@@ -1,129 +1,125 @@
 //! `oci://registry/repository:tag` and `oci://registry/repository@sha256:…`.
 
-mod shown;
+mod redacted;
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::digest::Digest;
-use shown::shown;
+use redacted::redacted;
 
-/// Longest name of a repository.
-const NAME: usize = 255;
-/// Longest tag.
-const TAG: usize = 128;
+const MAX_NAME_LENGTH: usize = 255;
+const MAX_TAG_LENGTH: usize = 128;
 
-/// Why a text names nothing in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{shown} is no {what}: write {form} ({problem})")]
+#[error("{text} is not a {what}: use {form} ({problem})")]
 pub struct ReferenceError {
-    shown: String,
+    text: String,
     what: &'static str,
     form: &'static str,
     problem: &'static str,
 }
 
-/// A place in a registry where artifacts lie.
+/// A repository of a registry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Repository {
     /// `host` or `host:port`.
     pub registry: String,
-    /// What stands behind the first slash.
+    /// The part after the first slash.
     pub name: String,
 }
 
 /// One artifact, by tag or by digest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Reference {
-    /// Where it lies.
+pub struct ArtifactReference {
     pub repository: Repository,
-    /// Used if there is no digest.
     pub tag: String,
-    /// What it must be, if that is said.
+    /// The expected digest of the manifest; it takes precedence over the tag.
     pub digest: Option<Digest>,
 }
 
 impl Repository {
-    /// Reads `registry/repository`, with or without `oci://`.
+    /// Parses `registry/repository`, with or without `oci://`.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         let wrong = |problem| ReferenceError {
-            shown: shown(text),
+            text: redacted(text),
             what: "repository",
             form: "registry/repository",
             problem,
         };
-        Self::read(text.strip_prefix("oci://").unwrap_or(text)).map_err(wrong)
+        Self::parse_parts(text.strip_prefix("oci://").unwrap_or(text)).map_err(wrong)
     }
 
-    /// What a tag means here.
-    pub fn tagged(&self, tag: impl Into<String>) -> Reference {
-        Reference { repository: self.clone(), tag: tag.into(), digest: None }
+    pub fn tagged(&self, tag: impl Into<String>) -> ArtifactReference {
+        ArtifactReference { repository: self.clone(), tag: tag.into(), digest: None }
     }
 
-    /// What has this digest here.
-    pub fn pinned(&self, digest: Digest) -> Reference {
-        Reference { repository: self.clone(), tag: "latest".to_owned(), digest: Some(digest) }
+    pub fn pinned(&self, digest: Digest) -> ArtifactReference {
+        ArtifactReference { repository: self.clone(), tag: "latest".to_owned(), digest: Some(digest) }
     }
 
-    fn read(text: &str) -> Result<Self, &'static str> {
-        let (registry, name) = text.split_once('/').ok_or("there is no repository")?;
-        // Userinfo would be credentials in a place where everybody sees them.
+    fn parse_parts(text: &str) -> Result<Self, &'static str> {
+        let (registry, name) = text.split_once('/').ok_or("the repository is missing")?;
+        // Userinfo is rejected: it would be credentials in a public field.
         let host = !registry.is_empty()
             && registry.chars().all(|c| c.is_ascii_alphanumeric() || ".-:[]".contains(c));
         if !host {
-            return Err("the registry is host or host:port");
+            return Err("the registry must be host or host:port");
         }
         let part = |part: &str| {
             part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
                 && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c))
         };
-        if !name.split('/').all(part) || name.len() > NAME {
-            return Err("a repository has lower-case letters, digits, dots and dashes between its slashes");
+        if !name.split('/').all(part) || name.len() > MAX_NAME_LENGTH {
+            return Err(
+                "a repository consists of lower-case letters, digits, dots, dashes and underscores between slashes",
+            );
         }
         Ok(Self { registry: registry.to_owned(), name: name.to_owned() })
     }
 }
 
-impl Reference {
-    /// Reads `oci://registry/repository`, with `:tag`, `@sha256:…` or both behind it.
+impl ArtifactReference {
+    /// Parses `oci://registry/repository`, followed by `:tag`, `@sha256:…` or both.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         let wrong = |problem| ReferenceError {
-            shown: shown(text),
+            text: redacted(text),
             what: "model",
             form: "oci://registry/repository:tag or oci://registry/repository@sha256:…",
             problem,
         };
-        let rest = text.strip_prefix("oci://").ok_or_else(|| wrong("it does not begin with oci://"))?;
-        let (place, digest) = match rest.split_once('@') {
-            // What stands before the first slash is the registry, and its fault is told by its own rule.
+        let rest = text.strip_prefix("oci://").ok_or_else(|| wrong("it does not start with oci://"))?;
+        let (location, digest) = match rest.split_once('@') {
+            // An @ before the first slash is part of the registry, which has an error of its own.
             Some((before, _)) if !before.contains('/') => (rest, None),
-            Some((place, digest)) => {
-                let digest = digest.parse().map_err(|_| wrong("the digest is sha256: and 64 digits"))?;
-                (place, Some(digest))
+            Some((location, digest)) => {
+                let digest = digest
+                    .parse()
+                    .map_err(|_| wrong("the digest must be sha256: followed by 64 hexadecimal digits"))?;
+                (location, Some(digest))
             }
             None => (rest, None),
         };
         // The colon before the first slash belongs to a port.
-        let (place, tag) = match place.rsplit_once(':') {
+        let (location, tag) = match location.rsplit_once(':') {
             Some((before, tag)) if before.contains('/') => (before, tag),
-            _ => (place, "latest"),
+            _ => (location, "latest"),
         };
-        let repository = Repository::read(place).map_err(wrong)?;
+        let repository = Repository::parse_parts(location).map_err(wrong)?;
         if !is_tag(tag) {
-            return Err(wrong("a tag has letters, digits, dots and dashes"));
+            return Err(wrong("a tag consists of letters, digits, dots, dashes and underscores"));
         }
         Ok(Self { repository, tag: tag.to_owned(), digest })
     }
 
-    /// The digest or the tag, as requests have it.
-    pub(crate) fn wanted(&self) -> String {
+    /// The digest or the tag, as it appears in request paths.
+    pub(crate) fn digest_or_tag(&self) -> String {
         self.digest.as_ref().map_or_else(|| self.tag.clone(), Digest::to_string)
     }
 }
 
-/// Whether a registry takes this as a tag.
 pub(crate) fn is_tag(text: &str) -> bool {
-    text.len() <= TAG
+    text.len() <= MAX_TAG_LENGTH
         && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
@@ -136,7 +132,7 @@ impl FromStr for Repository {
     }
 }
 
-impl FromStr for Reference {
+impl FromStr for ArtifactReference {
     type Err = ReferenceError;
 
     fn from_str(text: &str) -> Result<Self, ReferenceError> {
@@ -150,7 +146,7 @@ impl fmt::Display for Repository {
     }
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for ArtifactReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "oci://{}", self.repository)?;
         match &self.digest {
@@ -173,13 +169,13 @@ mod tests {
     #[case("oci://localhost:5000/model", "oci://localhost:5000/model:latest")]
     #[case("oci://[::1]:5000/model:a", "oci://[::1]:5000/model:a")]
     fn reads_and_writes_tags(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(Reference::parse(text).unwrap().to_string(), expected);
+        assert_eq!(ArtifactReference::parse(text).unwrap().to_string(), expected);
     }
 
     #[test]
     fn a_digest_wins_over_a_tag() {
         let text = format!("oci://host/a/b:tag@{DIGEST}");
-        assert_eq!(Reference::parse(&text).unwrap().to_string(), format!("oci://host/a/b@{DIGEST}"));
+        assert_eq!(ArtifactReference::parse(&text).unwrap().to_string(), format!("oci://host/a/b@{DIGEST}"));
     }
 
     #[rstest]
@@ -197,14 +193,14 @@ mod tests {
     #[case("oci://host/model@sha512:abc")]
     #[case("oci://ho%73t/model")]
     #[case("host/model:a")]
-    fn refuses_what_no_registry_has(#[case] text: &str) {
-        assert!(Reference::parse(text).is_err(), "{text}");
+    fn refuses_invalid_references(#[case] text: &str) {
+        assert!(ArtifactReference::parse(text).is_err(), "{text}");
     }
 
     #[test]
-    fn a_refusal_shows_no_password() {
-        let error = Reference::parse("oci://user:hunter2@host/model").unwrap_err().to_string();
-        assert!(!error.contains("hunter2") && error.contains("oci://…@host/model is no model"), "{error}");
+    fn an_error_shows_no_password() {
+        let error = ArtifactReference::parse("oci://user:hunter2@host/model").unwrap_err().to_string();
+        assert!(!error.contains("hunter2") && error.contains("oci://…@host/model is not a model"), "{error}");
         let error = Repository::parse("user:hunter2@host/model").unwrap_err().to_string();
         assert!(!error.contains("hunter2"), "{error}");
     }
@@ -224,7 +220,7 @@ mod tests {
     #[case("host")]
     #[case("https://host/model")]
     #[case("host/")]
-    fn a_repository_is_nothing_more(#[case] text: &str) {
+    fn a_repository_has_neither_tag_nor_scheme(#[case] text: &str) {
         assert!(Repository::parse(text).is_err(), "{text}");
     }
 }

@@ -31,7 +31,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Problem> {
-    vmafx_kit::tls::choose_provider();
+    vmafx_kit::tls::install_crypto_provider();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, load, number] = arguments.as_slice() else {
         return Err("see the head of this file".into());

@@ -2,7 +2,7 @@
 
 use url::Url;
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
+use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable, SettingsError};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
@@ -99,15 +99,15 @@ pub struct ControllerArgs {
 
 impl ControllerArgs {
     /// Where workers find it, and the operator itself.
-    pub fn grpc(&self, namespace: &str) -> Result<HostPort, Refusal> {
+    pub fn grpc(&self, namespace: &str) -> Result<HostPort, SettingsError> {
         self.controller_grpc_addr.clone().map_or_else(|| usual_grpc(namespace), Ok)
     }
 
     /// Where it is asked how it is.
-    pub fn http(&self, namespace: &str) -> Result<Url, Refusal> {
+    pub fn http(&self, namespace: &str) -> Result<Url, SettingsError> {
         let usual = || format!("http://{}:8080", service(namespace));
         let address = self.controller_http_addr.clone().unwrap_or_else(usual);
-        let refused = |reason: &str| Refusal::Value {
+        let refused = |reason: &str| SettingsError::Value {
             variable: "VMAFX_CONTROLLER_HTTP_ADDR".to_owned(),
             value: address.clone(),
             reason: format!("{reason}: write it as in http://vmafx-controller:8080"),
@@ -120,9 +120,9 @@ impl ControllerArgs {
     }
 }
 
-fn usual_grpc(namespace: &str) -> Result<HostPort, Refusal> {
+fn usual_grpc(namespace: &str) -> Result<HostPort, SettingsError> {
     let address = format!("{}:9090", service(namespace));
-    address.parse().map_err(|error: <HostPort as std::str::FromStr>::Err| Refusal::Value {
+    address.parse().map_err(|error: <HostPort as std::str::FromStr>::Err| SettingsError::Value {
         variable: "POD_NAMESPACE".to_owned(),
         value: namespace.to_owned(),
         reason: error.to_string(),
@@ -264,12 +264,12 @@ fn scoring_root(text: &str) -> Result<String, String> {
     Err("write an absolute directory, https://host/path, s3://bucket/prefix or remote:path".to_owned())
 }
 
-impl daemon::Settings for Settings {
-    const RENAMED: &'static [Renamed] = &[
-        Renamed::new("VMAFX_OPERATOR_PROBE_ADDR", "VMAFX_OPERATOR_HEALTH_PROBE_ADDR"),
-        Renamed::new("VMAFX_OPERATOR_LEADER_ELECT", "VMAFX_OPERATOR_LEADER_ELECTION"),
-        Renamed::new("VMAFX_OPERATOR_LOG_LEVEL", "VMAFX_LOG_LEVEL"),
-        Renamed::new("VMAFX_OPERATOR_WEBHOOKS_ENABLED", "VMAFX_OPERATOR_WEBHOOK_PORT")
+impl daemon::DaemonSettings for Settings {
+    const RENAMED: &'static [RenamedVariable] = &[
+        RenamedVariable::new("VMAFX_OPERATOR_PROBE_ADDR", "VMAFX_OPERATOR_HEALTH_PROBE_ADDR"),
+        RenamedVariable::new("VMAFX_OPERATOR_LEADER_ELECT", "VMAFX_OPERATOR_LEADER_ELECTION"),
+        RenamedVariable::new("VMAFX_OPERATOR_LOG_LEVEL", "VMAFX_LOG_LEVEL"),
+        RenamedVariable::new("VMAFX_OPERATOR_WEBHOOKS_ENABLED", "VMAFX_OPERATOR_WEBHOOK_PORT")
             .with("a port such as 9443, or 0"),
     ];
 
@@ -285,12 +285,12 @@ impl daemon::Settings for Settings {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use vmafx_kit::config::{Environment, Stop, parse};
-    use vmafx_kit::daemon::Settings as _;
+    use vmafx_kit::config::{Environment, ParseExit, parse};
+    use vmafx_kit::daemon::DaemonSettings as _;
 
     use super::*;
 
-    fn settings(env: &[(&str, &str)]) -> Result<Settings, Stop> {
+    fn settings(env: &[(&str, &str)]) -> Result<Settings, ParseExit> {
         let env: Environment = env.iter().copied().collect();
         parse(["vmafx-operator"], &env, Settings::RENAMED)
     }
@@ -316,7 +316,7 @@ mod tests {
     #[case("VMAFX_OPERATOR_LOG_LEVEL", "VMAFX_LOG_LEVEL")]
     #[case("VMAFX_OPERATOR_WEBHOOKS_ENABLED", "VMAFX_OPERATOR_WEBHOOK_PORT to a port such as 9443, or 0")]
     fn an_old_name_is_refused_with_the_new_one(#[case] old: &str, #[case] new: &str) {
-        let Err(Stop::Refused(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was taken") };
+        let Err(ParseExit::Invalid(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was taken") };
         let expected = format!("{old} is no longer read: set {new} instead");
         assert!(refusal.to_string().contains(&expected), "{refusal}");
     }
@@ -345,7 +345,7 @@ mod tests {
     #[case("media", "write an absolute directory")]
     #[case("s3://clips/{tenant}", "only {namespace} is filled in")]
     fn a_root_that_can_be_none_is_refused(#[case] root: &str, #[case] why: &str) {
-        let Err(Stop::Refused(refusal)) = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", root)]) else {
+        let Err(ParseExit::Invalid(refusal)) = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", root)]) else {
             panic!("{root} was taken")
         };
         assert!(refusal.to_string().contains(why), "{refusal}");
@@ -361,7 +361,7 @@ mod tests {
     ) {
         let refusal = match settings(&[(variable, value)]) {
             Ok(settings) => settings.trainers.poll().unwrap_err(),
-            Err(Stop::Refused(refusal)) => refusal,
+            Err(ParseExit::Invalid(refusal)) => refusal,
             Err(other) => panic!("{other:?}"),
         };
         let refusal = refusal.to_string();

@@ -253,7 +253,7 @@ async fn reconcile(
     metrics: RuntimeMetrics,
     shutdown: Shutdown,
 ) -> Result<(), BoxError> {
-    if shutdown.cuts(watched.complete()).await.is_none() {
+    if shutdown.run_until_begun(watched.complete()).await.is_none() {
         return Ok(());
     }
     let Tellers { nodes, trainings, .. } = &watched.tellers;

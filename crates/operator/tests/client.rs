@@ -11,7 +11,7 @@ use serde_json::json;
 use vmafx_kit::metrics::Metrics;
 use vmafx_operator::client::{self, ClientMetrics, refused_by_gate};
 use vmafx_operator::lease::{Election, LeaseMetrics, LeaseSettings, Permit};
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 use vmafx_testkit::kube::ControlPlane;
 
 const SHORT: Duration = Duration::from_millis(200);
@@ -53,10 +53,10 @@ fn config_map() -> ConfigMap {
 }
 
 #[rstest]
-#[case::silent(Body::Silent, "no answer within 200ms")]
-#[case::half_an_answer(Body::Stalled(b"{".to_vec()), "the answer was not complete within 200ms")]
+#[case::silent(ReplyBody::Silent, "no answer within 200ms")]
+#[case::half_an_answer(ReplyBody::Stalled(b"{".to_vec()), "the answer was not complete within 200ms")]
 #[tokio::test]
-async fn a_server_that_does_not_answer_is_given_up(#[case] body: Body, #[case] expected: &str) {
+async fn a_server_that_does_not_answer_is_given_up(#[case] body: ReplyBody, #[case] expected: &str) {
     let server = HttpServer::start(move |_| Reply::body(body.clone()));
     let (client, _) = client_of(&config_of(&server), Permit::always(), SHORT);
     let error = Api::<ConfigMap>::namespaced(client, "ns").get("a").await.unwrap_err();
@@ -77,8 +77,8 @@ async fn a_server_that_does_not_answer_is_given_up(#[case] body: Body, #[case] e
 #[case(Reply::status(429), "429")]
 #[case(Reply::status(500), "5xx")]
 #[case(Reply::status(503), "5xx")]
-#[case(Reply::body(Body::HangUp), "none")]
-#[case(Reply::body(Body::Silent), "none")]
+#[case(Reply::body(ReplyBody::HangUp), "none")]
+#[case(Reply::body(ReplyBody::Silent), "none")]
 #[tokio::test]
 async fn a_request_is_counted_once_by_what_came_of_it(#[case] reply: Reply, #[case] code: &str) {
     let server = HttpServer::start(move |_| reply.clone());
@@ -91,7 +91,7 @@ async fn a_request_is_counted_once_by_what_came_of_it(#[case] reply: Reply, #[ca
 
 #[tokio::test]
 async fn a_request_that_nobody_waits_for_is_counted_too() {
-    let server = HttpServer::start(|_| Reply::body(Body::Silent));
+    let server = HttpServer::start(|_| Reply::body(ReplyBody::Silent));
     let (client, metrics) = client_of(&config_of(&server), Permit::always(), Duration::from_mins(1));
     let get = async { Api::<ConfigMap>::namespaced(client, "ns").get("a").await };
     tokio::time::timeout(SHORT, get).await.unwrap_err();

@@ -1,7 +1,7 @@
-//! A web server that does to a client whatever a test needs: also what no decent server does.
+//! A web server for tests that can also violate HTTP.
 //!
-//! It is written by hand on sockets and threads, because a library would not send a body that is shorter than declared,
-//! or headers that never end. What was asked of it is kept, so that tests can count.
+//! It uses plain sockets and threads, because a library would not send a body that is shorter than declared, or leave a
+//! request unanswered. It records every request, so that tests can count them.
 //!
 //! ```
 //! use vmafx_testkit::http_server::{HttpServer, Reply};
@@ -22,39 +22,38 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-pub use reply::{Body, Reply};
-pub use request::Request;
+pub use reply::{Reply, ReplyBody};
+pub use request::HttpRequest;
 
-type Handler = dyn Fn(&Request) -> Reply + Send + Sync;
+type Handler = dyn Fn(&HttpRequest) -> Reply + Send + Sync;
 
-/// A server on a free port of this machine. Dropping it ends all its connections.
+/// A server on a free port of this machine. Dropping it closes all its connections.
 #[derive(Debug)]
 pub struct HttpServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     accepting: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct ServerState {
     stopped: AtomicBool,
-    requests: Mutex<Vec<Request>>,
+    requests: Mutex<Vec<HttpRequest>>,
     connections: Mutex<Vec<TcpStream>>,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for ServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("requests", &self.requests).finish_non_exhaustive()
+        f.debug_struct("ServerState").field("requests", &self.requests).finish_non_exhaustive()
     }
 }
 
 impl HttpServer {
-    /// Starts one that answers as `handler` says.
-    #[expect(clippy::expect_used, reason = "without a socket there is no test")]
-    pub fn start(handler: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+    #[expect(clippy::expect_used, reason = "a test cannot run without a socket")]
+    pub fn start(handler: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port of this machine");
         let address = listener.local_addr().expect("the port that was just taken");
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         let (handler, state): (Arc<Handler>, _) = (Arc::new(handler), Arc::clone(&shared));
         let accepting = thread::spawn(move || {
             for connection in listener.incoming() {
@@ -70,7 +69,6 @@ impl HttpServer {
         Self { address, shared, accepting: Some(accepting) }
     }
 
-    /// The address of something on it.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -80,17 +78,16 @@ impl HttpServer {
         self.address.to_string()
     }
 
-    /// Everything that was asked so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<HttpRequest> {
         lock(&self.shared.requests).clone()
     }
 
-    /// How often something was asked for.
+    /// The number of requests for a path.
     pub fn count(&self, path: &str) -> usize {
         lock(&self.shared.requests).iter().filter(|request| request.path == path).count()
     }
 
-    /// Connections that clients have not closed.
+    /// The number of connections that clients have not closed.
     pub fn open_connections(&self) -> usize {
         let connections = lock(&self.shared.connections);
         connections.iter().filter(|connection| is_open(connection)).count()
@@ -114,20 +111,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the other side still listens.
+/// Whether the client has not closed the connection.
 fn is_open(connection: &TcpStream) -> bool {
     let _ = connection.set_nonblocking(true);
-    let seen = connection.peek(&mut [0]);
+    let peeked = connection.peek(&mut [0]);
     let _ = connection.set_nonblocking(false);
-    match seen {
+    match peeked {
         Ok(bytes) => bytes > 0,
         Err(error) => error.kind() == io::ErrorKind::WouldBlock,
     }
 }
 
-fn serve(connection: &TcpStream, handler: &Handler, shared: &Shared) -> io::Result<()> {
+fn serve(connection: &TcpStream, handler: &Handler, shared: &ServerState) -> io::Result<()> {
     let mut reader = io::BufReader::new(connection);
-    while let Some(request) = Request::read(&mut reader)? {
+    while let Some(request) = HttpRequest::read(&mut reader)? {
         lock(&shared.requests).push(request.clone());
         let mut writer = connection;
         if !handler(&request).send(&request, &mut writer)? {

@@ -1,11 +1,11 @@
 //! A real Kubernetes on this machine, without downloads other than Go modules.
 //!
-//! Two shapes:
+//! There are two kinds:
 //!
-//! * [`ControlPlane`]: etcd and an API server (and controllers on request), plain processes on loopback, no root.
-//!   What integration tests need; all tests of a run share one and take a namespace each.
-//! * [`WholeNode`]: adds the scheduler, containerd, a kubelet, kube-proxy and DNS in namespaces of its own. What
-//!   end-to-end tests need. Root and Linux only; [`probe`] says whether this machine can.
+//! * [`ControlPlane`] for integration tests: etcd and an API server (and controllers on request), plain processes on
+//!   loopback, without root. All tests of a run share one and use a namespace each.
+//! * [`WholeNode`] for end-to-end tests: adds the scheduler, containerd, a kubelet, kube-proxy and DNS, in Linux
+//!   namespaces. It needs root on Linux; [`probe`] tells whether this machine can run it.
 //!
 //! Nothing outlives its owner, however the owner ends: no process, mount, network namespace, cgroup or directory.
 //!
@@ -26,7 +26,6 @@ pub mod audit;
 mod cluster;
 mod control_plane;
 mod crds;
-mod hex;
 mod kubeconfig;
 pub mod node;
 pub(crate) mod pki;
@@ -37,10 +36,10 @@ pub mod request_counts;
 pub(crate) mod scratch;
 mod servers;
 
-pub use cluster::{Cluster, ClusterError, TestNamespace};
-pub use control_plane::{ControlPlane, ControlPlaneError, KUBECONFIG_VARIABLE, Options};
-pub use crds::{CrdError, install_crds, loose};
+pub use cluster::{ClusterError, TestCluster, TestNamespace};
+pub use control_plane::{ControlPlane, ControlPlaneError, ControlPlaneOptions, KUBECONFIG_VARIABLE};
+pub use crds::{CrdError, install_crds, without_schema};
 pub use node::WholeNode;
 pub use pki::PkiError;
-pub use servers::Audit;
+pub use servers::AuditLevel;
 pub use vmafx_image as image;

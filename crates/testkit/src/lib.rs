@@ -1,5 +1,6 @@
 //! Real servers for tests, and the fixtures that go with them.
 
+mod hex;
 pub mod http_server;
 pub mod kube;
 pub mod markdown;

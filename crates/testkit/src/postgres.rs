@@ -1,15 +1,15 @@
-//! A real Postgres on this machine, with the settings it comes with: `fsync` stays on.
+//! A real Postgres on this machine, with its default settings: `fsync` stays on.
 //!
-//! One server for all tests of a program ([`Server::shared`]), one database with a role of its own for each test
-//! ([`Server::database`]), and a server to itself for a test that restarts it ([`Server::start`]). A server ends with
-//! its owner, however the owner ends, and so does its directory. Its data is on a disk, not in memory: what a test
-//! says about durability or speed would mean nothing otherwise.
+//! All tests of a program share one server ([`PostgresServer::shared`]), each test uses a database with its own role
+//! ([`PostgresServer::database`]), and a test that restarts the server starts one for itself ([`PostgresServer::start`]). A server ends
+//! with its owner, however the owner ends, and its directory is removed. The data is on a disk, not in memory, because
+//! tests of durability and speed would mean nothing otherwise.
 //!
 //! ```no_run
 //! # async fn test() -> Result<(), Box<dyn std::error::Error>> {
-//! use vmafx_testkit::postgres::Server;
+//! use vmafx_testkit::postgres::PostgresServer;
 //!
-//! let database = Server::shared().await?.database().await?;
+//! let database = PostgresServer::shared().await?.database().await?;
 //! // … connect to database.dsn() …
 //! # Ok(())
 //! # }
@@ -30,57 +30,56 @@ use std::{env, fs, io};
 use rustix::process::Signal;
 use tokio::sync::{Mutex, OnceCell};
 
-use self::account::Account;
+use self::account::SystemAccount;
 pub use self::binaries::BINARIES_VARIABLE;
-pub use self::database::Database;
+pub use self::database::PostgresDatabase;
 pub use self::error::PostgresError;
-use self::launch::Launcher;
+use self::launch::PostgresLauncher;
 use crate::kube::pki::Authority;
-use crate::kube::process::Process;
-use crate::kube::scratch::Scratch;
+use crate::kube::process::ChildProcess;
+use crate::kube::scratch::ScratchDirectory;
 use crate::wait;
 
-/// A start or a stop on a busy machine, crash recovery included.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// Ports that turn out to be taken.
-const ATTEMPTS: u32 = 3;
+/// Timeout of a start or a stop on a busy machine, crash recovery included.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// Attempts to start, since a free port may be taken before the server binds it.
+const MAX_ATTEMPTS: u32 = 3;
 
-/// How a running server is ended.
+/// Postgres's modes of shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Clients are cut off, everything is written down.
+pub enum ShutdownMode {
+    /// Clients are disconnected and everything is flushed.
     Fast,
     /// As in a crash: the next start recovers from the log.
     Immediate,
 }
 
-/// A running server.
 #[derive(Debug)]
-pub struct Server {
-    process: Mutex<Process>,
-    launcher: Launcher,
-    /// Last, so that the directory goes after the process.
-    scratch: Scratch,
+pub struct PostgresServer {
+    process: Mutex<ChildProcess>,
+    launcher: PostgresLauncher,
+    /// Declared last, so that the directory is removed after the process has ended.
+    scratch: ScratchDirectory,
 }
 
-impl Server {
+impl PostgresServer {
     /// The server that all tests of this process share.
     pub async fn shared() -> Result<&'static Self, PostgresError> {
-        // Never dropped, as no `static` is: the death signal and the directory's cleaner see to its end.
-        static SHARED: OnceCell<Server> = OnceCell::const_new();
+        // A `static` is never dropped: the death signal ends the server, and the cleaner removes its directory.
+        static SHARED: OnceCell<PostgresServer> = OnceCell::const_new();
         SHARED.get_or_try_init(Self::start).await
     }
 
-    /// Makes a cluster in a directory of its own and starts it.
+    /// Creates a database cluster in its own directory and starts it.
     pub async fn start() -> Result<Self, PostgresError> {
-        let scratch = Scratch::create_in(&env::temp_dir(), "vmafx-postgres-")?;
+        let scratch = ScratchDirectory::create_in(&env::temp_dir(), "vmafx-postgres-")?;
         let launcher = prepare(scratch.path()).await?;
         let mut attempt = 1;
         loop {
             let launcher = launcher.clone().on(free_port()?);
-            match launcher.start(PATIENCE).await {
+            match launcher.start(TIMEOUT).await {
                 Ok(process) => return Ok(Self { process: Mutex::new(process), launcher, scratch }),
-                Err(PostgresError::Process(error)) if attempt < ATTEMPTS => {
+                Err(PostgresError::Process(error)) if attempt < MAX_ATTEMPTS => {
                     tracing::debug!(attempt, %error, "trying another port");
                     attempt += 1;
                 }
@@ -89,47 +88,45 @@ impl Server {
         }
     }
 
-    /// An empty database, owned by a role that is no superuser and that nobody else uses.
-    pub async fn database(&self) -> Result<Database, PostgresError> {
+    /// An empty database, owned by its own role, which is not a superuser.
+    pub async fn database(&self) -> Result<PostgresDatabase, PostgresError> {
         database::create(&self.launcher).await
     }
 
-    /// Stops it and starts it again, at the same address and with the same data.
-    pub async fn restart(&self, mode: Mode) -> Result<(), PostgresError> {
+    /// Stops and starts the server, at the same address and with the same data.
+    pub async fn restart(&self, mode: ShutdownMode) -> Result<(), PostgresError> {
         let mut process = self.process.lock().await;
         process.signal(match mode {
-            Mode::Fast => Signal::INT,
-            Mode::Immediate => Signal::QUIT,
+            ShutdownMode::Fast => Signal::INT,
+            ShutdownMode::Immediate => Signal::QUIT,
         })?;
-        wait::until(PATIENCE, "the server's end", || std::future::ready(process.ended().is_some())).await?;
-        *process = self.launcher.start(PATIENCE).await?;
+        wait::until(TIMEOUT, "the server to end", || std::future::ready(process.ended().is_some())).await?;
+        *process = self.launcher.start(TIMEOUT).await?;
         Ok(())
     }
 
-    /// Where it listens.
     pub fn address(&self) -> (&'static str, u16) {
         ("127.0.0.1", self.launcher.port)
     }
 
-    /// The certificate of the authority that signed the server's own, PEM. The server speaks TLS to those who ask.
-    pub fn authority(&self) -> PathBuf {
+    /// PEM file of the CA that signed the server's certificate. The server supports TLS but does not require it.
+    pub fn ca_file(&self) -> PathBuf {
         self.scratch.path().join("ca.crt")
     }
 
-    /// Where everything it has is kept.
     pub fn directory(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// The process that the others are children of.
+    /// The postmaster, the parent of all other processes.
     pub async fn pid(&self) -> u32 {
         self.process.lock().await.pid()
     }
 }
 
-impl Drop for Server {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // A killed server would leave its shared memory behind.
+        // SIGKILL would leave the server's shared memory behind.
         let process = self.process.get_mut();
         if process.signal(Signal::QUIT).is_ok() {
             let _ = process.wait();
@@ -137,10 +134,10 @@ impl Drop for Server {
     }
 }
 
-/// Makes the cluster and its certificate; all of it belongs to the account that the server runs as.
-async fn prepare(directory: &Path) -> Result<Launcher, PostgresError> {
-    let account = Account::choose()?;
-    let launcher = Launcher::new(binaries::find().await?, account, directory);
+/// Creates the database cluster and its certificate, owned by the account that the server runs as.
+async fn prepare(directory: &Path) -> Result<PostgresLauncher, PostgresError> {
+    let account = SystemAccount::choose()?;
+    let launcher = PostgresLauncher::new(binaries::find().await?, account, directory);
     fs::set_permissions(directory, fs::Permissions::from_mode(0o711))?;
     let authority = Authority::create(directory)?;
     let server = authority.server("postgres", None, &["localhost", "127.0.0.1"])?;
@@ -156,7 +153,7 @@ async fn prepare(directory: &Path) -> Result<Launcher, PostgresError> {
             chown(path, Some(account.uid), Some(account.gid))?;
         }
     }
-    launcher.initialise(&password).await?;
+    launcher.initdb(&password).await?;
     Ok(launcher)
 }
 

@@ -1,4 +1,4 @@
-//! A real S3 server and a real web server: rclone serves a directory as either.
+//! A real S3 server and a real web server: `rclone serve` offers both.
 
 use std::fs;
 use std::io;
@@ -7,47 +7,42 @@ use std::time::Duration;
 
 use crate::kube::PkiError;
 use crate::kube::assets::{self, AssetError, Binary};
-use crate::kube::process::{Launch, Process, ProcessError};
+use crate::kube::process::{ChildCommand, ChildProcess, ProcessError};
 
-const READY: Duration = Duration::from_secs(30);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a server does not run.
 #[derive(Debug, thiserror::Error)]
-pub enum ServerError {
-    /// Its program could not be had.
-    #[error("the program could not be had")]
+pub enum TestServerError {
+    #[error("cannot find or build the server's program")]
     Asset(#[from] AssetError),
-    /// It could not be started, or did not get ready.
     #[error("the server did not start")]
     Process(#[from] ProcessError),
-    /// Its directory could not be made.
-    #[error("the directory of the server cannot be used")]
+    #[error("cannot use the directory of the server")]
     Directory(#[from] io::Error),
-    /// Its certificate could not be made.
-    #[error("no certificate for the server")]
+    #[error("cannot create the certificate of the server")]
     Certificate(#[from] PkiError),
 }
 
-/// The program; built once per machine.
-pub fn program() -> Result<PathBuf, ServerError> {
+/// The path of rclone, which is built once per machine.
+pub fn program() -> Result<PathBuf, TestServerError> {
     Ok(assets::ensure(&[Binary::Rclone])?.path(Binary::Rclone).to_owned())
 }
 
-/// `rclone serve`, of a directory of its own, until it is dropped.
+/// `rclone serve` of a temporary directory, until it is dropped.
 #[derive(Debug)]
 pub struct RcloneServer {
-    _process: Process,
+    _process: ChildProcess,
     url: String,
     directory: tempfile::TempDir,
 }
 
 impl RcloneServer {
-    /// Starts one: `protocol` is `s3` or `http`.
-    pub async fn start(protocol: &str, options: &[&str]) -> Result<Self, ServerError> {
+    /// `protocol` is `s3` or `http`.
+    pub async fn start(protocol: &str, options: &[&str]) -> Result<Self, TestServerError> {
         let directory = tempfile::Builder::new().prefix("vmafx-rclone-").tempdir()?;
         let (files, log) = (directory.path().join("files"), directory.path().join("log"));
         fs::create_dir(&files)?;
-        let launch = Launch::new(format!("rclone serve {protocol}"), program()?, &log)
+        let launch = ChildCommand::new(format!("rclone serve {protocol}"), program()?, &log)
             .args([
                 "serve",
                 protocol,
@@ -59,8 +54,8 @@ impl RcloneServer {
             .args(options.iter().copied())
             .arg(&files)
             .env("RCLONE_CACHE_DIR", directory.path().join("cache"));
-        let mut process = Process::start(&launch)?;
-        let url = process.ready(READY, async || listening(&log)).await?;
+        let mut process = ChildProcess::start(&launch)?;
+        let url = process.ready(READY_TIMEOUT, async || listening(&log)).await?;
         Ok(Self { _process: process, url, directory })
     }
 
@@ -69,13 +64,13 @@ impl RcloneServer {
         &self.url
     }
 
-    /// What it serves.
+    /// The directory that is served.
     pub fn files(&self) -> PathBuf {
         self.directory.path().join("files")
     }
 }
 
-/// The address that it says it listens on.
+/// The listen address from the log.
 fn listening(log: &Path) -> Option<String> {
     let log = fs::read_to_string(log).ok()?;
     let (_, after) = log.split_once("[http://")?;

@@ -1,4 +1,4 @@
-//! A real OCI registry: CNCF Distribution, in memory or on disk, open, with a password or with TLS, healthy or not.
+//! A real OCI registry (CNCF Distribution) with several kinds of storage and authentication.
 
 mod storage;
 mod wire;
@@ -11,72 +11,68 @@ use serde_json::json;
 
 use crate::kube::assets::{self, Binary};
 use crate::kube::pki::Authority;
-use crate::kube::process::Process;
-use crate::rclone::ServerError;
+use crate::kube::process::ChildProcess;
+use crate::rclone::TestServerError;
 
-pub use storage::Storage;
+pub use storage::RegistryStorage;
 
-/// In its certificate.
-const NAME: &str = "registry";
+/// Common name of its certificate, and stem of the file names.
+const CERTIFICATE_NAME: &str = "registry";
 
-const READY: Duration = Duration::from_secs(30);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Who may use a registry with [`Access::Password`].
+/// The user of a registry with [`RegistryAuth::Password`].
 pub const USER: &str = "testkit";
-/// The password.
+/// The password of a registry with [`RegistryAuth::Password`].
 pub const PASSWORD: &str = "registry-password";
-/// `testkit` and the password, hashed by bcrypt.
+/// [`USER`] and the bcrypt hash of [`PASSWORD`].
 const HTPASSWD: &str = "testkit:$2a$05$eiRTliqE.3F7hhjuYM.dYudxjw3x0m6XU66fjAduJUffLVzLG0pHu\n";
 
-/// Whom it answers.
+/// How clients authenticate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Everybody.
+pub enum RegistryAuth {
+    /// Without credentials.
     Open,
     /// [`USER`] with [`PASSWORD`].
     Password,
-    /// Everybody, over TLS, as 127.0.0.1 by a certificate of [`Registry::authority`].
+    /// Without credentials, over TLS, with a certificate for 127.0.0.1 that is signed by [`RegistryServer::ca_file`].
     Tls,
 }
 
 /// A registry on this machine, until it is dropped.
 #[derive(Debug)]
-pub struct Registry {
-    process: Process,
+pub struct RegistryServer {
+    process: ChildProcess,
     address: String,
-    access: Access,
+    access: RegistryAuth,
     starts: usize,
     directory: tempfile::TempDir,
 }
 
-/// One layer of an artifact.
 #[derive(Clone, Debug)]
-pub struct Layer<'a> {
-    /// What it is.
+pub struct RegistryLayer<'a> {
     pub media_type: &'a str,
-    /// What is in it.
     pub content: &'a [u8],
 }
 
-impl Registry {
-    /// Starts one with everything in memory.
-    pub async fn start(access: Access) -> Result<Self, ServerError> {
-        Self::start_on(Storage::Memory, access).await
+impl RegistryServer {
+    /// Starts a registry that keeps everything in memory.
+    pub async fn start(access: RegistryAuth) -> Result<Self, TestServerError> {
+        Self::start_on(RegistryStorage::Memory, access).await
     }
 
-    /// Starts one that keeps what it has there.
-    pub async fn start_on(storage: Storage, access: Access) -> Result<Self, ServerError> {
+    pub async fn start_on(storage: RegistryStorage, access: RegistryAuth) -> Result<Self, TestServerError> {
         let directory = tempfile::Builder::new().prefix("vmafx-registry-").tempdir()?;
         fs::write(directory.path().join("htpasswd"), HTPASSWD)?;
-        if access == Access::Tls {
-            Authority::create(directory.path())?.server(NAME, None, &["127.0.0.1"])?;
+        if access == RegistryAuth::Tls {
+            Authority::create(directory.path())?.server(CERTIFICATE_NAME, None, &["127.0.0.1"])?;
         }
         let (process, address) = launch(directory.path(), 0, "127.0.0.1:0", storage, access).await?;
         Ok(Self { process, address, access, starts: 1, directory })
     }
 
-    /// Ends it, if it still runs, and starts it again at the same address; what was on disk is still there.
-    pub async fn restart_on(&mut self, storage: Storage) -> Result<(), ServerError> {
+    /// Kills the registry and starts it again at the same address; data on disk is kept.
+    pub async fn restart_on(&mut self, storage: RegistryStorage) -> Result<(), TestServerError> {
         self.process.kill()?;
         let (process, _) =
             launch(self.directory.path(), self.starts, &self.address, storage, self.access).await?;
@@ -89,25 +85,25 @@ impl Registry {
         &self.address
     }
 
-    /// The file of the authority that vouches for it, if it speaks TLS.
-    pub fn authority(&self) -> PathBuf {
+    /// The certificate file of its CA, with [`RegistryAuth::Tls`].
+    pub fn ca_file(&self) -> PathBuf {
         self.directory.path().join("ca.crt")
     }
 
-    /// Ends it, as a registry that is down.
+    /// Kills the registry.
     pub fn stop(&mut self) -> std::io::Result<()> {
         self.process.kill()
     }
 
-    /// How often a path was asked for with success, by its own log.
+    /// The number of successful GET requests for a path, from the registry's log.
     pub fn served(&self, path: &str) -> usize {
         let asked = format!("\"GET {path} ");
         self.log().lines().filter(|line| line.contains(&asked) && line.contains(" 200 ")).count()
     }
 
-    /// How often something below a path was asked for, with success or without.
-    pub fn asked(&self, method: &str, below: &str) -> usize {
-        let asked = format!("\"{method} {below}");
+    /// The number of requests for paths with this prefix, successful or not, from the registry's log.
+    pub fn request_count(&self, method: &str, prefix: &str) -> usize {
+        let asked = format!("\"{method} {prefix}");
         self.log().lines().filter(|line| line.contains(&asked)).count()
     }
 
@@ -116,10 +112,10 @@ impl Registry {
         logs.map(|log| fs::read_to_string(log).unwrap_or_default()).collect()
     }
 
-    /// Pushes an artifact; its manifest's digest. Blocks.
-    pub fn push(&self, repository: &str, tag: &str, layers: &[Layer<'_>]) -> std::io::Result<String> {
-        let describe = |layer: &Layer<'_>| json!({"mediaType": layer.media_type, "digest": wire::digest(layer.content), "size": layer.content.len()});
-        let config = Layer { media_type: "application/vnd.oci.empty.v1+json", content: b"{}" };
+    /// Pushes an artifact and returns the digest of its manifest. Blocks.
+    pub fn push(&self, repository: &str, tag: &str, layers: &[RegistryLayer<'_>]) -> std::io::Result<String> {
+        let describe = |layer: &RegistryLayer<'_>| json!({"mediaType": layer.media_type, "digest": wire::digest(layer.content), "size": layer.content.len()});
+        let config = RegistryLayer { media_type: "application/vnd.oci.empty.v1+json", content: b"{}" };
         for layer in layers.iter().chain([&config]) {
             self.upload(repository, layer.content)?;
         }
@@ -132,12 +128,12 @@ impl Registry {
         })
         .to_string();
         let path = format!("/v2/{repository}/manifests/{tag}");
-        let kind = [("content-type", "application/vnd.oci.image.manifest.v1+json")];
-        self.send("PUT", &path, &kind, manifest.as_bytes())?;
+        let headers = [("content-type", "application/vnd.oci.image.manifest.v1+json")];
+        self.send("PUT", &path, &headers, manifest.as_bytes())?;
         Ok(wire::digest(manifest.as_bytes()))
     }
 
-    /// Pushes an index of manifests that are there; its digest. Blocks.
+    /// Pushes an index of existing manifests and returns its digest. Blocks.
     pub fn push_index(&self, repository: &str, tag: &str, manifests: &[String]) -> std::io::Result<String> {
         const INDEX: &str = "application/vnd.oci.image.index.v1+json";
         let entries = manifests.iter().map(|digest| {
@@ -150,11 +146,12 @@ impl Registry {
     }
 
     fn upload(&self, repository: &str, content: &[u8]) -> std::io::Result<()> {
-        let place = self.send("POST", &format!("/v2/{repository}/blobs/uploads/"), &[], b"")?;
-        let place = place.ok_or_else(|| std::io::Error::other("the registry names no place to upload to"))?;
-        let path = place.strip_prefix(&format!("http://{}", self.address)).unwrap_or(&place);
-        let mark = if path.contains('?') { '&' } else { '?' };
-        let path = format!("{path}{mark}digest={}", wire::digest(content));
+        let location = self.send("POST", &format!("/v2/{repository}/blobs/uploads/"), &[], b"")?;
+        let location =
+            location.ok_or_else(|| std::io::Error::other("the registry sent no upload location"))?;
+        let path = location.strip_prefix(&format!("http://{}", self.address)).unwrap_or(&location);
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{separator}digest={}", wire::digest(content));
         self.send("PUT", &path, &[("content-type", "application/octet-stream")], content).map(drop)
     }
 
@@ -165,7 +162,7 @@ impl Registry {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> std::io::Result<Option<String>> {
-        let login = (self.access == Access::Password).then_some((USER, PASSWORD));
+        let login = (self.access == RegistryAuth::Password).then_some((USER, PASSWORD));
         wire::send(&self.address, method, path, headers, login, body)
     }
 }
@@ -174,39 +171,39 @@ fn log(directory: &Path, start: usize) -> PathBuf {
     directory.join(format!("log-{start}"))
 }
 
-/// Starts it in a directory, for the first time or again; its process and its address.
+/// Starts the registry in a directory and returns its process and address. `start` numbers the log file.
 async fn launch(
     directory: &Path,
     start: usize,
     address: &str,
-    storage: Storage,
-    access: Access,
-) -> Result<(Process, String), ServerError> {
+    storage: RegistryStorage,
+    access: RegistryAuth,
+) -> Result<(ChildProcess, String), TestServerError> {
     let program = assets::ensure(&[Binary::Registry])?.path(Binary::Registry).to_owned();
     let (config, log) = (directory.join("config.yml"), log(directory, start));
-    // JSON is YAML.
+    // JSON is valid YAML.
     let mut settings = json!({
         "version": "0.1",
         "log": {"level": "info"},
         "storage": storage.settings(&directory.join("data")),
         "http": {"addr": address},
     });
-    if access == Access::Password {
+    if access == RegistryAuth::Password {
         settings["auth"] = json!({"htpasswd": {"realm": "testkit", "path": directory.join("htpasswd")}});
     }
-    if access == Access::Tls {
-        let file = |end| directory.join(format!("{NAME}.{end}"));
+    if access == RegistryAuth::Tls {
+        let file = |end| directory.join(format!("{CERTIFICATE_NAME}.{end}"));
         settings["http"]["tls"] = json!({"certificate": file("crt"), "key": file("key")});
     }
     fs::write(&config, settings.to_string())?;
-    let launch = storage.launch(program, &log).arg("serve").arg(&config);
-    // Traces would be sent to a port that nobody listens on.
-    let mut process = Process::start(&launch.env("OTEL_TRACES_EXPORTER", "none"))?;
-    let address = process.ready(READY, async || listening(&log)).await?;
+    let launch = storage.command(program, &log).arg("serve").arg(&config);
+    // By default traces are sent to a port that nothing listens on.
+    let mut process = ChildProcess::start(&launch.env("OTEL_TRACES_EXPORTER", "none"))?;
+    let address = process.ready(READY_TIMEOUT, async || listening(&log)).await?;
     Ok((process, address))
 }
 
-/// The address that it says it listens on.
+/// The listen address from the log.
 fn listening(log: &Path) -> Option<String> {
     let log = fs::read_to_string(log).ok()?;
     let (_, after) = log.split_once("listening on ")?;

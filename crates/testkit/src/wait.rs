@@ -1,60 +1,57 @@
-//! The one place where a test waits: poll a condition until it holds or a deadline passes.
+//! Polling with a deadline, which tests use instead of sleeping.
 //!
-//! A fixed sleep is either too short on a busy machine or too long on every other; polling is neither. The
-//! error says what was waited for and what was last seen, since "timed out" alone sends the reader to a debugger.
+//! A fixed sleep is either too short on a busy machine or too long on every other; polling is neither. The error says
+//! what was waited for and what was last observed, since "timed out" alone does not explain a failure.
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+const MIN_INTERVAL: Duration = Duration::from_millis(5);
+const MAX_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The condition did not hold in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("waited {waited:?} for {what}{}", .last_seen.as_deref().map(|seen| format!("; last seen: {seen}")).unwrap_or_default())]
 pub struct TimedOut {
-    /// What was waited for, in the words of the caller.
+    /// The caller's description of the condition.
     pub what: String,
-    /// How long.
     pub waited: Duration,
-    /// What the condition said last, if it said anything.
+    /// The last error that the condition returned.
     pub last_seen: Option<String>,
 }
 
-/// What a polled condition may answer: `bool`, `Option<T>` or `Result<T, E>`.
-pub trait Answer {
-    /// What the wait yields once the condition holds.
+/// The result of a polled condition: `bool`, `Option<T>` or `Result<T, E>`.
+pub trait PollResult {
     type Value;
-    /// The value, or, while the condition does not hold, what was seen instead.
-    fn settle(self) -> Result<Self::Value, Option<String>>;
+    /// The value, or, while the condition does not hold, what was observed instead.
+    fn into_result(self) -> Result<Self::Value, Option<String>>;
 }
 
-impl Answer for bool {
+impl PollResult for bool {
     type Value = ();
-    fn settle(self) -> Result<(), Option<String>> {
+    fn into_result(self) -> Result<(), Option<String>> {
         if self { Ok(()) } else { Err(None) }
     }
 }
 
-impl<T> Answer for Option<T> {
+impl<T> PollResult for Option<T> {
     type Value = T;
-    fn settle(self) -> Result<T, Option<String>> {
+    fn into_result(self) -> Result<T, Option<String>> {
         self.ok_or(None)
     }
 }
 
-impl<T, E: Display> Answer for Result<T, E> {
+impl<T, E: Display> PollResult for Result<T, E> {
     type Value = T;
-    fn settle(self) -> Result<T, Option<String>> {
+    fn into_result(self) -> Result<T, Option<String>> {
         self.map_err(|error| Some(error.to_string()))
     }
 }
 
-/// Asks `probe` again and again, at most every 100 ms, until it holds or `deadline` has passed.
+/// Polls `probe` with an interval of at most 100 ms, until it holds or `deadline` has passed.
 ///
-/// A probe that hangs is abandoned at the deadline. It is asked at least once.
+/// A probe that hangs is abandoned at the deadline. It is polled at least once.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -68,24 +65,24 @@ impl<T, E: Display> Answer for Result<T, E> {
 /// ```
 pub async fn until<A, F, Fut>(deadline: Duration, what: &str, mut probe: F) -> Result<A::Value, TimedOut>
 where
-    A: Answer,
+    A: PollResult,
     F: FnMut() -> Fut,
     Fut: Future<Output = A>,
 {
     let end = Instant::now() + deadline;
-    let mut pause = FIRST_PAUSE;
+    let mut interval = MIN_INTERVAL;
     let mut last_seen = None;
     loop {
-        match timeout_at(end, probe()).await.map(A::settle) {
+        match timeout_at(end, probe()).await.map(A::into_result) {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(seen)) => last_seen = seen.or(last_seen),
             Err(_) => {}
         }
-        if Instant::now() + pause >= end {
+        if Instant::now() + interval >= end {
             return Err(TimedOut { what: what.to_owned(), waited: deadline, last_seen });
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        sleep(interval).await;
+        interval = (interval * 2).min(MAX_INTERVAL);
     }
 }
 

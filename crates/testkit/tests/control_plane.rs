@@ -1,4 +1,4 @@
-//! The control plane alone: it comes up, keeps tests apart, and leaves nothing behind.
+//! The control plane: it starts, isolates tests, and leaves nothing behind.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use vmafx_testkit::kube::{Audit, ControlPlane, Options, install_crds};
+use vmafx_testkit::kube::{AuditLevel, ControlPlane, ControlPlaneOptions, install_crds};
 use vmafx_testkit::wait;
 
 const SOON: Duration = Duration::from_secs(30);
@@ -24,10 +24,10 @@ fn config_map(name: &str) -> ConfigMap {
 }
 
 #[tokio::test]
-async fn it_says_the_version_that_is_pinned() {
+async fn it_reports_a_release_version() {
     let cluster = ControlPlane::shared().await.unwrap();
     let version = cluster.client().unwrap().apiserver_version().await.unwrap();
-    // Somebody's KUBEBUILDER_ASSETS may hold another patch release.
+    // KUBEBUILDER_ASSETS may contain another release than the pinned one.
     assert!(version.git_version.starts_with("v1."), "{version:?}");
 }
 
@@ -43,7 +43,7 @@ async fn each_test_has_a_namespace_to_itself() {
 }
 
 #[tokio::test]
-async fn a_pod_is_accepted_although_no_controller_makes_service_accounts() {
+async fn a_pod_is_accepted_although_no_controller_creates_service_accounts() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("pod").await.unwrap();
     let pod: Pod = serde_json::from_value(json!({
@@ -84,7 +84,7 @@ async fn many_tests_may_install_the_same_definitions_at_once() {
     assert_eq!([a, b, c, d], [0; 4]);
 }
 
-/// Lists once: what `install_crds` promises is that this needs no second try.
+/// Lists once: `install_crds` guarantees that no retry is needed.
 async fn list(client: &Client, plural: &str, kind: &str) -> usize {
     let kind = kube::api::GroupVersionKind::gvk("testkit.vmafx.dev", "v1beta1", kind);
     let resource = kube::api::ApiResource::from_gvk_with_plural(&kind, plural);
@@ -93,20 +93,24 @@ async fn list(client: &Client, plural: &str, kind: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_definition_that_is_wrong_is_refused_with_the_servers_words() {
+async fn an_invalid_definition_is_refused_with_the_servers_message() {
     let cluster = ControlPlane::shared().await.unwrap();
     let mut wrong = definition("gizmos", "Gizmo");
     wrong.spec.versions[1].storage = true;
     let error = install_crds(&cluster.client().unwrap(), &[wrong]).await.unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(error.to_string(), "the definition gizmos.testkit.vmafx.dev was refused");
+    assert_eq!(error.to_string(), "the API server refused the definition gizmos.testkit.vmafx.dev");
     assert!(cause.contains("exactly one version"), "{cause}");
 }
 
 #[tokio::test]
 async fn the_audit_log_has_a_request_before_its_answer_arrives() {
-    let control_plane =
-        ControlPlane::start(Options { audit: Audit::Metadata, ..Options::default() }).await.unwrap();
+    let control_plane = ControlPlane::start(ControlPlaneOptions {
+        audit: AuditLevel::Metadata,
+        ..ControlPlaneOptions::default()
+    })
+    .await
+    .unwrap();
     let namespace = control_plane.namespace("audited").await.unwrap();
     let maps = Api::<ConfigMap>::namespaced(namespace.client(), namespace.name());
     maps.create(&PostParams::default(), &config_map("seen")).await.unwrap();
@@ -118,7 +122,7 @@ async fn the_audit_log_has_a_request_before_its_answer_arrives() {
 
 #[tokio::test]
 async fn controllers_run_on_request_and_delete_what_a_deleted_namespace_holds() {
-    let options = Options { controller_manager: true, ..Options::default() };
+    let options = ControlPlaneOptions { controller_manager: true, ..ControlPlaneOptions::default() };
     let control_plane = ControlPlane::start(options).await.unwrap();
     let namespace = control_plane.namespace("doomed").await.unwrap();
     let namespaces = Api::<Namespace>::all(namespace.client());
@@ -129,7 +133,7 @@ async fn controllers_run_on_request_and_delete_what_a_deleted_namespace_holds() 
 
 #[tokio::test]
 async fn an_api_server_that_was_killed_comes_back_with_its_data() {
-    let mut control_plane = ControlPlane::start(Options::default()).await.unwrap();
+    let mut control_plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     let name = control_plane.namespace("kept").await.unwrap().name().to_owned();
     let client = control_plane.client().unwrap();
     control_plane.kill_api_server().unwrap();
@@ -140,20 +144,20 @@ async fn an_api_server_that_was_killed_comes_back_with_its_data() {
 }
 
 #[tokio::test]
-async fn a_frozen_store_leaves_writes_unanswered_until_it_thaws() {
-    let mut control_plane = ControlPlane::start(Options::default()).await.unwrap();
+async fn a_frozen_etcd_leaves_writes_unanswered_until_it_resumes() {
+    let mut control_plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     let namespace = control_plane.namespace("frozen").await.unwrap();
     let maps = Api::<ConfigMap>::namespaced(namespace.client(), namespace.name());
     control_plane.freeze_etcd().unwrap();
     let (params, map) = (PostParams::default(), config_map("late"));
     let mut write = std::pin::pin!(maps.create(&params, &map));
     let early = tokio::time::timeout(Duration::from_millis(500), &mut write).await;
-    assert!(early.is_err(), "answered although the store is frozen");
-    control_plane.thaw_etcd().unwrap();
+    assert!(early.is_err(), "answered although etcd is frozen");
+    control_plane.resume_etcd().unwrap();
     write.await.unwrap();
 }
 
-/// Not when it has ended and only waits to be collected: in a container that may take for ever, and is nobody's harm.
+/// A zombie does not count: in a container it may never be reaped, and it does no harm.
 fn runs(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
@@ -190,7 +194,7 @@ async fn a_killed_owner_leaves_no_process_and_no_directory() {
 #[tokio::test]
 async fn a_dropped_control_plane_is_gone_when_drop_returns() {
     let started = Instant::now();
-    let control_plane = ControlPlane::start(Options::default()).await.unwrap();
+    let control_plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     eprintln!("control plane ready in {:.1} s", started.elapsed().as_secs_f64());
     let processes: Vec<_> = control_plane.pids().iter().map(|pid| format!("/proc/{pid}")).collect();
     let directory = control_plane.kubeconfig_path().parent().unwrap().to_owned();

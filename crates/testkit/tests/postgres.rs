@@ -1,4 +1,4 @@
-//! The database server: it comes up with its own settings, keeps tests apart, and leaves nothing behind.
+//! The Postgres server: it uses its default settings, isolates tests, and leaves nothing behind.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
 use std::io::{BufRead as _, BufReader};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio_postgres::NoTls;
-use vmafx_testkit::postgres::{Mode, Server};
+use vmafx_testkit::postgres::{PostgresServer, ShutdownMode};
 use vmafx_testkit::wait;
 
 const SOON: Duration = Duration::from_secs(30);
@@ -23,28 +23,28 @@ async fn ask(dsn: &str, statement: &str) -> Result<String, tokio_postgres::Error
 
 #[tokio::test]
 async fn what_is_written_is_synced() {
-    let database = Server::shared().await.unwrap().database().await.unwrap();
+    let database = PostgresServer::shared().await.unwrap().database().await.unwrap();
     assert_eq!(ask(database.dsn(), "SHOW fsync").await.unwrap(), "on");
     assert_eq!(ask(database.dsn(), "SHOW synchronous_commit").await.unwrap(), "on");
 }
 
 #[tokio::test]
 async fn each_test_has_a_database_and_a_plain_role_to_itself() {
-    let server = Server::shared().await.unwrap();
+    let server = PostgresServer::shared().await.unwrap();
     let (one, other) = (server.database().await.unwrap(), server.database().await.unwrap());
     let role = "SELECT rolname || rolsuper || rolbypassrls FROM pg_roles WHERE rolname = current_user";
     assert_eq!(ask(one.dsn(), role).await.unwrap(), format!("{}falsefalse", one.name()));
     ask(one.dsn(), "CREATE TABLE mine (id int)").await.unwrap();
     assert!(ask(other.dsn(), "SELECT 'x' FROM mine").await.is_err());
-    assert_eq!(ask(one.superuser(), "SHOW is_superuser").await.unwrap(), "on");
+    assert_eq!(ask(one.superuser_dsn(), "SHOW is_superuser").await.unwrap(), "on");
 }
 
 #[tokio::test]
 async fn a_restart_keeps_what_was_committed_and_the_address() {
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     let database = server.database().await.unwrap();
     ask(database.dsn(), "CREATE TABLE kept (word text)").await.unwrap();
-    for (mode, word) in [(Mode::Fast, "fast"), (Mode::Immediate, "immediate")] {
+    for (mode, word) in [(ShutdownMode::Fast, "fast"), (ShutdownMode::Immediate, "immediate")] {
         ask(database.dsn(), &format!("INSERT INTO kept VALUES ('{word}')")).await.unwrap();
         let before = server.pid().await;
         server.restart(mode).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_killed_owner_leaves_no_process_and_no_directory() {
 #[tokio::test]
 async fn a_dropped_server_is_gone_when_drop_returns() {
     let started = Instant::now();
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     eprintln!("server ready in {:.1} s", started.elapsed().as_secs_f64());
     let process = PathBuf::from(format!("/proc/{}", server.pid().await));
     let directory = server.directory().to_owned();

@@ -11,8 +11,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use vmafx_oci::manifest::MODEL_LIMIT;
-use vmafx_oci::{Client, OciError, Reference, ReferenceError};
+use vmafx_oci::manifest::MAX_MODEL_BYTES;
+use vmafx_oci::{ArtifactReference, OciError, ReferenceError, RegistryClient};
 use vmafx_scoring::engine::models::{self as engine, Model};
 
 use crate::learner::ModelError;
@@ -34,7 +34,7 @@ pub enum BaseError {
     },
     /// No name of an artifact.
     #[error(transparent)]
-    Reference(#[from] ReferenceError),
+    ArtifactReference(#[from] ReferenceError),
     /// A registry does not give it.
     #[error("cannot get the base model {model}")]
     Registry {
@@ -57,7 +57,11 @@ impl BaseError {
 }
 
 /// Reads the base model's JSON.
-pub async fn read(name: &str, directory: Option<&Path>, client: &Client) -> Result<Vec<u8>, BaseError> {
+pub async fn read(
+    name: &str,
+    directory: Option<&Path>,
+    client: &RegistryClient,
+) -> Result<Vec<u8>, BaseError> {
     if name.starts_with("oci://") {
         return pull(name, client).await;
     }
@@ -91,11 +95,11 @@ fn candidates(name: &str, directory: Option<&Path>) -> Vec<PathBuf> {
     own.into_iter().chain(below).collect()
 }
 
-async fn pull(name: &str, client: &Client) -> Result<Vec<u8>, BaseError> {
-    let reference = Reference::parse(name)?;
+async fn pull(name: &str, client: &RegistryClient) -> Result<Vec<u8>, BaseError> {
+    let reference = ArtifactReference::parse(name)?;
     let failed = |source| BaseError::Registry { model: name.to_owned(), source };
     let (_, manifest) = client.resolve(&reference).await.map_err(failed)?;
     let layer = manifest.model().map_err(|error| failed(error.into()))?;
-    let json = client.blob(&reference.repository, layer, MODEL_LIMIT).await.map_err(failed)?;
+    let json = client.blob(&reference.repository, layer, MAX_MODEL_BYTES).await.map_err(failed)?;
     Ok(json.to_vec())
 }

@@ -10,7 +10,7 @@ mod selector;
 use std::path::PathBuf;
 
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
+use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable, SettingsError};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
@@ -142,10 +142,10 @@ pub enum Algorithm {
 
 impl Settings {
     /// Refuses a trainer that would never see a sample.
-    pub fn check(&self) -> Result<(), Refusal> {
+    pub fn check(&self) -> Result<(), SettingsError> {
         if self.controller_addr.is_none() && self.sidecar_socket.is_none() {
             let setting = |name: &str, how: &str| format!("{name} ({how})");
-            return Err(Refusal::Missing {
+            return Err(SettingsError::Missing {
                 settings: vec![
                     setting(CONTROLLER, "--controller-addr <HOST:PORT>"),
                     format!("or {}", setting(SOCKET, "--sidecar-socket <FILE>")),
@@ -166,24 +166,24 @@ fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<f64, String>
     }
 }
 
-impl daemon::Settings for Settings {
-    const RENAMED: &'static [Renamed] = &[
-        Renamed::new("VMAFX_BASE_MODEL_PATH", "VMAFX_TRAINER_BASE_MODEL")
+impl daemon::DaemonSettings for Settings {
+    const RENAMED: &'static [RenamedVariable] = &[
+        RenamedVariable::new("VMAFX_BASE_MODEL_PATH", "VMAFX_TRAINER_BASE_MODEL")
             .with("a built-in name, a model file in JSON or oci://…"),
-        Renamed::new("VMAFX_SIDECAR_CHECKPOINT_DIR", "VMAFX_TRAINER_OUTPUT_REGISTRY")
+        RenamedVariable::new("VMAFX_SIDECAR_CHECKPOINT_DIR", "VMAFX_TRAINER_OUTPUT_REGISTRY")
             .with("a repository such as registry.example.com/team/models"),
-        Renamed::new("VMAFX_SIDECAR_CKPT_INTERVAL_S", "VMAFX_TRAINER_CHECKPOINT_INTERVAL")
+        RenamedVariable::new("VMAFX_SIDECAR_CKPT_INTERVAL_S", "VMAFX_TRAINER_CHECKPOINT_INTERVAL")
             .with("a duration such as 10m"),
-        Renamed::new("VMAFX_SIDECAR_MIN_SAMPLES_CKPT", "VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES"),
-        Renamed::new("VMAFX_SIDECAR_EMA_DECAY", "VMAFX_TRAINER_EMA"),
-        Renamed::new("VMAFX_SIDECAR_REPLAY_CAPACITY", "VMAFX_TRAINER_REPLAY_CAPACITY"),
-        Renamed::new("VMAFX_SIDECAR_REPLAY_MIX", "VMAFX_TRAINER_REPLAY")
+        RenamedVariable::new("VMAFX_SIDECAR_MIN_SAMPLES_CKPT", "VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES"),
+        RenamedVariable::new("VMAFX_SIDECAR_EMA_DECAY", "VMAFX_TRAINER_EMA"),
+        RenamedVariable::new("VMAFX_SIDECAR_REPLAY_CAPACITY", "VMAFX_TRAINER_REPLAY_CAPACITY"),
+        RenamedVariable::new("VMAFX_SIDECAR_REPLAY_MIX", "VMAFX_TRAINER_REPLAY")
             .with("how many kept samples are replayed with each new one, such as 1"),
-        Renamed::new("VMAFX_SIDECAR_BATCH_SIZE", "VMAFX_TRAINER_REPLAY")
+        RenamedVariable::new("VMAFX_SIDECAR_BATCH_SIZE", "VMAFX_TRAINER_REPLAY")
             .with("how many kept samples are replayed with each new one, such as 1"),
-        Renamed::new("VMAFX_SIDECAR_LR", "VMAFX_TRAINER_LABEL_NOISE")
+        RenamedVariable::new("VMAFX_SIDECAR_LR", "VMAFX_TRAINER_LABEL_NOISE")
             .with("how many points a label is off by; steps follow from it"),
-        Renamed::new("VMAFX_SIDECAR_N_FEATURES", "VMAFX_TRAINER_BASE_MODEL")
+        RenamedVariable::new("VMAFX_SIDECAR_N_FEATURES", "VMAFX_TRAINER_BASE_MODEL")
             .with("a model that has as many features"),
     ];
 

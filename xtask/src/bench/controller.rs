@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 use crate::workspace;
 
@@ -22,7 +22,7 @@ const TOKENS: &str =
 
 /// Stopped on drop.
 pub(super) struct Controller {
-    process: Process,
+    process: ChildProcess,
     pub(super) grpc: SocketAddr,
     pub(super) http: SocketAddr,
 }
@@ -35,7 +35,7 @@ impl Controller {
         fs::write(&tokens, TOKENS)?;
         fs::set_permissions(&tokens, fs::Permissions::from_mode(0o600))?;
         let log = directory.join(format!("controller-{}.log", grpc.port()));
-        let mut launch = Launch::new("vmafx-controller", workspace::release("vmafx-controller"), log)
+        let mut launch = ChildCommand::new("vmafx-controller", workspace::release("vmafx-controller"), log)
             .env("VMAFX_HTTP_ADDR", http.to_string())
             .env("VMAFX_GRPC_LISTEN", grpc.to_string())
             .env("VMAFX_DB_PATH", directory.join("queue.db"))
@@ -44,7 +44,7 @@ impl Controller {
         for (variable, value) in settings {
             launch = launch.env(*variable, *value);
         }
-        let mut process = Process::start(&launch).context("cannot start the controller")?;
+        let mut process = ChildProcess::start(&launch).context("cannot start the controller")?;
         let ready = || std::future::ready(is_ready(http).unwrap_or(false));
         runtime.block_on(process.ready(TIMEOUT, ready))?;
         Ok(Self { process, grpc, http })

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use vmafx_testkit::kube::{ControlPlane, Options};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions};
 
 use super::figure::Figure;
 
@@ -15,7 +15,7 @@ pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
     let mut samples = Vec::new();
     for _ in 0..REPEATS {
         let start = Instant::now();
-        let plane = runtime.block_on(ControlPlane::start(Options::default()))?;
+        let plane = runtime.block_on(ControlPlane::start(ControlPlaneOptions::default()))?;
         samples.push(start.elapsed().as_secs_f64());
         drop(plane);
     }

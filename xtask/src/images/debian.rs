@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn the_c_library_of_this_machine_has_a_package_and_a_stray_file_has_none() {
-        let library = vmafx_image::Linker::default().find("libc.so.6").unwrap().canonicalize().unwrap();
+        let library =
+            vmafx_image::LibraryResolver::default().find("libc.so.6").unwrap().canonicalize().unwrap();
         let owners: Vec<_> = owners([library.as_path()]).unwrap().into_iter().collect();
         assert_eq!((owners[0].name.as_str(), owners[0].source.as_str()), ("libc6", "glibc"));
         assert!(status(&owners[0]).unwrap().contains(&format!("Version: {}", owners[0].version)));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use vmafx_image::{Closure, Linker, Tree};
+use vmafx_image::{LayerTree, LibraryClosure, LibraryResolver};
 
 use super::debian::{self, DebianPackage};
 
@@ -25,13 +25,13 @@ const RELEASE: &str = "/usr/lib/os-release";
 
 #[derive(Debug, Default)]
 pub(crate) struct LayerContents {
-    pub(crate) tree: Tree,
+    pub(crate) tree: LayerTree,
     pub(crate) packages: BTreeSet<DebianPackage>,
 }
 
 /// The layer that all images share. It depends only on this machine's packages, not on the program.
 pub(crate) fn base() -> Result<LayerContents> {
-    let closure = Linker::default().libraries(&COMMON)?;
+    let closure = LibraryResolver::default().libraries(&COMMON)?;
     let authorities = authorities()?;
     let bundle: Vec<u8> = authorities
         .iter()
@@ -39,7 +39,7 @@ pub(crate) fn base() -> Result<LayerContents> {
         .collect::<Result<Vec<_>, _>>()
         .context("cannot read the certificate authorities")?
         .concat();
-    let tree = Tree::new()
+    let tree = LayerTree::new()
         .libraries(&closure)
         .bytes("/etc/passwd", PASSWD, 0o644)
         .bytes("/etc/group", GROUP, 0o644)
@@ -56,14 +56,14 @@ pub(crate) fn base() -> Result<LayerContents> {
 pub(crate) fn tools(programs: &[&str], base: &LayerContents) -> Result<LayerContents> {
     let real = |program: &&str| fs::canonicalize(program).with_context(|| missing(program));
     let files = programs.iter().map(real).collect::<Result<Vec<_>>>()?;
-    let closure = Linker::default().closure(&files)?;
-    let mut tree = Tree::new().libraries(&closure);
+    let closure = LibraryResolver::default().closure(&files)?;
+    let mut tree = LayerTree::new().libraries(&closure);
     for (program, file) in programs.iter().zip(&files) {
         tree = tree.file(program, file, 0o755);
     }
     let added = added(&closure, &[base]);
     let files = added.iter().chain(&files).map(PathBuf::as_path);
-    LayerContents { tree: tree.above(&base.tree), ..LayerContents::default() }.with_packages(files)
+    LayerContents { tree: tree.without(&base.tree), ..LayerContents::default() }.with_packages(files)
 }
 
 /// One of our programs, and the libraries that only it needs. The stripped program is in `scratch`, which must exist until
@@ -76,10 +76,10 @@ pub(crate) fn program(
 ) -> Result<LayerContents> {
     let stripped = scratch.join(name);
     strip(from, &stripped)?;
-    let closure = Linker::default().closure([&stripped])?;
-    let mut tree = Tree::new().libraries(&closure).file(format!("/usr/bin/{name}"), &stripped, 0o755);
+    let closure = LibraryResolver::default().closure([&stripped])?;
+    let mut tree = LayerTree::new().libraries(&closure).file(format!("/usr/bin/{name}"), &stripped, 0o755);
     for part in below {
-        tree = tree.above(&part.tree);
+        tree = tree.without(&part.tree);
     }
     let added = added(&closure, below);
     LayerContents { tree, ..LayerContents::default() }.with_packages(added.iter().map(PathBuf::as_path))
@@ -104,7 +104,7 @@ impl LayerContents {
 }
 
 /// Libraries that no layer below has.
-fn added(closure: &Closure, below: &[&LayerContents]) -> Vec<PathBuf> {
+fn added(closure: &LibraryClosure, below: &[&LayerContents]) -> Vec<PathBuf> {
     let new = |path: &Path| !below.iter().any(|part| part.tree.contains(path));
     closure.files.iter().filter(|(path, _)| new(path)).map(|(_, file)| file.clone()).collect()
 }

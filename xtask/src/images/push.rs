@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use serde_json::Value;
-use vmafx_image::{Descriptor, Layout};
-use vmafx_oci::{Client, Credentials, Direct, Limits, Repository};
+use vmafx_image::{Descriptor, ImageLayout};
+use vmafx_oci::{DirectTransport, RegistryClient, RegistryCredentials, RegistryLimits, Repository};
 
 use super::write::WrittenImage;
 
@@ -22,10 +22,10 @@ const TIMEOUT: Duration = Duration::from_hours(1);
 pub(crate) async fn all(made: &[WrittenImage], prefix: &str, tag: &str, plain_http: bool) -> Result<()> {
     let prefix = prefix.trim_end_matches('/');
     let host = prefix.split('/').next().unwrap_or_default().to_owned();
-    let limits = Limits { whole: TIMEOUT, ..Limits::default() };
-    let transport = Arc::new(Direct::new(limits.connect)?);
+    let limits = RegistryLimits { operation: TIMEOUT, ..RegistryLimits::default() };
+    let transport = Arc::new(DirectTransport::new(limits.connect)?);
     let plain = if plain_http { vec![host] } else { Vec::new() };
-    let client = Client::with(transport, Credentials::of_process(), plain, limits);
+    let client = RegistryClient::with(transport, RegistryCredentials::of_process(), plain, limits);
     for one in made {
         let name = format!("{prefix}/{}", one.product.program);
         let repository =
@@ -39,7 +39,7 @@ pub(crate) async fn all(made: &[WrittenImage], prefix: &str, tag: &str, plain_ht
 }
 
 async fn push(
-    client: &Client,
+    client: &RegistryClient,
     repository: &Repository,
     made: &WrittenImage,
     manifest: &Descriptor,
@@ -51,7 +51,7 @@ async fn push(
 }
 
 /// The blobs of a manifest, and the manifest itself.
-fn parts(layout: &Layout, manifest: &Descriptor) -> Result<(Vec<Bytes>, Bytes)> {
+fn parts(layout: &ImageLayout, manifest: &Descriptor) -> Result<(Vec<Bytes>, Bytes)> {
     let document = layout.document(&manifest.digest)?;
     let read = |digest: &str| fs::read(layout.path(digest)).map(Bytes::from);
     let layers = document["layers"].as_array().into_iter().flatten();
@@ -62,7 +62,7 @@ fn parts(layout: &Layout, manifest: &Descriptor) -> Result<(Vec<Bytes>, Bytes)> 
 
 #[cfg(test)]
 mod tests {
-    use vmafx_testkit::registry::{Access, Registry};
+    use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
     use super::*;
     use crate::images::tests::operator;
@@ -72,11 +72,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (_, made) = operator(directory.path(), "images");
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let registry = runtime.block_on(Registry::start(Access::Open)).unwrap();
+        let registry = runtime.block_on(RegistryServer::start(RegistryAuth::Open)).unwrap();
         let prefix = format!("{}/team/", registry.address());
         all(std::slice::from_ref(&made), &prefix, "v0.1.0", true).unwrap();
 
-        let client = Client::new(Credentials::none(), vec![registry.address().to_owned()]).unwrap();
+        let client =
+            RegistryClient::new(RegistryCredentials::none(), vec![registry.address().to_owned()]).unwrap();
         let repository = Repository::parse(&format!("{prefix}vmafx-operator")).unwrap();
         let resolve = |tag: &str| runtime.block_on(client.resolve(&repository.tagged(tag))).unwrap();
         assert_eq!(resolve("v0.1.0").0.to_string(), made.manifest.digest);

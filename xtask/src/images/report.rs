@@ -11,7 +11,7 @@ pub(crate) fn print(made: &[WrittenImage], output: &Path) {
     println!("{:<44} {:>9} {:>9}  digest", "image", "packed", "unpacked");
     for one in made {
         let packed: u64 = one.layers.iter().map(|layer| layer.blob.size).sum();
-        let unpacked: u64 = one.layers.iter().map(|layer| layer.unpacked).sum();
+        let unpacked: u64 = one.layers.iter().map(|layer| layer.uncompressed_size).sum();
         println!(
             "{:<44} {:>9} {:>9}  {}",
             one.name,
@@ -20,7 +20,7 @@ pub(crate) fn print(made: &[WrittenImage], output: &Path) {
             one.manifest.digest
         );
         for layer in &one.layers {
-            let (packed, unpacked) = (megabytes(layer.blob.size), megabytes(layer.unpacked));
+            let (packed, unpacked) = (megabytes(layer.blob.size), megabytes(layer.uncompressed_size));
             println!("  {:<42} {packed:>9} {unpacked:>9}  {}", layer.purpose, layer.blob.digest);
         }
     }
@@ -32,7 +32,7 @@ pub(crate) fn print(made: &[WrittenImage], output: &Path) {
 
 /// Fails if an image exceeds its size limit.
 pub(crate) fn check_size(made: &WrittenImage) -> Result<()> {
-    check_bytes(made.product, made.layers.iter().map(|layer| layer.unpacked).sum())
+    check_bytes(made.product, made.layers.iter().map(|layer| layer.uncompressed_size).sum())
 }
 
 fn check_bytes(product: &Product, bytes: u64) -> Result<()> {

@@ -27,7 +27,8 @@ pub(super) fn operator(directory: &Path, name: &str) -> (PathBuf, WrittenImage) 
     fs::copy("/usr/bin/id", programs.join("vmafx-operator")).unwrap();
     let output = directory.join(name);
     let products = chosen(&["vmafx-operator".to_owned()]).unwrap();
-    let mut made = write::all(&products, &programs, &info(), "localhost", Packing::Gzip, &output).unwrap();
+    let mut made =
+        write::all(&products, &programs, &info(), "localhost", LayerCompression::Gzip, &output).unwrap();
     (output, made.remove(0))
 }
 
@@ -177,8 +178,9 @@ fn an_image_that_is_too_large_is_an_error() {
 fn a_directory_with_other_files_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("notes"), "text").unwrap();
-    let error = write::all(&[], directory.path(), &info(), "localhost", Packing::Plain, directory.path())
-        .unwrap_err();
+    let error =
+        write::all(&[], directory.path(), &info(), "localhost", LayerCompression::None, directory.path())
+            .unwrap_err();
     assert!(error.to_string().contains("choose another directory"), "{error}");
     assert!(directory.path().join("notes").exists());
 }
@@ -205,7 +207,8 @@ fn every_daemon_runs_in_its_image_and_the_node_has_its_tools() {
     let programs = workspace::target().join("debug");
     let write = |only: &[String], name: &str| {
         let output = directory.path().join(name);
-        write::all(&chosen(only).unwrap(), &programs, &info(), "localhost", Packing::Plain, &output).unwrap()
+        write::all(&chosen(only).unwrap(), &programs, &info(), "localhost", LayerCompression::None, &output)
+            .unwrap()
     };
     let made = write(&[], "all");
     // Other images that are built in the same run do not influence an image.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use vmafx_image::{Config, Descriptor, Layer, Layout, Packing, archive};
+use vmafx_image::{Descriptor, ImageConfig, ImageLayer, ImageLayout, LayerCompression, archive};
 
 use super::build_info::BuildInfo;
 use super::crates::{CargoMetadata, Checksums};
@@ -20,10 +20,10 @@ pub(crate) struct WrittenImage {
     /// Full name with tag.
     pub(crate) name: String,
     pub(crate) manifest: Descriptor,
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<ImageLayer>,
     /// Manifest of the bill of materials.
     pub(crate) sbom: Descriptor,
-    pub(crate) layout: Layout,
+    pub(crate) layout: ImageLayout,
 }
 
 /// Directory in OCI image layout, with all images.
@@ -45,11 +45,11 @@ pub(crate) fn all(
     programs: &Path,
     info: &BuildInfo,
     prefix: &str,
-    packing: Packing,
+    packing: LayerCompression,
     output: &Path,
 ) -> Result<Vec<WrittenImage>> {
     clear(output)?;
-    let layout = Layout::create(layout_of(output))?;
+    let layout = ImageLayout::create(layout_of(output))?;
     let scratch = tempfile::tempdir()?;
     let (metadata, checksums) = (CargoMetadata::read()?, Checksums::read()?);
     let base = layers::base()?;
@@ -83,7 +83,7 @@ pub(crate) fn all(
         archive::write(&layout, &manifest, &name, &archive_of(output, product))?;
         made.push(WrittenImage { product, name, manifest, layers: stored, sbom, layout: layout.clone() });
     }
-    layout.index(&listed(&made, &info.tag))?;
+    layout.write_index(&listed(&made, &info.tag))?;
     Ok(made)
 }
 
@@ -96,7 +96,7 @@ fn listed(made: &[WrittenImage], tag: &str) -> Vec<Descriptor> {
     made.iter().flat_map(|one| [image(one), one.sbom.clone()]).collect()
 }
 
-fn config(product: &Product, info: &BuildInfo) -> Config {
+fn config(product: &Product, info: &BuildInfo) -> ImageConfig {
     let label = |key: &str, value: &str| (format!("org.opencontainers.image.{key}"), value.to_owned());
     let mut labels = BTreeMap::from([
         label("title", product.title),
@@ -107,14 +107,14 @@ fn config(product: &Product, info: &BuildInfo) -> Config {
     ]);
     labels.extend(info.revision.as_ref().map(|revision| label("revision", revision)));
     labels.extend(info.source.as_ref().map(|source| label("source", source)));
-    Config {
+    ImageConfig {
         created: info.created.clone(),
         entrypoint: vec![format!("/usr/bin/{}", product.program)],
         env: vec!["PATH=/usr/bin".to_owned()],
         labels,
         user: "65532:65532".to_owned(),
         directory: "/tmp".to_owned(),
-        ports: product.ports.to_vec(),
+        tcp_ports: product.ports.to_vec(),
         stop_signal: "SIGTERM".to_owned(),
     }
 }

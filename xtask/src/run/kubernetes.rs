@@ -14,8 +14,8 @@ use tokio::runtime::Runtime;
 use vmafx_api::VmafxJob;
 use vmafx_api::job::Phase;
 use vmafx_testkit::kube::assets::{Binary, ensure};
-use vmafx_testkit::kube::process::{Launch, Process};
-use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, install_crds};
 
 use super::next_steps::{NextSteps, Suggestion, line};
 use super::progress::ProgressTable;
@@ -41,7 +41,7 @@ pub(super) fn run(runtime: &Runtime, keep: bool) -> Result<()> {
     let mut progress = ProgressTable::new();
     progress.set(PLANE, "starting", "etcd and kube-apiserver, with the CRDs")?;
     let plane = runtime.block_on(async {
-        let plane = ControlPlane::start(Options::default()).await?;
+        let plane = ControlPlane::start(ControlPlaneOptions::default()).await?;
         install_crds(&plane.client()?, &vmafx_api::crd::all()).await.context("cannot install the CRDs")?;
         anyhow::Ok(plane)
     })?;
@@ -125,7 +125,7 @@ impl JobProgress {
 
 /// Stopped on drop.
 struct Operator {
-    _process: Process,
+    _process: ChildProcess,
     _directory: TempDir,
 }
 
@@ -133,7 +133,7 @@ impl Operator {
     fn start(runtime: &Runtime, kubeconfig: &Path, up: &VmafxUp) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("vmafx-operator-").tempdir()?;
         let log = directory.path().join("log");
-        let launch = Launch::new("vmafx-operator", workspace::debug("vmafx-operator"), &log)
+        let launch = ChildCommand::new("vmafx-operator", workspace::debug("vmafx-operator"), &log)
             .env("KUBECONFIG", kubeconfig)
             .env("POD_NAMESPACE", "default")
             .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
@@ -141,7 +141,7 @@ impl Operator {
             .env("VMAFX_CONTROLLER_GRPC_ADDR", up.grpc())
             .env("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", up.http()))
             .env("VMAFX_CONTROLLER_TOKEN_FILE", up.token_file());
-        let mut process = Process::start(&launch).context("cannot start vmafx-operator")?;
+        let mut process = ChildProcess::start(&launch).context("cannot start vmafx-operator")?;
         // The operator writes its first log line at start.
         let logged = || std::future::ready(std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
         runtime.block_on(process.ready(TIMEOUT, logged))?;

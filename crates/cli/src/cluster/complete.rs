@@ -118,7 +118,7 @@ fn values(arg: &Arg) -> Offer {
 
 /// The names that there are; nothing if that takes too long.
 fn names(kind: Kind, before: &[String]) -> Option<Vec<String>> {
-    vmafx_kit::tls::choose_provider();
+    vmafx_kit::tls::install_crypto_provider();
     let runtime = runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async {
         let asked = async {

@@ -61,7 +61,7 @@ impl Chart {
     #[expect(clippy::cast_precision_loss, reason = "a plot is coarser than that")]
     fn of(
         versions: &[Version],
-        value: impl Fn(&vmafx_oci::checkpoint::Metrics) -> Option<f64>,
+        value: impl Fn(&vmafx_oci::checkpoint::PredictionMetrics) -> Option<f64>,
     ) -> (Vec<Point>, Vec<Point>) {
         let line = |pick: &dyn Fn(&Version) -> Option<f64>| {
             let points = versions.iter().rev().filter_map(|version| {

@@ -179,7 +179,7 @@ fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, loo
     row("Features", &|(_, model)| model.stems().len().to_string());
     row("Support vectors", &|(_, model)| model.machine().vectors.len().to_string());
     if first.0.version().is_some() || second.0.version().is_some() {
-        let fact = |value: &dyn Fn(&vmafx_oci::checkpoint::Facts) -> String| {
+        let fact = |value: &dyn Fn(&vmafx_oci::checkpoint::CheckpointMetadata) -> String| {
             let values: Vec<String> = [first, second]
                 .map(|(source, _)| source.version().map_or("-".to_owned(), |version| value(&version.facts)))
                 .into();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use vmafx_oci::Digest;
-use vmafx_oci::checkpoint::{Facts, Metrics, Pair};
+use vmafx_oci::checkpoint::{CheckpointMetadata, ModelComparison, PredictionMetrics};
 
 use super::versions::Version;
 
@@ -70,7 +70,7 @@ struct Learner {
 impl<'a> Checkpoint<'a> {
     pub(super) fn of(version: &'a Version) -> Self {
         let Version { digest, stable, facts } = version;
-        let Facts { name, namespace, uid, base_model, base_digest, .. } = facts;
+        let CheckpointMetadata { name, namespace, uid, base_model, base_digest, .. } = facts;
         Self {
             version: facts.version(),
             digest,
@@ -92,15 +92,15 @@ impl<'a> Checkpoint<'a> {
     }
 }
 
-impl From<Pair> for Both {
-    fn from(pair: Pair) -> Self {
+impl From<ModelComparison> for Both {
+    fn from(pair: ModelComparison) -> Self {
         Self { model: pair.model.into(), base: pair.base.into() }
     }
 }
 
-impl From<Metrics> for Numbers {
-    fn from(metrics: Metrics) -> Self {
-        let Metrics { count, rmse, plcc, srocc } = metrics;
+impl From<PredictionMetrics> for Numbers {
+    fn from(metrics: PredictionMetrics) -> Self {
+        let PredictionMetrics { count, rmse, plcc, srocc } = metrics;
         Self { count, rmse: (count > 0).then_some(rmse), plcc, srocc }
     }
 }

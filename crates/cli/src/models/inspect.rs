@@ -7,7 +7,7 @@ use clap::Args;
 use comfy_table::Cell;
 use jiff::Timestamp;
 use serde::Serialize;
-use vmafx_oci::checkpoint::Pair;
+use vmafx_oci::checkpoint::ModelComparison;
 use vmafx_trainer::learner::{BaseModel, ModelError};
 
 use super::RegistryArgs;
@@ -195,10 +195,10 @@ fn checkpoint(version: &Version, lineage: Option<&Lineage>, look: Look, now: Tim
 }
 
 /// The learned model and its base, side by side.
-fn metrics(pairs: &[(&str, Pair)], look: Look) -> String {
+fn metrics(pairs: &[(&str, ModelComparison)], look: Look) -> String {
     let header = ["Over", "Samples", "RMSE", "base", "PLCC", "base", "SROCC", "base"];
     let mut table = look.table(&header, 1);
-    for (over, Pair { model, base }) in pairs {
+    for (over, ModelComparison { model, base }) in pairs {
         table.add_row([
             Cell::new(over),
             Cell::new(model.count),

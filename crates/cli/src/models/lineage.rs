@@ -1,6 +1,7 @@
 //! From a checkpoint back to where its training began.
 
-use vmafx_oci::checkpoint::Facts;
+use vmafx_oci::RegistryFailure;
+use vmafx_oci::checkpoint::CheckpointMetadata;
 
 use super::error::ModelsError;
 use super::source::Stored;
@@ -27,8 +28,12 @@ pub(super) async fn follow(stored: &Stored, version: &Version) -> Result<Lineage
         }
         let reference = stored.reference.repository.pinned(digest.clone());
         let facts = match stored.client.resolve(&reference).await {
-            Ok((_, manifest)) => Facts::read(&manifest.annotations).map_err(|error| error.to_string()),
-            Err(error) if error.reason() == "RegistryNotFound" => Err("it is not there any more".to_owned()),
+            Ok((_, manifest)) => {
+                CheckpointMetadata::parse(&manifest.annotations).map_err(|error| error.to_string())
+            }
+            Err(error) if error.reason() == RegistryFailure::NotFound => {
+                Err("it is not there any more".to_owned())
+            }
             Err(source) => return Err(ModelsError::Registry { what: reference.to_string(), source }),
         };
         match facts {

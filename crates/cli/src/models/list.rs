@@ -8,7 +8,7 @@ use comfy_table::Cell;
 use jiff::Timestamp;
 use serde::Serialize;
 use vmafx_oci::Repository;
-use vmafx_oci::checkpoint::Metrics;
+use vmafx_oci::checkpoint::PredictionMetrics;
 use vmafx_scoring::engine::models::built_in;
 
 use super::chart::Chart;
@@ -186,12 +186,12 @@ fn table(versions: &[Version], look: Look, wide: bool, now: Timestamp) -> String
 }
 
 /// `14.18`
-pub(super) fn rmse(metrics: &Metrics) -> String {
+pub(super) fn rmse(metrics: &PredictionMetrics) -> String {
     if metrics.count == 0 { "-".to_owned() } else { format!("{:.2}", metrics.rmse) }
 }
 
 /// `-27.8 %`
-pub(super) fn rmse_to(model: &Metrics, base: &Metrics) -> String {
+pub(super) fn rmse_to(model: &PredictionMetrics, base: &PredictionMetrics) -> String {
     if model.count == 0 || base.count == 0 || base.rmse == 0.0 {
         return "-".to_owned();
     }
@@ -199,7 +199,7 @@ pub(super) fn rmse_to(model: &Metrics, base: &Metrics) -> String {
 }
 
 /// `0.8688`
-pub(super) fn srocc(metrics: &Metrics) -> String {
+pub(super) fn srocc(metrics: &PredictionMetrics) -> String {
     correlation(metrics.srocc)
 }
 
@@ -209,7 +209,7 @@ pub(super) fn correlation(value: Option<f64>) -> String {
 }
 
 /// `+0.0214`
-pub(super) fn srocc_to(model: &Metrics, base: &Metrics) -> String {
+pub(super) fn srocc_to(model: &PredictionMetrics, base: &PredictionMetrics) -> String {
     match (model.srocc, base.srocc) {
         (Some(model), Some(base)) => format!("{:+.4}", model - base),
         _ => "-".to_owned(),

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use vmafx_oci::checkpoint::{Facts, FactsError, stable_tag};
-use vmafx_oci::manifest::MODEL_LIMIT;
-use vmafx_oci::{Client, Digest, Manifest, OciError, Reference};
+use vmafx_oci::checkpoint::{CheckpointMetadata, CheckpointMetadataError, stable_tag};
+use vmafx_oci::manifest::MAX_MODEL_BYTES;
+use vmafx_oci::{ArtifactReference, Digest, Manifest, OciError, RegistryClient};
 use vmafx_scoring::engine::models::{Model, ModelChoice};
 
 use super::RegistryArgs;
@@ -25,19 +25,19 @@ pub(super) struct Source {
 /// Where a model came from that lies in a registry.
 #[derive(Debug)]
 pub(super) struct Stored {
-    pub(super) client: Client,
-    pub(super) reference: Reference,
+    pub(super) client: RegistryClient,
+    pub(super) reference: ArtifactReference,
     pub(super) digest: Digest,
     pub(super) manifest: Manifest,
     /// What it says of itself, or why it says nothing.
-    pub(super) version: Result<Version, FactsError>,
+    pub(super) version: Result<Version, CheckpointMetadataError>,
 }
 
 impl Source {
     /// `oci://…`, a built-in name, or a file.
     pub(super) async fn find(name: &str, registry: &RegistryArgs) -> Result<Self, ModelsError> {
         if name.starts_with("oci://") {
-            return Self::pull(Reference::parse(name)?, registry.client()?).await;
+            return Self::pull(ArtifactReference::parse(name)?, registry.client()?).await;
         }
         let model = match name.parse() {
             Ok(ModelChoice::File(path)) => Model::file(&path)?,
@@ -49,12 +49,12 @@ impl Source {
         Ok(Self { name: name.to_owned(), digest: model.digest.clone(), json, artifact: None })
     }
 
-    async fn pull(reference: Reference, client: Client) -> Result<Self, ModelsError> {
+    async fn pull(reference: ArtifactReference, client: RegistryClient) -> Result<Self, ModelsError> {
         let failed = |source: OciError| ModelsError::Registry { what: reference.to_string(), source };
         let (digest, manifest) = client.resolve(&reference).await.map_err(failed)?;
         let layer = manifest.model().map_err(|error| failed(error.into()))?;
-        let json = client.blob(&reference.repository, layer, MODEL_LIMIT).await.map_err(failed)?;
-        let version = match Facts::read(&manifest.annotations) {
+        let json = client.blob(&reference.repository, layer, MAX_MODEL_BYTES).await.map_err(failed)?;
+        let version = match CheckpointMetadata::parse(&manifest.annotations) {
             Ok(facts) => {
                 let tag = reference.repository.tagged(stable_tag(&facts.name));
                 // Nothing is stable where there is no such tag; whatever else is wrong was told above.

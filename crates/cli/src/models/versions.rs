@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use vmafx_oci::checkpoint::{self, Facts};
-use vmafx_oci::{Client, Digest, OciError, Reference, Repository};
+use vmafx_oci::checkpoint::{self, CheckpointMetadata};
+use vmafx_oci::{ArtifactReference, Digest, OciError, RegistryClient, Repository};
 
 use super::error::ModelsError;
 
@@ -17,7 +17,7 @@ pub(super) struct Version {
     pub(super) digest: Digest,
     /// Whether the stable tag means it.
     pub(super) stable: bool,
-    pub(super) facts: Facts,
+    pub(super) facts: CheckpointMetadata,
 }
 
 /// What a repository has.
@@ -33,7 +33,7 @@ pub(super) struct Versions {
 
 /// Asks for the newest `limit` checkpoints of every training, or of one.
 pub(super) async fn fetch(
-    client: &Client,
+    client: &RegistryClient,
     repository: &Repository,
     name: Option<&str>,
     limit: usize,
@@ -77,12 +77,12 @@ pub(super) async fn fetch(
 
 /// One checkpoint, or why it is none.
 async fn one(
-    client: &Client,
+    client: &RegistryClient,
     repository: &Repository,
     tag: String,
-) -> Result<Result<(Digest, Facts), String>, OciError> {
+) -> Result<Result<(Digest, CheckpointMetadata), String>, OciError> {
     match client.resolve(&repository.tagged(&tag)).await {
-        Ok((digest, manifest)) => Ok(match Facts::read(&manifest.annotations) {
+        Ok((digest, manifest)) => Ok(match CheckpointMetadata::parse(&manifest.annotations) {
             Ok(facts) => Ok((digest, facts)),
             Err(error) => Err(format!("{tag}: {error}")),
         }),
@@ -96,11 +96,11 @@ async fn one(
 
 /// What the stable tag of a training means.
 async fn stable(
-    client: &Client,
+    client: &RegistryClient,
     repository: &Repository,
     training: &str,
 ) -> Result<Option<Digest>, ModelsError> {
-    let reference: Reference = repository.tagged(checkpoint::stable_tag(training));
+    let reference: ArtifactReference = repository.tagged(checkpoint::stable_tag(training));
     match client.resolve(&reference).await {
         Ok((digest, _)) => Ok(Some(digest)),
         Err(OciError::NotFound { .. } | OciError::Manifest(_)) => Ok(None),
@@ -111,13 +111,14 @@ async fn stable(
 /// Checkpoints of a training that went well, the newest first.
 #[cfg(test)]
 pub(super) fn example() -> Vec<Version> {
-    use vmafx_oci::checkpoint::{Metrics, Pair};
-    let metrics = |count, rmse, srocc| Metrics { count, rmse, plcc: Some(srocc), srocc: Some(srocc) };
+    use vmafx_oci::checkpoint::{ModelComparison, PredictionMetrics};
+    let metrics =
+        |count, rmse, srocc| PredictionMetrics { count, rmse, plcc: Some(srocc), srocc: Some(srocc) };
     let one = |number: u32| {
         let (samples, better) = (u64::from(number) * 100, f64::from(number));
         let model = metrics(samples, 19.64 - better, 0.8474 + better * 0.004);
-        let pair = Pair { model, base: metrics(samples, 19.64, 0.8474) };
-        Facts {
+        let pair = ModelComparison { model, base: metrics(samples, 19.64, 0.8474) };
+        CheckpointMetadata {
             name: "sports".to_owned(),
             namespace: "video".to_owned(),
             uid: "0b6c".to_owned(),

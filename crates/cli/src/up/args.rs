@@ -71,7 +71,7 @@ impl UpArgs {
     }
 }
 
-impl daemon::Settings for UpArgs {
+impl daemon::DaemonSettings for UpArgs {
     fn logs(&self) -> LogArgs {
         LogArgs { log_level: self.log_level.clone(), log_format: self.log_format }
     }

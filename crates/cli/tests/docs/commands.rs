@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rstest::rstest;
 use vmafx_testkit::kube::assets::{Binary, ensure};
-use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
-use vmafx_testkit::markdown::{Block, Document};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, install_crds};
+use vmafx_testkit::markdown::{CodeBlock, MarkdownDocument};
 use vmafx_testkit::shell::Shell;
 
 use crate::{OPERATING, document, root, text};
@@ -32,8 +32,8 @@ enum Runner {
 }
 
 /// Who runs it; what is wrong with it if nobody would.
-fn runner(block: &Block) -> Result<Runner, String> {
-    let marks: Vec<_> = block.marks.iter().map(String::as_str).collect();
+fn runner(block: &CodeBlock) -> Result<Runner, String> {
+    let marks: Vec<_> = block.attributes.iter().map(String::as_str).collect();
     match (block.language.as_str(), marks.as_slice()) {
         ("sh", ["api"]) => Ok(Runner::Api),
         ("sh", ["pods"]) => Ok(Runner::Pods),
@@ -64,7 +64,7 @@ fn a_block_that_nobody_runs_is_found(
     #[case] text: &str,
     #[case] expected: Option<Runner>,
 ) {
-    let block = Document::read(&format!("```{info}\n{text}\n```\n")).blocks.remove(0);
+    let block = MarkdownDocument::parse(&format!("```{info}\n{text}\n```\n")).blocks.remove(0);
     assert_eq!(runner(&block).ok(), expected);
 }
 
@@ -76,7 +76,7 @@ struct Reader {
 
 impl Reader {
     async fn new() -> Self {
-        let plane = ControlPlane::start(Options::default()).await.unwrap();
+        let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
         install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let shell = Shell::new(plane.kubeconfig_path(), &root()).unwrap();
         let programs = ensure(&[Binary::Kubectl, Binary::Helm]).unwrap();
@@ -95,7 +95,7 @@ impl Reader {
         Self { shell, _plane: plane }
     }
 
-    fn run(&self, block: &Block, runner: &Runner) -> Result<(), String> {
+    fn run(&self, block: &CodeBlock, runner: &Runner) -> Result<(), String> {
         let lines = match runner {
             Runner::Api => block.text.clone(),
             Runner::Manifest => {
@@ -162,7 +162,7 @@ fn is_command(code: &str) -> bool {
 fn a_command_within_a_sentence_is_one_that_is_run_somewhere() {
     let run = run_somewhere();
     for name in OPERATING {
-        for (line, code) in document(name).spans {
+        for (line, code) in document(name).code_spans {
             assert!(
                 !is_command(&code) || run.contains(&code),
                 "docs/{name}.md, line {line}: nobody runs `{code}`"
@@ -173,9 +173,9 @@ fn a_command_within_a_sentence_is_one_that_is_run_somewhere() {
 
 #[test]
 fn what_the_readme_says_of_a_cluster_is_what_the_documents_say() {
-    let (run, readme) = (run_somewhere(), Document::read(&text("README.md")));
+    let (run, readme) = (run_somewhere(), MarkdownDocument::parse(&text("README.md")));
     let mut seen = 0;
-    for block in readme.blocks.iter().filter(|block| block.marks == ["pods"]) {
+    for block in readme.blocks.iter().filter(|block| block.attributes == ["pods"]) {
         for line in joined(&block.text).lines() {
             assert!(run.contains(line), "README.md, line {}: nobody runs `{line}`", block.line);
             seen += 1;

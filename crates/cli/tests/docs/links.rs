@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vmafx_testkit::markdown::Document;
+use vmafx_testkit::markdown::MarkdownDocument;
 
 use crate::{documents, root};
 
@@ -19,7 +19,7 @@ fn trouble(from: &Path, target: &str) -> Option<String> {
     if anchor.is_empty() {
         return None;
     }
-    let there = Document::read(&std::fs::read_to_string(&to).ok()?);
+    let there = MarkdownDocument::parse(&std::fs::read_to_string(&to).ok()?);
     (!there.anchors.iter().any(|one| one == anchor)).then(|| format!("{path} has no heading #{anchor}"))
 }
 
@@ -27,7 +27,7 @@ fn trouble(from: &Path, target: &str) -> Option<String> {
 fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
     let mut problems = Vec::new();
     for path in documents() {
-        for link in Document::read(&std::fs::read_to_string(&path).unwrap()).links {
+        for link in MarkdownDocument::parse(&std::fs::read_to_string(&path).unwrap()).links {
             if let Some(problem) = trouble(&path, &link.target) {
                 problems.push(format!(
                     "{}:{}: {problem}",

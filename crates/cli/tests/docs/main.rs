@@ -14,7 +14,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use vmafx_testkit::markdown::Document;
+use vmafx_testkit::markdown::MarkdownDocument;
 
 /// Documents of people who install and run it.
 pub(crate) const OPERATING: [&str; 7] =
@@ -39,6 +39,6 @@ pub(crate) fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-pub(crate) fn document(name: &str) -> Document {
-    Document::read(&text(&format!("docs/{name}.md")))
+pub(crate) fn document(name: &str) -> MarkdownDocument {
+    MarkdownDocument::parse(&text(&format!("docs/{name}.md")))
 }

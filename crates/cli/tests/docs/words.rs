@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use vmafx_testkit::markdown::Document;
+use vmafx_testkit::markdown::MarkdownDocument;
 use vmafx_testkit::shell::Shell;
 
 use crate::commands::joined;
@@ -17,7 +17,7 @@ const NAMES: &str = "vmafx() { command vmafx \"$@\" --help > /dev/null; }\n\
                      kubectl() { shift; kubectl-vmafx \"$@\" --help > /dev/null; }\n";
 
 /// The lines of a document's blocks that run our program.
-fn commands(document: &Document) -> Vec<(usize, String)> {
+fn commands(document: &MarkdownDocument) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for block in &document.blocks {
         let text = joined(&block.text);
@@ -38,7 +38,7 @@ fn every_word_of_a_command_is_known() {
     }
     let (mut seen, mut problems) = (0, Vec::new());
     for path in documents() {
-        for (line, command) in commands(&Document::read(&std::fs::read_to_string(&path).unwrap())) {
+        for (line, command) in commands(&MarkdownDocument::parse(&std::fs::read_to_string(&path).unwrap())) {
             seen += 1;
             if let Err(error) = shell.run(&format!("{NAMES}{command}\n"), SECONDS) {
                 let path = path.strip_prefix(root()).unwrap().display();
@@ -53,6 +53,7 @@ fn every_word_of_a_command_is_known() {
 #[test]
 fn commands_are_found_in_blocks() {
     let text = "```sh\n$ vmafx score a \\\n  b\nkubectl get pods\nkubectl vmafx get\nvmafx-node\n```\n";
-    let found: Vec<_> = commands(&Document::read(text)).into_iter().map(|(_, command)| command).collect();
+    let found: Vec<_> =
+        commands(&MarkdownDocument::parse(text)).into_iter().map(|(_, command)| command).collect();
     assert_eq!(found, ["vmafx score a b", "kubectl vmafx get"]);
 }

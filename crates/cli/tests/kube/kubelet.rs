@@ -33,7 +33,7 @@ impl Kubelet {
     pub(crate) async fn start(stage: &Stage, log: &str) -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-        vmafx_kit::tls::choose_provider();
+        vmafx_kit::tls::install_crypto_provider();
         let config = ServerConfig::builder()
             .with_no_client_auth()
             .with_single_cert(vec![made.cert.der().clone()], key)

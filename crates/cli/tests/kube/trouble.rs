@@ -1,8 +1,8 @@
 //! Clusters that are not there, not ready, or do not know us.
 
 use serde_json::json;
-use vmafx_testkit::kube::account::Account;
-use vmafx_testkit::kube::{ControlPlane, Options};
+use vmafx_testkit::kube::account::TestServiceAccount;
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions};
 
 use crate::stage::{Ran, Stage};
 
@@ -92,7 +92,8 @@ async fn a_cluster_that_does_not_answer_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_forbidden_is_said_in_the_servers_words() {
     let stage = Stage::set().await;
-    let nobody = Account::create(stage.ns.cluster(), stage.ns.name(), "nobody", &[]).await.unwrap();
+    let nobody =
+        TestServiceAccount::create(stage.ns.cluster(), stage.ns.name(), "nobody", &[]).await.unwrap();
     let server = stage.ns.cluster().config().cluster_url.to_string();
     let config = stage.path("nobody");
     nobody.write_kubeconfig(&config, &server).unwrap();
@@ -112,7 +113,7 @@ async fn what_is_forbidden_is_said_in_the_servers_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_without_our_resources_says_how_to_get_them() {
-    let plane = ControlPlane::start(Options::default()).await.unwrap();
+    let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     let stage = Stage::set().await;
     let config = plane.kubeconfig_path().display().to_string();
     for words in [
@@ -138,7 +139,7 @@ async fn a_namespace_that_does_not_exist_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_outlives_a_restart_of_the_api_server() {
-    let mut plane = ControlPlane::start(Options::default()).await.unwrap();
+    let mut plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     vmafx_testkit::kube::install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
     let stage = Stage::on(plane.namespace("restart").await.unwrap());
     stage.job("a", json!({})).await;

@@ -1,7 +1,7 @@
 //! `vmafx models inspect`.
 
 use rstest::rstest;
-use vmafx_testkit::registry::Layer;
+use vmafx_testkit::registry::RegistryLayer;
 
 use crate::stage::{Stage, lines, model, run_in};
 
@@ -35,7 +35,7 @@ async fn a_checkpoint_tells_where_it_comes_from() {
 #[tokio::test]
 async fn a_model_that_another_tool_pushed_is_shown_without_a_training() {
     let stage = Stage::trained("sports", 1).await;
-    let layers = [Layer { media_type: "application/json", content: &model(1) }];
+    let layers = [RegistryLayer { media_type: "application/json", content: &model(1) }];
     stage.registry.push("video/models", "mine", &layers).unwrap();
     let ran = stage.run(&["inspect", &stage.reference("mine")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -62,7 +62,7 @@ fn built_in_models_and_files_are_shown_too() {
 #[rstest]
 #[case("vmaf_v0.6.2", "did you mean")]
 #[case("./none.json", "cannot read the model file")]
-#[case("oci://host", "there is no repository")]
+#[case("oci://host", "the repository is missing")]
 #[case("oci://127.0.0.1:1/models:a", "caused by: it cannot be reached")]
 fn what_cannot_be_found_is_told(#[case] name: &str, #[case] expected: &str) {
     let home = tempfile::tempdir().unwrap();

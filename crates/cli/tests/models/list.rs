@@ -1,6 +1,6 @@
 //! `vmafx models list`.
 
-use vmafx_testkit::registry::{Access, Layer, PASSWORD, USER};
+use vmafx_testkit::registry::{PASSWORD, RegistryAuth, RegistryLayer, USER};
 
 use crate::stage::{Stage, lines, run_in};
 
@@ -72,7 +72,7 @@ async fn one_of_several_trainings_is_chosen_by_its_name() {
 #[tokio::test]
 async fn what_only_looks_like_a_version_is_left_out_and_named() {
     let stage = Stage::trained("sports", 2).await;
-    let layers = [Layer { media_type: "application/json", content: b"{}" }];
+    let layers = [RegistryLayer { media_type: "application/json", content: b"{}" }];
     stage.registry.push("video/models", "sports-v000009", &layers).unwrap();
     let ran = stage.run(&["list", &stage.models.to_string()]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -81,7 +81,7 @@ async fn what_only_looks_like_a_version_is_left_out_and_named() {
 
 #[tokio::test]
 async fn whoever_is_not_let_in_is_told_what_to_do() {
-    let stage = Stage::set(Access::Password).await;
+    let stage = Stage::set(RegistryAuth::Password).await;
     let place = stage.models.to_string();
     let ran = stage.run(&["list", &place]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use vmafx_oci::checkpoint::{self, Facts, Metrics, Pair};
-use vmafx_oci::{Client, Credentials, Digest, Repository};
+use vmafx_oci::checkpoint::{self, CheckpointMetadata, ModelComparison, PredictionMetrics};
+use vmafx_oci::{Digest, RegistryClient, RegistryCredentials, Repository};
 use vmafx_scoring::engine::models::Model;
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 /// A registry, and a home of somebody who asks it.
 pub(crate) struct Stage {
-    pub(crate) registry: Registry,
+    pub(crate) registry: RegistryServer,
     pub(crate) models: Repository,
     pub(crate) home: tempfile::TempDir,
 }
@@ -25,21 +25,21 @@ pub(crate) struct Ran {
 }
 
 impl Stage {
-    pub(crate) async fn set(access: Access) -> Self {
-        let registry = Registry::start(access).await.unwrap();
+    pub(crate) async fn set(access: RegistryAuth) -> Self {
+        let registry = RegistryServer::start(access).await.unwrap();
         let models = Repository::parse(&format!("{}/video/models", registry.address())).unwrap();
         Self { registry, models, home: tempfile::tempdir().unwrap() }
     }
 
     /// With so many checkpoints of a training. The gate held the last one back; the one before it is stable.
     pub(crate) async fn trained(name: &str, count: u64) -> Self {
-        let stage = Self::set(Access::Open).await;
+        let stage = Self::set(RegistryAuth::Open).await;
         stage.train(name, count).await;
         stage
     }
 
     pub(crate) async fn train(&self, name: &str, count: u64) {
-        let client = Client::new(Credentials::none(), Vec::new()).unwrap();
+        let client = RegistryClient::new(RegistryCredentials::none(), Vec::new()).unwrap();
         let mut parent = None;
         for number in 1..=count {
             let facts = facts(name, number, parent, number < count);
@@ -98,13 +98,20 @@ pub(crate) fn model(number: u64) -> Vec<u8> {
     serde_json::to_vec(&json).unwrap()
 }
 
-fn facts(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> Facts {
+fn facts(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> CheckpointMetadata {
     let samples = number * 100;
     let better = f64::from(u32::try_from(number).unwrap());
-    let metrics =
-        |rmse, srocc| Metrics { count: samples, rmse, plcc: Some(srocc - 0.01), srocc: Some(srocc) };
-    let pair = Pair { model: metrics(19.64 - better, 0.8474 + better / 500.0), base: metrics(19.64, 0.8474) };
-    Facts {
+    let metrics = |rmse, srocc| PredictionMetrics {
+        count: samples,
+        rmse,
+        plcc: Some(srocc - 0.01),
+        srocc: Some(srocc),
+    };
+    let pair = ModelComparison {
+        model: metrics(19.64 - better, 0.8474 + better / 500.0),
+        base: metrics(19.64, 0.8474),
+    };
+    CheckpointMetadata {
         name: name.to_owned(),
         namespace: "video".to_owned(),
         uid: "0b6c".to_owned(),

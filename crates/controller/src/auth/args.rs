@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vmafx_kit::config::{GoDuration, Refusal};
+use vmafx_kit::config::{GoDuration, SettingsError};
 use vmafx_queue::TenantId;
 
 use super::authenticator::{Authenticator, Inner, Issuers};
@@ -102,7 +102,7 @@ pub struct AuthArgs {
 pub enum AuthError {
     /// Settings that cannot be used.
     #[error("the settings of authentication cannot be used")]
-    Refused(#[from] Refusal),
+    Refused(#[from] SettingsError),
     /// A file that cannot be used.
     #[error("a file of authentication cannot be used")]
     Document(#[from] DocumentError),
@@ -218,8 +218,8 @@ impl AuthArgs {
     }
 
     /// Settings that contradict each other, or would have no effect.
-    fn check(&self, scoring_roots: &RootsArgs) -> Result<(), Refusal> {
-        let without = |variable, needs| Err(Refusal::Without { variable, needs });
+    fn check(&self, scoring_roots: &RootsArgs) -> Result<(), SettingsError> {
+        let without = |variable, needs| Err(SettingsError::Without { variable, needs });
         self.check_tenants(scoring_roots)?;
         let of_the_issuer = [
             (self.auth_issuer.is_some(), ISSUER),
@@ -244,17 +244,18 @@ impl AuthArgs {
     }
 
     /// The same of several tenants.
-    fn check_tenants(&self, scoring_roots: &RootsArgs) -> Result<(), Refusal> {
+    fn check_tenants(&self, scoring_roots: &RootsArgs) -> Result<(), SettingsError> {
         let Some(source) = self.auth_tenants_source.as_deref() else {
             return match &self.auth_tenants_file {
-                Some(_) => {
-                    Err(Refusal::Without { variable: TENANTS_FILE, needs: "VMAFX_AUTH_TENANTS_SOURCE=file" })
-                }
+                Some(_) => Err(SettingsError::Without {
+                    variable: TENANTS_FILE,
+                    needs: "VMAFX_AUTH_TENANTS_SOURCE=file",
+                }),
                 None => Ok(()),
             };
         };
         if self.auth_disabled {
-            return Err(Refusal::Both { first: DISABLED, second: TENANTS });
+            return Err(SettingsError::Both { first: DISABLED, second: TENANTS });
         }
         match source {
             "file" => {}
@@ -265,7 +266,10 @@ impl AuthArgs {
             _ => return Err(value(TENANTS, source, &"use file")),
         }
         if self.auth_tenants_file.is_none() {
-            return Err(Refusal::Without { variable: "VMAFX_AUTH_TENANTS_SOURCE=file", needs: TENANTS_FILE });
+            return Err(SettingsError::Without {
+                variable: "VMAFX_AUTH_TENANTS_SOURCE=file",
+                needs: TENANTS_FILE,
+            });
         }
         // Each tenant has its own of these.
         let for_everybody = [
@@ -274,7 +278,7 @@ impl AuthArgs {
             (scoring_roots.scoring_roots.is_some(), roots::VARIABLE),
         ];
         if let Some((_, first)) = for_everybody.into_iter().find(|(set, _)| *set) {
-            return Err(Refusal::Both { first, second: TENANTS });
+            return Err(SettingsError::Both { first, second: TENANTS });
         }
         let bounds = Duration::from_secs(1)..=Duration::from_hours(1);
         if !bounds.contains(&self.auth_tenants_refresh.0) {
@@ -285,12 +289,16 @@ impl AuthArgs {
     }
 }
 
-fn value(variable: &str, value: &str, reason: &dyn std::fmt::Display) -> Refusal {
-    Refusal::Value { variable: variable.to_owned(), value: value.to_owned(), reason: reason.to_string() }
+fn value(variable: &str, value: &str, reason: &dyn std::fmt::Display) -> SettingsError {
+    SettingsError::Value {
+        variable: variable.to_owned(),
+        value: value.to_owned(),
+        reason: reason.to_string(),
+    }
 }
 
 /// Whom everybody is taken for when nobody is asked.
-fn everybody() -> Result<Identity, Refusal> {
+fn everybody() -> Result<Identity, SettingsError> {
     let tenant = TenantId::new("dev").map_err(|error| value(DISABLED, "true", &error))?;
     let roles = Roles::of(&[Role::Admin, Role::Node]);
     Ok(Identity { tenant, subject: "anybody".to_owned(), roles })

@@ -1,7 +1,7 @@
 //! What is counted at the gate.
 
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, Gauge, Metrics};
+use vmafx_kit::metrics::{CounterBy, Gauge, LabelSet, Metrics};
 
 use super::cause::Outcome;
 
@@ -35,16 +35,16 @@ impl AuthMetrics {
 
     /// A call was dealt with.
     pub fn call(&self, outcome: Outcome) {
-        self.calls.get_or_create(&By((outcome,))).inc();
+        self.calls.get_or_create(&LabelSet((outcome,))).inc();
     }
 
     /// How many calls fared so.
     pub fn calls(&self, outcome: Outcome) -> u64 {
-        self.calls.get_or_create(&By((outcome,))).get()
+        self.calls.get_or_create(&LabelSet((outcome,))).get()
     }
 
     pub(super) fn fetch(&self, fetched: Fetched) {
-        self.fetches.get_or_create(&By((fetched,))).inc();
+        self.fetches.get_or_create(&LabelSet((fetched,))).inc();
     }
 
     pub(super) fn disabled(&self) {

@@ -17,7 +17,7 @@ pub struct Upkeep(pub(super) Authenticator);
 impl Upkeep {
     /// Runs until shutdown begins.
     pub async fn run(self, shutdown: Shutdown) -> Result<(), BoxError> {
-        shutdown.cuts(self.forever()).await;
+        shutdown.run_until_begun(self.forever()).await;
         Ok(())
     }
 

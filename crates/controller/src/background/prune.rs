@@ -21,8 +21,8 @@ pub(super) async fn run(
 ) -> Result<(), Infallible> {
     let mut rounds = interval(every);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while shutdown.cuts(rounds.tick()).await.is_some() {
-        while prune(&service, &keep).await && shutdown.cuts(sleep(BREATH)).await.is_some() {}
+    while shutdown.run_until_begun(rounds.tick()).await.is_some() {
+        while prune(&service, &keep).await && shutdown.run_until_begun(sleep(BREATH)).await.is_some() {}
     }
     Ok(())
 }

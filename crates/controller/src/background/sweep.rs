@@ -13,7 +13,7 @@ use crate::service::Service;
 pub(super) async fn run(service: Service, shutdown: Shutdown) -> Result<(), Infallible> {
     let mut rounds = interval(service.policy().sweep_interval);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while shutdown.cuts(rounds.tick()).await.is_some() {
+    while shutdown.run_until_begun(rounds.tick()).await.is_some() {
         // A round is not cut short: what it ended must be counted.
         sweep(&service).await;
     }

@@ -13,7 +13,7 @@ use http_body::{Body, Frame};
 use tonic::Code;
 use tower::{Layer, Service};
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, Metrics, Open, OpenLabel, OpenValues};
+use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics, OpenLabel, OpenLabelValue, OpenLabelValues};
 
 /// A method that is served. There are fewer than the limit, and others are not asked for.
 #[derive(Debug)]
@@ -91,8 +91,8 @@ impl From<Code> for CodeLabel {
 /// Calls by method and code. Clones count into the same.
 #[derive(Clone)]
 pub struct CallMetrics {
-    calls: CounterBy<(Open<Method>, CodeLabel)>,
-    methods: Arc<OpenValues<Method>>,
+    calls: CounterBy<(OpenLabelValue<Method>, CodeLabel)>,
+    methods: Arc<OpenLabelValues<Method>>,
 }
 
 impl CallMetrics {
@@ -102,12 +102,12 @@ impl CallMetrics {
         Self { calls, methods: Arc::default() }
     }
 
-    fn count(&self, method: Open<Method>, code: Code) {
-        self.calls.get_or_create(&By((method, code.into()))).inc();
+    fn count(&self, method: OpenLabelValue<Method>, code: Code) {
+        self.calls.get_or_create(&LabelSet((method, code.into()))).inc();
     }
 
     /// The method of a path. Paths that nobody serves are one method, whatever the client wrote.
-    fn method(&self, path: &str) -> Open<Method> {
+    fn method(&self, path: &str) -> OpenLabelValue<Method> {
         self.methods.get(if is_served(path) { path.trim_start_matches('/') } else { "other" })
     }
 }
@@ -174,7 +174,7 @@ fn code(headers: &HeaderMap) -> Option<Code> {
 /// A call under way; one that is dropped was given up by the client.
 struct Call {
     metrics: CallMetrics,
-    method: Option<Open<Method>>,
+    method: Option<OpenLabelValue<Method>>,
 }
 
 impl Call {

@@ -14,7 +14,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::time::{Instant, timeout};
 use tower::ServiceExt;
-use vmafx_kit::metrics::{By, Collector, Label, Metrics};
+use vmafx_kit::metrics::{Collector, LabelSet, MetricLabel, Metrics};
 use vmafx_queue::Store;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::store::TenantStats;
@@ -130,7 +130,7 @@ impl Page {
             Err(late) => late,
         };
         tracing::warn!(error = problem, "cannot read the queue's numbers");
-        self.counted.read_errors.get_or_create(&By((Source::Queue,))).inc();
+        self.counted.read_errors.get_or_create(&LabelSet((Source::Queue,))).inc();
         // Old numbers would look like new ones.
         self.numbers.set(None);
     }

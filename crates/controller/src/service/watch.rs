@@ -110,7 +110,9 @@ impl Snapshot {
         if self.ready.is_empty() && !self.last {
             let page = Page { after: self.after, limit: PAGE, newest_first: false };
             let reading = service.0.store.jobs(&who.tenant, &self.filter, &page);
-            let Some(jobs) = service.0.shutdown.cuts(reading).await else { return Err(shutting_down()) };
+            let Some(jobs) = service.0.shutdown.run_until_begun(reading).await else {
+                return Err(shutting_down());
+            };
             self.ready = jobs?.into();
             self.last = self.ready.len() < PAGE as usize;
             self.after = self.ready.back().map(|job| (job.created_at, job.id));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vmafx_kit::config::{GoDuration, Refusal};
+use vmafx_kit::config::{GoDuration, SettingsError};
 use vmafx_queue::store::Retention;
 
 const SHORTEST: Duration = Duration::from_mins(1);
@@ -39,9 +39,9 @@ pub struct RetentionArgs {
 
 impl RetentionArgs {
     /// Checks the bounds.
-    pub fn keep(&self) -> Result<Retention, Refusal> {
+    pub fn keep(&self) -> Result<Retention, SettingsError> {
         let refuse = |variable: &str, value: String, reason: &str| {
-            Err(Refusal::Value { variable: variable.to_owned(), value, reason: reason.to_owned() })
+            Err(SettingsError::Value { variable: variable.to_owned(), value, reason: reason.to_owned() })
         };
         let times = [
             ("VMAFX_RETENTION_JOBS_FOR", self.retention_jobs_for, SHORTEST, "use 1m or more"),

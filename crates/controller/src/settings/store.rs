@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vmafx_kit::config::{GoDuration, Refusal, Secret};
+use vmafx_kit::config::{GoDuration, SecretString, SettingsError};
 use vmafx_queue::Store;
 use vmafx_queue::clock::Clock;
 use vmafx_queue::policy::Policy;
@@ -29,7 +29,7 @@ pub struct StoreArgs {
 
     /// Address and credentials of the postgres store.
     #[arg(long, env = "VMAFX_DB_DSN", value_name = "URL", hide_env_values = true)]
-    pub db_dsn: Option<Secret>,
+    pub db_dsn: Option<SecretString>,
 
     /// Most connections to the postgres store.
     #[arg(long, env = "VMAFX_DB_CONNECTIONS", value_name = "NUMBER", default_value_t = 10)]
@@ -74,7 +74,7 @@ pub enum StoreBackend {
 pub enum StoreSetupError {
     /// Settings that cannot be used.
     #[error("the settings of the store cannot be used")]
-    Refused(#[from] Refusal),
+    Refused(#[from] SettingsError),
     /// Nowhere to put the file.
     #[error("VMAFX_DB_PATH is not set, and there is no default")]
     NoPlace(#[from] NoStateDirectory),
@@ -88,7 +88,7 @@ pub enum StoreSetupError {
 
 impl StoreArgs {
     /// Checks the lengths of time.
-    pub fn policy(&self) -> Result<Policy, Refusal> {
+    pub fn policy(&self) -> Result<Policy, SettingsError> {
         let policy = Policy {
             lease_ttl: self.store_lease_ttl.0,
             session_ttl: self.store_session_ttl.0,
@@ -98,7 +98,7 @@ impl StoreArgs {
             max_lost_attempts: self.store_max_lost_attempts,
         };
         let refuse = |variable: &str, value: String, reason: &str| {
-            Err(Refusal::Value { variable: variable.to_owned(), value, reason: reason.to_owned() })
+            Err(SettingsError::Value { variable: variable.to_owned(), value, reason: reason.to_owned() })
         };
         let ttls = [
             ("VMAFX_STORE_LEASE_TTL", self.store_lease_ttl),
@@ -149,9 +149,9 @@ impl StoreArgs {
         }
     }
 
-    fn dsn(&self) -> Result<&str, Refusal> {
-        let dsn = self.db_dsn.as_ref().map(Secret::reveal);
-        dsn.ok_or(Refusal::Without { variable: "VMAFX_STORE_BACKEND=postgres", needs: "VMAFX_DB_DSN" })
+    fn dsn(&self) -> Result<&str, SettingsError> {
+        let dsn = self.db_dsn.as_ref().map(SecretString::reveal);
+        dsn.ok_or(SettingsError::Without { variable: "VMAFX_STORE_BACKEND=postgres", needs: "VMAFX_DB_DSN" })
     }
 
     fn path(&self) -> Result<PathBuf, NoStateDirectory> {

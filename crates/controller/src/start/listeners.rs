@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tower::ServiceBuilder;
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::Metrics;
-use vmafx_kit::serve::{Gathered, incoming, listen, serve_with};
+use vmafx_kit::serve::{incoming, listen, serve_with};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_queue::clock::Clock;
 
@@ -66,7 +66,7 @@ pub(super) async fn open(
 async fn add_grpc(
     settings: &Settings,
     parts: &Parts,
-    connections: impl futures::Stream<Item = vmafx_kit::serve::Connection> + Send + 'static,
+    connections: impl futures::Stream<Item = vmafx_kit::serve::ServerConnection> + Send + 'static,
     drain: Duration,
     tasks: &mut TaskSet,
 ) -> Result<(), BoxError> {
@@ -85,7 +85,7 @@ async fn add_grpc(
             grpc::closing(&health).await;
         }
     };
-    let connections = connections.map(|connection| Ok::<_, std::io::Error>(Gathered::new(connection)));
+    let connections = connections.map(Ok::<_, std::io::Error>);
     let serving = async move { server.serve_with_incoming_shutdown(connections, ending).await };
     tasks.service("grpc", bounded(serving, "grpc", drain, shutdown));
     Ok(())

@@ -21,8 +21,8 @@ pub(super) async fn watch(
     let gate = readiness.gate("store", "was not asked yet");
     let mut looks = interval(EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while shutdown.cuts(looks.tick()).await.is_some() {
-        let Some(answer) = shutdown.cuts(timeout(PATIENCE, store.ready())).await else { break };
+    while shutdown.run_until_begun(looks.tick()).await.is_some() {
+        let Some(answer) = shutdown.run_until_begun(timeout(PATIENCE, store.ready())).await else { break };
         match answer {
             Ok(Ok(())) => gate.open(),
             // The chain of causes may name hosts; it is for the log, the page has the summary.

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use vmafx_controller::auth::{Access, AuthArgs, AuthError, AuthMetrics, Time};
 use vmafx_controller::roots::RootsArgs;
-use vmafx_kit::config::{Environment, Stop, parse};
+use vmafx_kit::config::{Environment, ParseExit, parse};
 use vmafx_queue::clock::{Clock, Timestamp};
 
 /// The second at which every test begins.
@@ -205,8 +205,8 @@ pub(crate) async fn counted(
     let env: Environment = settings.iter().map(|(name, value)| (*name, value.clone())).collect();
     let args = match parse::<Args>(["t"], &env, &[]) {
         Ok(args) => args,
-        Err(Stop::Answer(text)) => panic!("{text}"),
-        Err(Stop::Refused(refusal)) => panic!("{refusal}"),
+        Err(ParseExit::HelpOrVersion(text)) => panic!("{text}"),
+        Err(ParseExit::Invalid(refusal)) => panic!("{refusal}"),
     };
     args.auth.open(&args.roots, hand.time(), metrics).await
 }

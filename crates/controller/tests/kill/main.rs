@@ -26,7 +26,7 @@ mod story;
 
 use std::sync::Arc;
 
-use vmafx_testkit::postgres::{Mode, Server};
+use vmafx_testkit::postgres::{PostgresServer, ShutdownMode};
 
 use self::controller::Controller;
 use self::story::{Story, Strike};
@@ -48,14 +48,14 @@ async fn on_sqlite(story: Story) {
 
 async fn on_postgres(story: Story) {
     // A server of its own: it is killed too.
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     let database = server.database().await.unwrap();
     let mut settings = HASTY.to_vec();
     settings.extend([("VMAFX_STORE_BACKEND", "postgres"), ("VMAFX_DB_DSN", database.dsn())]);
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let first = Controller::start_in(directory.clone(), &settings).await;
     let mut controllers = [first, Controller::start_in(directory, &settings).await];
-    story.play(&mut controllers, async |mode: Mode| server.restart(mode).await.unwrap()).await;
+    story.play(&mut controllers, async |mode: ShutdownMode| server.restart(mode).await.unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

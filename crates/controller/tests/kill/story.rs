@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use vmafx_testkit::postgres::Mode;
+use vmafx_testkit::postgres::ShutdownMode;
 use vmafx_testkit::wait;
 
 use crate::audit;
@@ -42,7 +42,7 @@ impl Story {
     pub(crate) async fn play(
         mut self,
         controllers: &mut [Controller],
-        mut restart_database: impl AsyncFnMut(Mode),
+        mut restart_database: impl AsyncFnMut(ShutdownMode),
     ) {
         let ledger = Arc::new(Ledger::default());
         let addr = |number: usize| controllers[number % controllers.len()].grpc;
@@ -66,7 +66,7 @@ impl Story {
                     controllers[victim].kill();
                     controllers[victim].begin_again().await;
                 }
-                Strike::Database => restart_database(Mode::Immediate).await,
+                Strike::Database => restart_database(ShutdownMode::Immediate).await,
             }
         }
         submitters.join_all().await;

@@ -17,7 +17,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 use vmafx_testkit::wait;
 
 use crate::http::Http;
@@ -51,8 +51,8 @@ pub(crate) fn program() -> PathBuf {
 
 /// A running controller. It ends with its owner.
 pub(crate) struct Controller {
-    process: Process,
-    launch: Launch,
+    process: ChildProcess,
+    launch: ChildCommand,
     directory: Arc<TempDir>,
     /// Where HTTP is served.
     pub(crate) http: SocketAddr,
@@ -74,7 +74,7 @@ impl Controller {
         std::fs::write(&tokens, TOKENS).unwrap();
         std::fs::set_permissions(&tokens, Permissions::from_mode(0o600)).unwrap();
         let log = path.join(format!("controller-{}.log", grpc.port()));
-        let mut launch = Launch::new("vmafx-controller", program(), log)
+        let mut launch = ChildCommand::new("vmafx-controller", program(), log)
             .env("VMAFX_HTTP_ADDR", http.to_string())
             .env("VMAFX_GRPC_LISTEN", grpc.to_string())
             .env("VMAFX_DB_PATH", path.join("queue.db"))
@@ -83,7 +83,7 @@ impl Controller {
         for (variable, value) in settings {
             launch = launch.env(*variable, *value);
         }
-        let process = Process::start(&launch).unwrap();
+        let process = ChildProcess::start(&launch).unwrap();
         let mut controller = Self { process, launch, directory, http, grpc };
         controller.ready().await;
         controller
@@ -111,7 +111,7 @@ impl Controller {
 
     /// Begins again, at the same addresses and with the same store.
     pub(crate) async fn begin_again(&mut self) {
-        self.process = Process::start(&self.launch).unwrap();
+        self.process = ChildProcess::start(&self.launch).unwrap();
         self.ready().await;
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vmafx_proto::controller::v1 as wire;
-use vmafx_testkit::postgres::Server;
+use vmafx_testkit::postgres::PostgresServer;
 use vmafx_testkit::wait;
 
 use crate::controller::{ALL, Controller, WRITER};
@@ -27,7 +27,7 @@ async fn its_job_is_given_to_others_with_pauses_and_fails_after_three_losses_in_
 
 #[tokio::test]
 async fn its_job_is_given_to_others_with_pauses_and_fails_after_three_losses_in_postgres() {
-    let database = Server::shared().await.unwrap().database().await.unwrap();
+    let database = PostgresServer::shared().await.unwrap().database().await.unwrap();
     let mut settings = HASTY.to_vec();
     settings.extend([("VMAFX_STORE_BACKEND", "postgres"), ("VMAFX_DB_DSN", database.dsn())]);
     loses_three_nodes(&Controller::start(&settings).await).await;

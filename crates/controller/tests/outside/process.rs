@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rstest::rstest;
-use vmafx_testkit::postgres::Server;
+use vmafx_testkit::postgres::PostgresServer;
 
 use crate::controller::{Controller, WRITER, program};
 
@@ -90,7 +90,7 @@ fn migrate_makes_a_file_and_ends_and_may_be_repeated() {
 
 #[tokio::test]
 async fn migrate_makes_the_tables_of_a_database_and_ends_and_may_be_repeated() {
-    let database = Server::shared().await.unwrap().database().await.unwrap();
+    let database = PostgresServer::shared().await.unwrap().database().await.unwrap();
     let settings = [("VMAFX_STORE_BACKEND", "postgres"), ("VMAFX_DB_DSN", database.dsn())];
     for _ in 0..2 {
         let (code, _, stderr) = run(&["migrate"], &settings);

@@ -74,7 +74,7 @@ pub(crate) enum Place {
     /// In a file of this directory.
     File(Arc<tempfile::TempDir>),
     /// In a database.
-    Database(Arc<vmafx_testkit::postgres::Database>),
+    Database(Arc<vmafx_testkit::postgres::PostgresDatabase>),
 }
 
 impl Place {
@@ -85,7 +85,7 @@ impl Place {
 
     /// An empty database.
     pub(crate) async fn database() -> Self {
-        let server = vmafx_testkit::postgres::Server::shared().await.unwrap();
+        let server = vmafx_testkit::postgres::PostgresServer::shared().await.unwrap();
         Self::Database(Arc::new(server.database().await.unwrap()))
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use vmafx_testkit::kube::assets::{self, Binary};
-use vmafx_testkit::markdown::{Block, Document};
+use vmafx_testkit::markdown::{CodeBlock, MarkdownDocument};
 use vmafx_testkit::shell::Shell;
 
 use crate::{Clips, Platform, Steps, command};
@@ -85,14 +85,14 @@ esac
 }
 
 /// The blocks of a document that need Pods.
-fn blocks(name: &str) -> Result<Vec<Block>> {
+fn blocks(name: &str) -> Result<Vec<CodeBlock>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.md"));
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Document::read(&text).blocks.into_iter().filter(needs_pods).collect())
+    Ok(MarkdownDocument::parse(&text).blocks.into_iter().filter(needs_pods).collect())
 }
 
-fn needs_pods(block: &Block) -> bool {
-    block.language == "sh" && block.marks == ["pods"]
+fn needs_pods(block: &CodeBlock) -> bool {
+    block.language == "sh" && block.attributes == ["pods"]
 }
 
 /// The commands of a document that is not in [`DOCUMENTS`] would never be run.

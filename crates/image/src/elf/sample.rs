@@ -1,12 +1,12 @@
-//! The smallest files that say what they need.
+//! Minimal ELF files for tests.
 
 use super::{DYNAMIC, END, LOAD, NEEDED, RUNPATH, STRINGS};
 
-/// Where memory begins: elsewhere than the file, so that one is not taken for the other.
-const MEMORY: u64 = 0x40_0000;
+/// Load address; not zero, so that addresses and file offsets differ.
+const LOAD_ADDRESS: u64 = 0x40_0000;
 const HEADERS: u64 = 64 + 2 * 56;
 
-/// A library for this kind of processor that needs others, and looks for them in some directories.
+/// A library for this processor that needs other libraries and has a RUNPATH.
 pub(crate) fn library(machine: u16, needed: &[&str], search: &str) -> Vec<u8> {
     let mut strings = vec![0];
     let mut name = |text: &str| {
@@ -19,7 +19,7 @@ pub(crate) fn library(machine: u16, needed: &[&str], search: &str) -> Vec<u8> {
     if !search.is_empty() {
         entries.push((RUNPATH, name(search)));
     }
-    entries.extend([(STRINGS, MEMORY + HEADERS), (END, 0)]);
+    entries.extend([(STRINGS, LOAD_ADDRESS + HEADERS), (END, 0)]);
 
     let dynamic = HEADERS + strings.len() as u64;
     let length = dynamic + 16 * entries.len() as u64;
@@ -33,7 +33,7 @@ pub(crate) fn library(machine: u16, needed: &[&str], search: &str) -> Vec<u8> {
     for (kind, offset, size) in [(LOAD, 0, length), (DYNAMIC, dynamic, length - dynamic)] {
         file.extend(kind.to_le_bytes());
         file.extend([0; 4]);
-        file.extend([offset, MEMORY + offset, 0, size, size, 1].map(u64::to_le_bytes).concat());
+        file.extend([offset, LOAD_ADDRESS + offset, 0, size, size, 1].map(u64::to_le_bytes).concat());
     }
     file.extend(strings);
     for (tag, value) in entries {

@@ -31,7 +31,7 @@ fn members(tar: impl Read) -> BTreeMap<String, Vec<u8>> {
     entries.map(member).collect()
 }
 
-/// Follows the digests from the index down, as a runtime does, and checks each.
+/// Follows and verifies the digests from the index down, as a runtime does.
 fn open(path: &Path) -> (Value, Value, BTreeMap<String, Vec<u8>>) {
     let files = members(File::open(path).unwrap());
     let blob = |descriptor: &Value| {
@@ -48,7 +48,7 @@ fn open(path: &Path) -> (Value, Value, BTreeMap<String, Vec<u8>>) {
 }
 
 #[test]
-fn every_digest_on_the_way_from_the_index_to_a_file_is_right() {
+fn every_digest_from_the_index_down_to_a_file_is_right() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("image.tar");
     let digest = example().write(&path).unwrap();
@@ -85,7 +85,7 @@ fn a_missing_input_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let image = Image::new("localhost/example:7").file("/tool", directory.path().join("none"), 0o755);
     let error = image.write(&directory.path().join("image.tar")).unwrap_err();
-    assert_eq!(error.to_string(), "tool cannot be put into the image");
+    assert_eq!(error.to_string(), "cannot add tool to the image");
 }
 
 #[test]
@@ -101,26 +101,24 @@ fn docker_finds_the_same_blobs() {
     }
 }
 
-/// Root may change its root. Whoever cannot is told what was not tried.
-fn may_change_root() -> bool {
-    let may = rustix::process::geteuid().is_root();
-    if !may {
-        eprintln!(
-            "skipped: only root can change its root directory, so the program was not run in its image"
-        );
+/// Whether `chroot` is permitted; prints what is skipped otherwise.
+fn can_chroot() -> bool {
+    let can = rustix::process::geteuid().is_root();
+    if !can {
+        eprintln!("skipped: only root can chroot, so the program was not run in its image");
     }
-    may
+    can
 }
 
 #[test]
 fn a_program_runs_with_what_its_image_has_and_nothing_else() {
-    if !may_change_root() {
+    if !can_chroot() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let image = Image::new("localhost/example:7").program("/test", std::env::current_exe().unwrap()).unwrap();
-    let layout = Layout::create(directory.path().join("layout")).unwrap();
-    let layer = layout.layer(&image.tree, "test", Packing::Gzip).unwrap();
+    let layout = ImageLayout::create(directory.path().join("layout")).unwrap();
+    let layer = layout.layer(&image.tree, "test", LayerCompression::Gzip).unwrap();
     let written = layout.image(&image.config, &[layer]).unwrap();
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();

@@ -1,34 +1,27 @@
-//! How an image is run.
-
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Layer, architecture};
+use super::{ImageLayer, architecture};
 
-/// How an image is run, and what it says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Config {
-    /// When it was made, as in `1970-01-01T00:00:00Z`: a fact of the input, or no two builds are the same.
+pub struct ImageConfig {
+    /// Creation time, as in `1970-01-01T00:00:00Z`. It must come from the input, or no two builds are identical.
     pub created: String,
-    /// What a container runs.
     pub entrypoint: Vec<String>,
-    /// Environment variables, `NAME=value`.
+    /// `NAME=value`.
     pub env: Vec<String>,
-    /// Labels.
     pub labels: BTreeMap<String, String>,
-    /// `uid` or `uid:gid`. Numbers, since Kubernetes cannot tell that a name is not root.
+    /// `uid` or `uid:gid`, as numbers: Kubernetes cannot verify that a user name is not root.
     pub user: String,
-    /// Where it runs.
     pub directory: String,
-    /// TCP ports that it listens on.
-    pub ports: Vec<u16>,
-    /// What ends it in good order, as in `SIGTERM`.
+    pub tcp_ports: Vec<u16>,
+    /// As in `SIGTERM`.
     pub stop_signal: String,
 }
 
-impl Config {
-    pub(super) fn document(&self, layers: &[Layer]) -> Value {
+impl ImageConfig {
+    pub(super) fn document(&self, layers: &[ImageLayer]) -> Value {
         let mut config = json!({"Entrypoint": self.entrypoint, "Env": self.env, "Labels": self.labels});
         for (key, value) in
             [("User", &self.user), ("WorkingDir", &self.directory), ("StopSignal", &self.stop_signal)]
@@ -37,11 +30,12 @@ impl Config {
                 config[key] = json!(value);
             }
         }
-        if !self.ports.is_empty() {
+        if !self.tcp_ports.is_empty() {
             config["ExposedPorts"] =
-                self.ports.iter().map(|port| (format!("{port}/tcp"), json!({}))).collect();
+                self.tcp_ports.iter().map(|port| (format!("{port}/tcp"), json!({}))).collect();
         }
-        let step = |layer: &Layer| json!({"created": self.created, "created_by": layer.purpose});
+        let history_entry =
+            |layer: &ImageLayer| json!({"created": self.created, "created_by": layer.purpose});
         json!({
             "created": self.created,
             "os": "linux",
@@ -51,7 +45,7 @@ impl Config {
                 "type": "layers",
                 "diff_ids": layers.iter().map(|layer| &layer.diff_id).collect::<Vec<_>>(),
             },
-            "history": layers.iter().map(step).collect::<Vec<_>>(),
+            "history": layers.iter().map(history_entry).collect::<Vec<_>>(),
         })
     }
 }

@@ -1,5 +1,3 @@
-//! The settings of the channel, and what is refused at start.
-
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +7,7 @@ use tonic::transport::Endpoint;
 use super::service::GrpcChannel;
 use super::tls;
 use super::token::TokenSource;
-use crate::config::{GoDuration, HostPort, Refusal, Secret};
+use crate::config::{GoDuration, HostPort, SecretString, SettingsError};
 
 const TLS: &str = "VMAFX_CONTROLLER_TLS=true";
 pub(super) const CA_FILE: &str = "VMAFX_CONTROLLER_CA_FILE";
@@ -17,73 +15,62 @@ const TOKEN_FILE: &str = "VMAFX_CONTROLLER_TOKEN_FILE";
 pub(super) const TOKEN: &str = "VMAFX_CONTROLLER_TOKEN";
 const RPC_TIMEOUT: &str = "VMAFX_CONTROLLER_RPC_TIMEOUT";
 
-/// A connection that says nothing for this long is asked whether it still lives, used or not: a peer that
-/// vanished is then found before the next call has to wait for it.
-const PING_AFTER: Duration = Duration::from_secs(20);
-const PONG_WITHIN: Duration = Duration::from_secs(10);
+/// HTTP/2 keep-alive interval, on idle connections too: a peer that vanished is then detected before the next call
+/// has to wait for it.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How to reach the controller; a daemon flattens this into its own settings, beside the address.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ChannelArgs {
-    /// Speak TLS to the controller.
+    /// Use TLS for the connection to the controller.
     #[arg(long, env = "VMAFX_CONTROLLER_TLS")]
     pub controller_tls: bool,
 
-    /// PEM file with the authorities that may have signed the controller's certificate; the system's by default.
+    /// PEM file with the certificate authorities that the controller's certificate may be signed by; the system's by
+    /// default.
     #[arg(long, env = "VMAFX_CONTROLLER_CA_FILE", value_name = "FILE")]
     pub controller_ca_file: Option<PathBuf>,
 
-    /// Name that the controller's certificate must carry; the host of its address by default.
+    /// Name that the controller's certificate must be valid for; the host of its address by default.
     #[arg(long, env = "VMAFX_CONTROLLER_SERVER_NAME", value_name = "NAME")]
     pub controller_server_name: Option<String>,
 
-    /// File with the token to send; read again for each call.
+    /// File with the bearer token to send; read again for each call.
     #[arg(long, env = "VMAFX_CONTROLLER_TOKEN_FILE", value_name = "FILE")]
     pub controller_token_file: Option<PathBuf>,
 
-    /// The token to send.
+    /// Bearer token to send.
     #[arg(long, env = "VMAFX_CONTROLLER_TOKEN", value_name = "TOKEN")]
-    pub controller_token: Option<Secret>,
+    pub controller_token: Option<SecretString>,
 
-    /// How long a call to the controller may take.
+    /// Timeout of a call to the controller.
     #[arg(long, env = "VMAFX_CONTROLLER_RPC_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     pub controller_rpc_timeout: GoDuration,
 }
 
-/// Why there is no channel.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// Settings that do not go together.
-    #[error("the settings of the channel to the controller cannot be used")]
-    Refused(#[from] Refusal),
-    /// The file with the authorities cannot be read.
+    #[error("the settings for the connection to the controller are invalid")]
+    Settings(#[from] SettingsError),
     #[error("cannot read {} (VMAFX_CONTROLLER_CA_FILE)", file.display())]
     ReadCa {
-        /// The file.
         file: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// The file with the authorities has none.
-    #[error("{} holds no PEM certificate (VMAFX_CONTROLLER_CA_FILE)", file.display())]
-    NoCa {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The address or the TLS settings are not usable.
-    #[error("cannot set up a channel to {target}")]
+    #[error("{} contains no PEM certificate (VMAFX_CONTROLLER_CA_FILE)", file.display())]
+    NoCa { file: PathBuf },
+    #[error("cannot set up the connection to {target}")]
     Setup {
-        /// The controller's address.
         target: HostPort,
-        /// Tonic's reason.
         #[source]
         source: tonic::transport::Error,
     },
 }
 
 impl ChannelArgs {
-    /// The channel to `target`. Nothing is connected yet: the controller may start after us.
+    /// A channel to `target`. It connects on first use, so the controller may start later.
     pub fn open(&self, target: &HostPort) -> Result<GrpcChannel, ChannelError> {
         self.check()?;
         let setup = |source| ChannelError::Setup { target: target.clone(), source };
@@ -91,8 +78,8 @@ impl ChannelArgs {
         let mut endpoint = Endpoint::from_shared(format!("{scheme}://{target}"))
             .map_err(setup)?
             .connect_timeout(self.controller_rpc_timeout.0)
-            .http2_keep_alive_interval(PING_AFTER)
-            .keep_alive_timeout(PONG_WITHIN)
+            .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
+            .keep_alive_timeout(KEEPALIVE_TIMEOUT)
             .keep_alive_while_idle(true);
         if self.controller_tls {
             let name = self.controller_server_name.as_deref().unwrap_or(target.host());
@@ -101,7 +88,7 @@ impl ChannelArgs {
         }
         let token = self.token();
         if token.is_some() && !self.controller_tls && !target.is_loopback() {
-            tracing::warn!(address = %target, "the token is sent without encryption: set {TLS}");
+            tracing::warn!(address = %target, "the token is sent without encryption; set {TLS}");
         }
         Ok(GrpcChannel::new(
             endpoint.connect_lazy(),
@@ -112,17 +99,17 @@ impl ChannelArgs {
         ))
     }
 
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self) -> Result<(), SettingsError> {
         if self.controller_token.is_some() && self.controller_token_file.is_some() {
-            return Err(Refusal::Both { first: TOKEN_FILE, second: TOKEN });
+            return Err(SettingsError::Both { first: TOKEN_FILE, second: TOKEN });
         }
         if self.controller_ca_file.is_some() && !self.controller_tls {
-            return Err(Refusal::Without { variable: CA_FILE, needs: TLS });
+            return Err(SettingsError::Without { variable: CA_FILE, needs: TLS });
         }
         if self.controller_rpc_timeout.0.is_zero() {
             let (variable, value) = (RPC_TIMEOUT.to_owned(), self.controller_rpc_timeout.to_string());
-            let reason = "every call would fail: give it some time, such as 10s".to_owned();
-            return Err(Refusal::Value { variable, value, reason });
+            let reason = "every call would fail; use a timeout such as 10s".to_owned();
+            return Err(SettingsError::Value { variable, value, reason });
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How long a call may take.
+//! The deadline of a call.
 
 use std::time::Duration;
 
@@ -6,41 +6,40 @@ use http::{HeaderMap, HeaderValue};
 
 const HEADER: &str = "grpc-timeout";
 
-/// Marks a request whose answer is a stream without an end in sight. See [`streaming`].
+/// Marks a request whose response is a long-lived stream. See [`streaming`].
 #[derive(Clone, Copy, Debug)]
-pub struct Streaming;
+pub struct StreamingCall;
 
-/// A request whose answer is a stream: its deadline holds until the headers come. A streaming call made without
-/// this is cut off at its deadline, loudly; the other way round a stuck call would wait for ever.
+/// A request whose response is a stream: its deadline applies until the headers arrive. A streaming call made
+/// without this fails at its deadline, which is noticed; the opposite default would let a stuck call wait for ever.
 pub fn streaming<T>(message: T) -> tonic::Request<T> {
     let mut request = tonic::Request::new(message);
-    request.extensions_mut().insert(Streaming);
+    request.extensions_mut().insert(StreamingCall);
     request
 }
 
-/// The deadline of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deadline {
     pub(super) after: Duration,
-    /// Whether it holds to the end of the answer, or only to its headers.
-    pub(super) whole: bool,
+    /// Whether the deadline applies to the whole response, or only until its headers arrive.
+    pub(super) covers_body: bool,
 }
 
 impl Deadline {
-    /// The deadline of a request, which is also written into its headers. A stream gets no such header unless
-    /// its caller set one: the server would end the stream then.
+    /// The deadline of a request, which is also written into its headers. A stream gets no such header unless its
+    /// caller set one, because the server would end the stream at that time.
     pub(super) fn of<B>(request: &mut http::Request<B>, default: Duration) -> Self {
-        let whole = request.extensions().get::<Streaming>().is_none();
-        let own = request.headers().get(HEADER).and_then(|value| read(value.to_str().ok()?));
-        if own.is_none() && whole {
-            write(request.headers_mut(), default);
+        let covers_body = request.extensions().get::<StreamingCall>().is_none();
+        let own = request.headers().get(HEADER).and_then(|value| parse_timeout(value.to_str().ok()?));
+        if own.is_none() && covers_body {
+            insert_timeout(request.headers_mut(), default);
         }
-        Self { after: own.unwrap_or(default), whole }
+        Self { after: own.unwrap_or(default), covers_body }
     }
 }
 
-/// Up to eight digits and a unit, as gRPC writes it.
-fn read(text: &str) -> Option<Duration> {
+/// Parses gRPC's notation: up to eight digits and a unit.
+fn parse_timeout(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if number.len() > 8 {
         return None;
@@ -57,11 +56,11 @@ fn read(text: &str) -> Option<Duration> {
     }
 }
 
-fn write(headers: &mut HeaderMap, deadline: Duration) {
-    const LARGEST: u128 = 99_999_999;
-    // Rounded up: a deadline of less than a millisecond must not become none at all.
+fn insert_timeout(headers: &mut HeaderMap, deadline: Duration) {
+    const MAX_VALUE: u128 = 99_999_999;
+    // Rounded up: a deadline of less than a millisecond must not become zero.
     let milliseconds = deadline.as_nanos().div_ceil(1_000_000);
-    let text = if milliseconds <= LARGEST {
+    let text = if milliseconds <= MAX_VALUE {
         format!("{milliseconds}m")
     } else {
         format!("{}S", deadline.as_secs().min(99_999_999))
@@ -85,7 +84,7 @@ mod tests {
             request.headers_mut().insert(HEADER, HeaderValue::from_static(timeout));
         }
         if stream {
-            request.extensions_mut().insert(Streaming);
+            request.extensions_mut().insert(StreamingCall);
         }
         request
     }
@@ -101,12 +100,12 @@ mod tests {
         #[case] header: Option<&'static str>,
         #[case] stream: bool,
         #[case] after: Duration,
-        #[case] whole: bool,
-        #[case] told: Option<&str>,
+        #[case] covers_body: bool,
+        #[case] sent: Option<&str>,
     ) {
         let mut request = request(header, stream);
-        assert_eq!(Deadline::of(&mut request, DEFAULT), Deadline { after, whole });
-        assert_eq!(request.headers().get(HEADER).map(|value| value.to_str().unwrap()), told);
+        assert_eq!(Deadline::of(&mut request, DEFAULT), Deadline { after, covers_body });
+        assert_eq!(request.headers().get(HEADER).map(|value| value.to_str().unwrap()), sent);
     }
 
     #[rstest]
@@ -116,7 +115,7 @@ mod tests {
     #[case(Duration::MAX, "99999999S")]
     fn the_header_never_has_more_than_eight_digits(#[case] deadline: Duration, #[case] expected: &str) {
         let mut headers = HeaderMap::new();
-        write(&mut headers, deadline);
+        insert_timeout(&mut headers, deadline);
         assert_eq!(headers[HEADER], expected);
     }
 
@@ -125,6 +124,6 @@ mod tests {
         let mut request = tonic::Request::new(());
         request.set_timeout(Duration::from_millis(1500));
         let value = request.metadata().get(HEADER).unwrap().to_str().unwrap();
-        assert_eq!(read(value), Some(Duration::from_millis(1500)));
+        assert_eq!(parse_timeout(value), Some(Duration::from_millis(1500)));
     }
 }

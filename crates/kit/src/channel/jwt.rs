@@ -1,4 +1,4 @@
-//! When a token expires, as it says itself. Nothing is verified here: that is the server's part.
+//! The expiry claim of a JSON Web Token. Nothing is verified here: that is the server's task.
 
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
@@ -11,7 +11,7 @@ struct Claims {
     exp: Option<f64>,
 }
 
-/// The expiry of a JSON web token; `None` when it has none, or when the token is of another kind.
+/// `None` when the token has no expiry, or is not a JSON Web Token.
 pub(super) fn expiry(token: &str) -> Option<Timestamp> {
     let mut parts = token.split('.');
     let (_header, payload, _signature) = (parts.next()?, parts.next()?, parts.next()?);
@@ -29,7 +29,7 @@ pub(super) fn expiry(token: &str) -> Option<Timestamp> {
     Some(Timestamp::from_second(whole).unwrap_or(latest))
 }
 
-/// Base64 with the alphabet for addresses and file names, with or without padding.
+/// The URL-safe alphabet, with or without padding.
 const BASE64URL: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),

@@ -1,4 +1,4 @@
-//! The channel as generated clients take it.
+//! The channel as a tower service, which generated clients take.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -22,16 +22,16 @@ use super::timed_body::TimedBody;
 use super::token::TokenSource;
 use crate::config::HostPort;
 
-/// A pooled connection that sends the token and never waits without a deadline. Cloning is cheap; all clones use
-/// the same connection. Give it to any generated client: `VmafxControllerClient::new(channel.clone())`.
+/// A connection that sends the token with every call and applies a deadline to it. Cloning is cheap; all clones use
+/// the same connection. Pass it to any generated client: `VmafxControllerClient::new(channel.clone())`.
 #[derive(Clone, Debug)]
 pub struct GrpcChannel {
     connection: Channel,
-    rules: Arc<Rules>,
+    settings: Arc<CallSettings>,
 }
 
 #[derive(Debug)]
-struct Rules {
+struct CallSettings {
     target: HostPort,
     token: Option<TokenSource>,
     deadline: Duration,
@@ -46,12 +46,11 @@ impl GrpcChannel {
         deadline: Duration,
         ca_file: Option<PathBuf>,
     ) -> Self {
-        Self { connection, rules: Arc::new(Rules { target, token, deadline, ca_file }) }
+        Self { connection, settings: Arc::new(CallSettings { target, token, deadline, ca_file }) }
     }
 
-    /// Whom it talks to.
     pub fn target(&self) -> &HostPort {
-        &self.rules.target
+        &self.settings.target
     }
 }
 
@@ -60,39 +59,39 @@ impl Service<Request<Body>> for GrpcChannel {
     type Error = Status;
     type Future = BoxFuture<'static, Result<Response<Body>, Status>>;
 
-    /// Always ready: waiting for the connection belongs under the deadline, and only `call` knows that.
+    /// Always ready: waiting for the connection counts against the deadline, which only `call` knows.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let (connection, rules) = (self.connection.clone(), Arc::clone(&self.rules));
-        let deadline = Deadline::of(&mut request, rules.deadline);
+        let (connection, settings) = (self.connection.clone(), Arc::clone(&self.settings));
+        let deadline = Deadline::of(&mut request, settings.deadline);
         let mut sleep = Box::pin(tokio::time::sleep(deadline.after));
         Box::pin(async move {
-            let answer = tokio::select! {
-                // Ours first: tonic's own timer reads the same header, and does not say who was late.
+            let response = tokio::select! {
+                // This timer first: tonic's own reads the same header, and its error does not name the server.
                 biased;
-                () = &mut sleep => return Err(failure::late(&rules.target, deadline.after)),
-                answer = rules.send(connection, request) => answer?,
+                () = &mut sleep => return Err(failure::deadline_exceeded(&settings.target, deadline.after)),
+                response = settings.send(connection, request) => response?,
             };
-            Ok(if deadline.whole { rules.timed(answer, sleep, deadline.after) } else { answer })
+            Ok(if deadline.covers_body { settings.timed(response, sleep, deadline.after) } else { response })
         })
     }
 }
 
-impl Rules {
+impl CallSettings {
     async fn send(&self, connection: Channel, mut request: Request<Body>) -> Result<Response<Body>, Status> {
         if let Some(token) = &self.token {
             let header = token.authorization(Timestamp::now()).await.map_err(failure::token)?;
             request.headers_mut().insert(AUTHORIZATION, header);
         }
-        let answer = connection.oneshot(request).await;
-        answer.map_err(|error| failure::transport(&self.target, self.ca_file.as_deref(), error))
+        let response = connection.oneshot(request).await;
+        response.map_err(|error| failure::transport(&self.target, self.ca_file.as_deref(), error))
     }
 
-    fn timed(&self, answer: Response<Body>, sleep: Pin<Box<Sleep>>, after: Duration) -> Response<Body> {
-        let late = failure::late(&self.target, after);
-        answer.map(|body| Body::new(TimedBody::new(body, sleep, late)))
+    fn timed(&self, response: Response<Body>, sleep: Pin<Box<Sleep>>, after: Duration) -> Response<Body> {
+        let expired = failure::deadline_exceeded(&self.target, after);
+        response.map(|body| Body::new(TimedBody::new(body, sleep, expired)))
     }
 }

@@ -1,5 +1,3 @@
-//! The rest of an answer under the deadline of its call.
-
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -8,16 +6,16 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 use tonic::Status;
 
-/// Ends with `late` when the time is up before the answer is complete.
+/// The body of a response; fails with `expired` when the deadline of the call passes before it is complete.
 pub(super) struct TimedBody {
     inner: tonic::body::Body,
     deadline: Pin<Box<Sleep>>,
-    late: Option<Status>,
+    expired: Option<Status>,
 }
 
 impl TimedBody {
-    pub(super) fn new(inner: tonic::body::Body, deadline: Pin<Box<Sleep>>, late: Status) -> Self {
-        Self { inner, deadline, late: Some(late) }
+    pub(super) fn new(inner: tonic::body::Body, deadline: Pin<Box<Sleep>>, expired: Status) -> Self {
+        Self { inner, deadline, expired: Some(expired) }
     }
 }
 
@@ -29,20 +27,20 @@ impl Body for TimedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        if self.late.is_none() {
+        if self.expired.is_none() {
             return Poll::Ready(None);
         }
-        // What has arrived is given first: a caller who reads late has not been answered late.
+        // Frames that have arrived come first: they were in time even if the caller reads them late.
         match Pin::new(&mut self.inner).poll_frame(context) {
             Poll::Pending if self.deadline.as_mut().poll(context).is_ready() => {
-                Poll::Ready(self.late.take().map(Err))
+                Poll::Ready(self.expired.take().map(Err))
             }
             other => other,
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.late.is_none() || self.inner.is_end_stream()
+        self.expired.is_none() || self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -1,4 +1,4 @@
-//! The token that goes with each call.
+//! The bearer token that is sent with each call.
 
 use std::fmt;
 use std::io;
@@ -9,13 +9,12 @@ use jiff::Timestamp;
 
 use super::args::TOKEN;
 use super::jwt;
-use crate::config::Secret;
+use crate::config::SecretString;
 
-/// Where the token comes from.
 #[derive(Clone, Debug)]
 pub(super) enum TokenSource {
     File(PathBuf),
-    Inline(Secret),
+    Inline(SecretString),
 }
 
 impl fmt::Display for TokenSource {
@@ -27,43 +26,26 @@ impl fmt::Display for TokenSource {
     }
 }
 
-/// Why there is no token to send. `origin` is the file, or the variable.
+/// `origin` is the file, or the variable that holds the token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The file cannot be read.
     #[error("cannot read the token in {origin}")]
     Read {
-        /// Where the token should be.
         origin: String,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// There is nothing in it.
     #[error("the token in {origin} is empty")]
-    Empty {
-        /// Where the token should be.
-        origin: String,
-    },
-    /// It has expired.
+    Empty { origin: String },
     #[error("the token in {origin} expired at {expiry}")]
-    Expired {
-        /// Where the token is.
-        origin: String,
-        /// Since when.
-        expiry: Timestamp,
-    },
-    /// It cannot be part of a request: a line break within, most likely.
-    #[error("the token in {origin} has characters that no token has")]
-    NotAToken {
-        /// Where the token is.
-        origin: String,
-    },
+    Expired { origin: String, expiry: Timestamp },
+    #[error("the token in {origin} contains spaces, line breaks or non-ASCII characters; use the bare token")]
+    Invalid { origin: String },
 }
 
 impl TokenSource {
-    /// The `authorization` header for a call made at `now`. A file is read every time: it is small, and no cache
-    /// can then be older than it.
+    /// The `authorization` header for a call made at `now`. A file is read every time: it is small, and a cached copy
+    /// could be outdated.
     pub(super) async fn authorization(&self, now: Timestamp) -> Result<HeaderValue, TokenError> {
         match self {
             Self::File(file) => match tokio::fs::read_to_string(file).await {
@@ -84,11 +66,11 @@ impl TokenSource {
             return Err(TokenError::Expired { origin: origin(), expiry });
         }
         if token.contains(|c: char| !c.is_ascii_graphic()) {
-            return Err(TokenError::NotAToken { origin: origin() });
+            return Err(TokenError::Invalid { origin: origin() });
         }
         let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| TokenError::NotAToken { origin: origin() })?;
-        // Kept out of debug output, and out of the compression tables of the connection.
+            .map_err(|_| TokenError::Invalid { origin: origin() })?;
+        // Keeps the value out of debug output and out of the header compression tables of HTTP/2.
         header.set_sensitive(true);
         Ok(header)
     }
@@ -129,9 +111,15 @@ mod tests {
 
     #[rstest]
     #[case(" \n", "the token in /run/token is empty")]
-    #[case("a\nb", "the token in /run/token has characters that no token has")]
-    #[case("über", "the token in /run/token has characters that no token has")]
-    fn what_is_no_token_is_not_sent(#[case] text: &str, #[case] expected: &str) {
+    #[case(
+        "a\nb",
+        "the token in /run/token contains spaces, line breaks or non-ASCII characters; use the bare token"
+    )]
+    #[case(
+        "über",
+        "the token in /run/token contains spaces, line breaks or non-ASCII characters; use the bare token"
+    )]
+    fn an_invalid_token_is_not_sent(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(header(text, 0).unwrap_err(), expected);
     }
 }

@@ -1,14 +1,12 @@
-//! Where to listen, written as Go programs write it.
-
 use std::fmt;
 use std::str::FromStr;
 
 use super::host_port::{AddrError, HostPort};
 
-/// `:8081` is every interface, `127.0.0.1:0` any free port of one interface, `0` means do not listen at all.
+/// A listen address in Go's notation: `:8081` is every interface, `127.0.0.1:0` any free port of one interface, and
+/// `0` means do not listen at all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListenAddr {
-    /// Do not listen.
     Off,
     /// Listen here; an empty host is every interface, IPv4 and IPv6.
     At(HostPort),

@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Longest unit first: [`fmt::Display`] relies on it.
 const UNITS: [(&str, u128); 8] = [
     ("h", 3_600_000_000_000),
     ("m", 60_000_000_000),
@@ -16,11 +15,11 @@ const UNITS: [(&str, u128); 8] = [
     ("ns", 1),
 ];
 
-/// Go keeps nanoseconds in 63 bits; a value that overflows there is refused here as well, so that both worlds
-/// read the same manifest alike.
-const MOST: u128 = i64::MAX as u128;
+/// Go keeps nanoseconds in 63 bits; a value that overflows there is refused here as well, so that programs in both
+/// languages accept the same values.
+const MAX_NANOS: u128 = i64::MAX as u128;
 
-/// A span of time that is never negative.
+/// A duration that is never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(pub Duration);
 
@@ -30,10 +29,8 @@ impl From<GoDuration> for Duration {
     }
 }
 
-/// Why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// Not a number where one must stand.
     #[error("a duration is a number and a unit, such as 30s, 10m or 1h30m")]
     NotANumber,
     /// `30`
@@ -45,7 +42,6 @@ pub enum DurationError {
     /// `-5s`
     #[error("a duration cannot be negative")]
     Negative,
-    /// More than 292 years.
     #[error("the duration is too long: at most 2562047h")]
     TooLong,
 }
@@ -67,9 +63,9 @@ impl FromStr for GoDuration {
         }
         let mut total = 0_u128;
         while !rest.is_empty() {
-            let (nanos, after) = term(rest)?;
+            let (nanos, after) = parse_term(rest)?;
             total += nanos;
-            if total > MOST {
+            if total > MAX_NANOS {
                 return Err(DurationError::TooLong);
             }
             rest = after;
@@ -79,8 +75,8 @@ impl FromStr for GoDuration {
     }
 }
 
-/// Reads one number and its unit; gives nanoseconds and what follows.
-fn term(text: &str) -> Result<(u128, &str), DurationError> {
+/// Parses one number with its unit; returns nanoseconds and the rest of the text.
+fn parse_term(text: &str) -> Result<(u128, &str), DurationError> {
     let (whole, rest) = digits(text);
     let (fraction, rest) = match rest.strip_prefix('.') {
         Some(after) => digits(after),
@@ -102,11 +98,11 @@ fn term(text: &str) -> Result<(u128, &str), DurationError> {
     let whole =
         if whole.is_empty() { 0 } else { whole.parse::<u128>().map_err(|_| DurationError::TooLong)? };
     let whole = whole.checked_mul(size).ok_or(DurationError::TooLong)?;
-    Ok((whole.saturating_add(part_of(fraction, size)), rest))
+    Ok((whole.saturating_add(fraction_of(fraction, size)), rest))
 }
 
 /// `0.<fraction>` of `size`, rounded down. Each digit after the sixteenth is less than a nanosecond of an hour.
-fn part_of(fraction: &str, size: u128) -> u128 {
+fn fraction_of(fraction: &str, size: u128) -> u128 {
     let kept = fraction.get(..16).unwrap_or(fraction);
     let scale = kept.bytes().fold(1_u128, |scale, _| scale * 10);
     kept.parse::<u128>().map_or(0, |number| number * size / scale)

@@ -1,15 +1,12 @@
-//! The environment as a value.
-
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 
-/// Environment variables, taken once. Empty ones are left out: a chart writes `value: ""` for what its user did
+/// A snapshot of environment variables. Empty ones are left out: a chart writes `value: ""` for what its user did
 /// not set, and that must mean the default.
 #[derive(Clone, Debug, Default)]
 pub struct Environment(HashMap<OsString, OsString>);
 
 impl Environment {
-    /// The variables of this process.
     pub fn of_process() -> Self {
         std::env::vars_os().collect()
     }

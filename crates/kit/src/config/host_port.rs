@@ -17,12 +17,11 @@ impl HostPort {
         &self.host
     }
 
-    /// The port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether the other side is surely this machine, so that nobody on a network can listen in.
+    /// Whether the host is this machine for certain, so that traffic to it never crosses a network.
     pub fn is_loopback(&self) -> bool {
         self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
@@ -38,33 +37,23 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// Why a text is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddrError {
     /// `http://host:80`
     #[error("an address is host:port, without a scheme such as {scheme}://")]
-    Scheme {
-        /// What stood before `://`.
-        scheme: String,
-    },
+    Scheme { scheme: String },
     /// `host`
     #[error("the port is missing: write host:port, or :port for every interface")]
     NoPort,
     /// `host:http`
     #[error("the port must be a number from 0 to 65535, not \"{port}\"")]
-    BadPort {
-        /// What stood in the port's place.
-        port: String,
-    },
+    BadPort { port: String },
     /// `::1:80`
-    #[error("an IPv6 address stands in brackets, as in [::1]:8080")]
+    #[error("an IPv6 address must be in brackets, as in [::1]:8080")]
     Brackets,
     /// `ho st:80`
     #[error("\"{host}\" is neither a host name nor an address")]
-    BadHost {
-        /// What stood in the host's place.
-        host: String,
-    },
+    BadHost { host: String },
 }
 
 impl FromStr for HostPort {
@@ -84,7 +73,7 @@ impl FromStr for HostPort {
         if host.contains(|c: char| c.is_whitespace() || c.is_control() || "/@?#[]".contains(c)) {
             return Err(AddrError::BadHost { host: host.to_owned() });
         }
-        // `u16::from_str` takes a leading plus sign, which no other program would.
+        // `u16::from_str` accepts a leading plus sign, which no other program does.
         let port = match port.parse() {
             Ok(number) if port.bytes().all(|b| b.is_ascii_digit()) => number,
             _ => return Err(AddrError::BadPort { port: port.to_owned() }),

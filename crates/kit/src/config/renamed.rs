@@ -1,39 +1,36 @@
-//! Variables that older releases read.
-
 use std::fmt;
 
 use super::environment::Environment;
 
-/// A variable that is no longer read. Ignoring it would start the daemon with a default nobody asked for, so a
-/// daemon that finds one set refuses to start and says what to write instead.
+/// A variable that older releases read. Ignoring it would silently start the daemon with a default, so a daemon
+/// that finds one set refuses to start and says what to set instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Renamed {
+pub struct RenamedVariable {
     old: &'static str,
     new: &'static str,
-    how: &'static str,
+    hint: &'static str,
 }
 
-impl Renamed {
-    /// The same value under another name.
+impl RenamedVariable {
+    /// The value is the same under the new name.
     pub const fn new(old: &'static str, new: &'static str) -> Self {
-        Self { old, new, how: "" }
+        Self { old, new, hint: "" }
     }
 
-    /// Where the value changes its meaning too: `how` says what to write, as in "a port such as 9443, or 0".
+    /// For a new name that takes another value: `hint` describes it, as in "a port such as 9443, or 0".
     #[must_use]
-    pub const fn with(self, how: &'static str) -> Self {
-        Self { how, ..self }
+    pub const fn with(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
     }
 
-    /// Those of a table that are set.
-    pub(super) fn found(table: &[Self], env: &Environment) -> Vec<Self> {
+    pub(super) fn set_in(table: &[Self], env: &Environment) -> Vec<Self> {
         table.iter().filter(|renamed| env.get(renamed.old).is_some()).copied().collect()
     }
 }
 
-impl fmt::Display for Renamed {
+impl fmt::Display for RenamedVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is no longer read: set {}", self.old, self.new)?;
-        if self.how.is_empty() { f.write_str(" instead") } else { write!(f, " to {} instead", self.how) }
+        if self.hint.is_empty() { f.write_str(" instead") } else { write!(f, " to {} instead", self.hint) }
     }
 }

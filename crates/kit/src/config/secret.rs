@@ -1,21 +1,19 @@
-//! A text that must not show up in logs.
-
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// Prints as `[hidden]`; [`Secret::reveal`] is the one way to the text, easy to search for.
+/// A text that must not appear in logs: it prints as `[hidden]`. [`SecretString::reveal`] is the only way to the text,
+/// and easy to search for.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SecretString(String);
 
-impl Secret {
-    /// The text itself.
+impl SecretString {
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl FromStr for Secret {
+impl FromStr for SecretString {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
@@ -23,7 +21,7 @@ impl FromStr for Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[hidden]")
     }
@@ -35,7 +33,7 @@ mod tests {
 
     #[test]
     fn does_not_print_itself() {
-        let secret: Secret = "hunter2".parse().unwrap();
+        let secret: SecretString = "hunter2".parse().unwrap();
         assert_eq!(format!("{secret:?}"), "[hidden]");
         assert_eq!(secret.reveal(), "hunter2");
     }

@@ -1,13 +1,13 @@
-//! The last words of a process.
+//! The error report of a daemon that exits.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::config::Refusal;
+use crate::config::SettingsError;
 
-/// Writes an error and its causes to standard error; the exit code says whether the settings were to blame.
+/// Prints an error and its causes to standard error. Exit code 2 means that the settings are invalid.
 pub(super) fn failure(error: &(dyn Error + 'static)) -> ExitCode {
     let _ = std::io::stderr().write_all(text(error).as_bytes());
     ExitCode::from(code(error))
@@ -26,7 +26,7 @@ fn text(error: &(dyn Error + 'static)) -> String {
 }
 
 fn code(error: &(dyn Error + 'static)) -> u8 {
-    if causes(error).any(<dyn Error>::is::<Refusal>) { 2 } else { 1 }
+    if causes(error).any(<dyn Error>::is::<SettingsError>) { 2 } else { 1 }
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
     use crate::channel::ChannelError;
     use crate::tasks::{BoxError, TaskError};
 
-    const REFUSAL: Refusal = Refusal::Both { first: "VMAFX_A", second: "VMAFX_B" };
+    const CONFLICT: SettingsError = SettingsError::Both { first: "VMAFX_A", second: "VMAFX_B" };
 
     #[test]
     fn every_cause_is_on_a_line_of_its_own() {
@@ -50,9 +50,9 @@ mod tests {
 
     #[test]
     fn settings_that_cannot_be_used_are_exit_code_two_wherever_they_are_found() {
-        assert_eq!(code(&REFUSAL), 2);
-        assert_eq!(code(&ChannelError::from(REFUSAL)), 2);
-        let wrapped = Err::<(), _>(ChannelError::from(REFUSAL)).context("cannot start").unwrap_err();
+        assert_eq!(code(&CONFLICT), 2);
+        assert_eq!(code(&ChannelError::from(CONFLICT)), 2);
+        let wrapped = Err::<(), _>(ChannelError::from(CONFLICT)).context("cannot start").unwrap_err();
         assert_eq!(code(BoxError::from(wrapped).as_ref()), 2);
         assert_eq!(code(&io::Error::other("disk full")), 1);
     }

@@ -1,5 +1,3 @@
-//! `/healthz` and `/readyz`.
-
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;

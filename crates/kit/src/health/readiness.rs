@@ -1,4 +1,4 @@
-//! What must hold before work may come.
+//! Readiness gates: conditions that must all hold before work is sent here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,45 +14,45 @@ type Gates = BTreeMap<&'static str, Option<String>>;
 #[derive(Clone, Debug)]
 pub struct Readiness {
     gates: Arc<Mutex<Gates>>,
-    moved: Arc<Notify>,
+    changed: Arc<Notify>,
     shutdown: Shutdown,
 }
 
 impl Readiness {
-    /// Ready until a gate is added. Once `shutdown` begins it is not ready any more, so that no new work is sent
-    /// to a process that is finishing its last.
+    /// Ready until a gate is added. Once `shutdown` begins it is no longer ready, so that no new work is sent to a
+    /// process that is about to exit.
     pub fn new(shutdown: Shutdown) -> Self {
-        Self { gates: Arc::default(), moved: Arc::default(), shutdown }
+        Self { gates: Arc::default(), changed: Arc::default(), shutdown }
     }
 
     /// Adds a gate that is closed for `reason`, such as "the store is not open yet".
-    pub fn gate(&self, name: &'static str, reason: impl Into<String>) -> Gate {
+    pub fn gate(&self, name: &'static str, reason: impl Into<String>) -> ReadinessGate {
         self.lock().insert(name, Some(reason.into()));
-        Gate { name, readiness: self.clone() }
+        ReadinessGate { name, readiness: self.clone() }
     }
 
-    /// What is missing, each with its reason; empty when ready.
+    /// The closed gates with their reasons; empty when ready.
     pub fn missing(&self) -> Vec<(&'static str, String)> {
-        let leaving =
+        let shutting_down =
             self.shutdown.has_begun().then(|| ("shutdown", "the process is shutting down".to_owned()));
         let closed =
             |(name, reason): (&&'static str, &Option<String>)| reason.clone().map(|reason| (*name, reason));
-        leaving.into_iter().chain(self.lock().iter().filter_map(closed)).collect()
+        shutting_down.into_iter().chain(self.lock().iter().filter_map(closed)).collect()
     }
 
-    /// Waits until nothing is missing.
+    /// Waits until every gate is open.
     pub async fn ready(&self) {
         loop {
-            // Listening before looking: a gate that opens in between is heard.
-            let moved = self.moved.notified();
+            // Subscribed before the check, so that a gate that opens in between is not missed.
+            let changed = self.changed.notified();
             if self.missing().is_empty() {
                 return;
             }
-            moved.await;
+            changed.await;
         }
     }
 
-    /// The map is whole whatever its last holder was doing, so a panic elsewhere does not close the probe.
+    /// A poisoned lock is taken over: every change is a single insert, so the map is consistent after a panic.
     fn lock(&self) -> MutexGuard<'_, Gates> {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,28 +60,26 @@ impl Readiness {
 
 /// One condition of readiness. Dropping it changes nothing: a part that ends does not thereby become ready.
 #[derive(Clone, Debug)]
-pub struct Gate {
+pub struct ReadinessGate {
     name: &'static str,
     readiness: Readiness,
 }
 
-impl Gate {
-    /// The condition holds.
+impl ReadinessGate {
     pub fn open(&self) {
         self.set(None);
     }
 
-    /// The condition does not hold (any more).
     pub fn close(&self, reason: impl Into<String>) {
         self.set(Some(reason.into()));
     }
 
     fn set(&self, reason: Option<String>) {
         let before = self.readiness.lock().insert(self.name, reason.clone()).flatten();
-        self.readiness.moved.notify_waiters();
+        self.readiness.changed.notify_waiters();
         match (before, reason) {
             (Some(_), None) => tracing::info!(gate = self.name, "ready"),
-            (None, Some(reason)) => tracing::warn!(gate = self.name, reason, "not ready any more"),
+            (None, Some(reason)) => tracing::warn!(gate = self.name, reason, "no longer ready"),
             _ => {}
         }
     }

@@ -1,5 +1,3 @@
-//! `/metrics`.
-
 use std::sync::Arc;
 
 use axum::Router;
@@ -21,7 +19,7 @@ async fn page(State(metrics): State<Arc<Metrics>>) -> Response {
     match metrics.encode() {
         Ok(page) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], page).into_response(),
         Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "cannot write the metrics");
+            tracing::error!(error = &error as &dyn std::error::Error, "cannot encode the metrics");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

@@ -1,32 +1,32 @@
-//! Labels with a known set of values, and sets of them.
+//! Labels of metrics, and sets of them.
 
 use std::fmt;
 use std::hash::Hash;
 
 use prometheus_client::encoding::{EncodeLabelSet, LabelSetEncoder};
 
-/// One label: a name, and a value out of few. Made by [`closed_label!`](crate::closed_label) or [`Open`](super::Open).
-pub trait Label: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+/// One label with a bounded set of values. Made by [`closed_label!`](crate::closed_label) or
+/// [`OpenLabelValue`](super::OpenLabelValue).
+pub trait MetricLabel: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// The label's name, as in `{outcome="…"}`.
     const NAME: &'static str;
 
-    /// The value. Static, because a value made up at run time is exactly what must not get in.
+    /// Static, so that no value that was built at run time can be passed.
     fn value(&self) -> &'static str;
 
-    /// All values of a closed label; none when they are not known beforehand.
+    /// All values of a closed label; empty for an open one.
     fn all() -> Vec<Self>;
 }
 
-/// One to three labels as a tuple: what a metric is split by.
-pub trait Labels: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
-    /// Names and values, in order.
+/// One to three labels as a tuple.
+pub trait MetricLabels: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     fn pairs(&self) -> Vec<(&'static str, &'static str)>;
 
-    /// All combinations, if all labels are closed; else none.
+    /// All combinations if all labels are closed, else empty.
     fn all() -> Vec<Self>;
 }
 
-impl<A: Label> Labels for (A,) {
+impl<A: MetricLabel> MetricLabels for (A,) {
     fn pairs(&self) -> Vec<(&'static str, &'static str)> {
         vec![(A::NAME, self.0.value())]
     }
@@ -36,7 +36,7 @@ impl<A: Label> Labels for (A,) {
     }
 }
 
-impl<A: Label, B: Label> Labels for (A, B) {
+impl<A: MetricLabel, B: MetricLabel> MetricLabels for (A, B) {
     fn pairs(&self) -> Vec<(&'static str, &'static str)> {
         vec![(A::NAME, self.0.value()), (B::NAME, self.1.value())]
     }
@@ -47,7 +47,7 @@ impl<A: Label, B: Label> Labels for (A, B) {
     }
 }
 
-impl<A: Label, B: Label, C: Label> Labels for (A, B, C) {
+impl<A: MetricLabel, B: MetricLabel, C: MetricLabel> MetricLabels for (A, B, C) {
     fn pairs(&self) -> Vec<(&'static str, &'static str)> {
         vec![(A::NAME, self.0.value()), (B::NAME, self.1.value()), (C::NAME, self.2.value())]
     }
@@ -60,9 +60,9 @@ impl<A: Label, B: Label, C: Label> Labels for (A, B, C) {
 
 /// A tuple of labels as the key of a metric family.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct By<L>(pub L);
+pub struct LabelSet<L>(pub L);
 
-impl<L: Labels> EncodeLabelSet for By<L> {
+impl<L: MetricLabels> EncodeLabelSet for LabelSet<L> {
     fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
         for pair in self.0.pairs() {
             prometheus_client::encoding::EncodeLabel::encode(&pair, encoder.encode_label())?;
@@ -75,15 +75,12 @@ impl<L: Labels> EncodeLabelSet for By<L> {
 ///
 /// ```
 /// vmafx_kit::closed_label! {
-///     /// How a job ended.
-///     pub enum Outcome: "outcome" {
-///         /// With a score.
+///     pub enum JobOutcome: "outcome" {
 ///         Succeeded = "succeeded",
-///         /// With an error.
 ///         Failed = "failed",
 ///     }
 /// }
-/// assert_eq!(vmafx_kit::metrics::Label::value(&Outcome::Failed), "failed");
+/// assert_eq!(vmafx_kit::metrics::MetricLabel::value(&JobOutcome::Failed), "failed");
 /// ```
 #[macro_export]
 macro_rules! closed_label {
@@ -99,7 +96,7 @@ macro_rules! closed_label {
             $($(#[$variant_meta])* $variant),+
         }
 
-        impl $crate::metrics::Label for $name {
+        impl $crate::metrics::MetricLabel for $name {
             const NAME: &'static str = $label;
 
             fn value(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! What the kernel knows of this process, under the names that every dashboard expects.
+//! The standard `process_*` metrics.
 
 use std::fmt;
 use std::fs;
@@ -10,14 +10,14 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// The kernel counts time for user space in hundredths of a second, whatever its own clock does.
+/// `/proc` reports times in hundredths of a second, whatever the kernel's own tick rate is.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Reads `/proc` at scrape time. Where there is none, there are no such metrics.
+/// Reads `/proc` at scrape time. Without `/proc` there are no such metrics.
 #[derive(Debug)]
-pub(super) struct Process;
+pub(super) struct ProcessCollector;
 
-impl Collector for Process {
+impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let proc = Path::new("/proc");
         let read = |file: &str| fs::read_to_string(proc.join(file)).unwrap_or_default();
@@ -44,7 +44,7 @@ impl Collector for Process {
 }
 
 /// Field `number` of `/proc/self/stat`, counted from one as proc(5) does. The second field is the program's name
-/// in parentheses and may itself hold spaces and parentheses, so counting starts behind the last one.
+/// in parentheses and may itself hold spaces and parentheses, so counting starts after the last one.
 fn field(stat: &str, number: usize) -> Option<f64> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     behind_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
@@ -66,7 +66,7 @@ fn resident_bytes(status: &str) -> Option<f64> {
 
 fn open_fds(directory: &Path) -> Option<f64> {
     let open = fs::read_dir(directory).ok()?.count();
-    // The listing holds one open itself.
+    // Listing the directory holds one descriptor open itself.
     u32::try_from(open.saturating_sub(1)).ok().map(f64::from)
 }
 

@@ -1,4 +1,4 @@
-//! The settings of the two kinds of listeners.
+//! The settings of HTTP and gRPC listeners.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tonic::transport::Server;
 
 use super::http::HttpOptions;
 use super::limits::HttpLimits;
-use crate::config::{GoDuration, Refusal};
+use crate::config::{GoDuration, SettingsError};
 use crate::tls::{ServerTls, TlsError, TlsFiles, TlsVariables};
 
 const HTTP_TLS: TlsVariables =
@@ -16,63 +16,60 @@ const HTTP_TLS: TlsVariables =
 const GRPC_TLS: TlsVariables =
     TlsVariables { switch: "VMAFX_GRPC_TLS=true", cert: "VMAFX_GRPC_CERT_FILE", key: "VMAFX_GRPC_KEY_FILE" };
 
-/// Smaller heads than this refuse ordinary browsers.
-const SMALLEST_HEADER: usize = 4096;
+/// A smaller limit would refuse ordinary browsers.
+const MIN_HEADER_LIMIT: usize = 4096;
 
-/// A connection that says nothing for this long is asked whether it still lives. Each connection is looked at that often,
-/// also one that does speak, so this is what a thousand quiet nodes cost.
-const PING_AFTER: Duration = Duration::from_mins(2);
-const PONG_WITHIN: Duration = Duration::from_secs(10);
+/// HTTP/2 keep-alive interval. Its timer runs for every connection, active ones too, so a shorter interval costs CPU
+/// time with a thousand idle nodes.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(2);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Calls that one connection may have open. A node has a handful, a proxy many.
-const STREAMS: u32 = 1024;
+/// Concurrent calls on one connection. A node has a handful, a proxy many.
+const MAX_CONCURRENT_STREAMS: u32 = 1024;
 
-/// Bytes of the metadata of one call, uncompressed: a token of 16 KiB and the rest.
-const METADATA: u32 = 32 * 1024;
+/// Uncompressed metadata of one call: a token of 16 KiB and the rest.
+const MAX_METADATA_BYTES: u32 = 32 * 1024;
 
-/// Why a listener cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Settings that cannot be used.
-    #[error("the settings of a listener cannot be used")]
-    Refused(#[from] Refusal),
-    /// No TLS.
-    #[error("a listener has no TLS")]
+    #[error("the settings of a listener are invalid")]
+    Settings(#[from] SettingsError),
+    #[error("cannot set up TLS for a listener")]
     Tls(#[from] TlsError),
 }
 
-/// How HTTP is served; a daemon flattens this into its own settings, beside the address.
+/// HTTP settings; a daemon flattens them into its own, beside the address.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HttpArgs {
-    /// How long a client may take to send a request's body; 0 is no limit.
+    /// Timeout for receiving a request's body; 0 is no limit.
     #[arg(long, env = "VMAFX_HTTP_TIMEOUTS_READ", value_name = "DURATION", default_value = "30s")]
     pub http_timeouts_read: GoDuration,
 
-    /// How long a client may take to send a request's head; 0 is no limit.
+    /// Timeout for receiving a request's header; 0 is no limit.
     #[arg(long, env = "VMAFX_HTTP_TIMEOUTS_HEADER", value_name = "DURATION", default_value = "5s")]
     pub http_timeouts_header: GoDuration,
 
-    /// How long a client may take nothing of its answer; 0 is no limit.
+    /// How long a client may read nothing of its response; 0 is no limit.
     #[arg(long, env = "VMAFX_HTTP_TIMEOUTS_WRITE", value_name = "DURATION", default_value = "60s")]
     pub http_timeouts_write: GoDuration,
 
-    /// How long a connection may rest between two requests; 0 is no limit.
+    /// How long a connection may be idle between two requests; 0 is no limit.
     #[arg(long, env = "VMAFX_HTTP_TIMEOUTS_IDLE", value_name = "DURATION", default_value = "120s")]
     pub http_timeouts_idle: GoDuration,
 
-    /// Most bytes of a request's head.
+    /// Maximum size of a request's header.
     #[arg(long, env = "VMAFX_HTTP_LIMITS_HEADER", value_name = "BYTES", default_value_t = 1024 * 1024)]
     pub http_limits_header: usize,
 
-    /// Most bytes of a request's body.
+    /// Maximum size of a request's body.
     #[arg(long, env = "VMAFX_HTTP_LIMITS_BODY", value_name = "BYTES", default_value_t = 10 * 1024 * 1024)]
     pub http_limits_body: usize,
 
-    /// Bodies of any size. Only where every client is trusted.
+    /// Accept bodies of any size. Use this only where every client is trusted.
     #[arg(long, env = "VMAFX_HTTP_LIMITS_UNLIMITED")]
     pub http_limits_unlimited: bool,
 
-    /// Most connections at a time.
+    /// Maximum number of open connections.
     #[arg(long, env = "VMAFX_HTTP_LIMITS_CONNECTIONS", value_name = "NUMBER", default_value_t = 4096)]
     pub http_limits_connections: usize,
 
@@ -90,7 +87,7 @@ pub struct HttpArgs {
 }
 
 impl HttpArgs {
-    /// Checks the settings and reads the certificate.
+    /// Validates the settings and reads the certificate.
     pub async fn options(&self) -> Result<HttpOptions, ServeError> {
         let limits = self.limits()?;
         let files =
@@ -102,38 +99,38 @@ impl HttpArgs {
         Ok(HttpOptions { limits, tls })
     }
 
-    /// Most bytes of a body, for the router; `None` is no limit.
+    /// Maximum size of a body, for the router; `None` is no limit.
     pub fn body_limit(&self) -> Option<usize> {
         (!self.http_limits_unlimited).then_some(self.http_limits_body)
     }
 
-    fn limits(&self) -> Result<HttpLimits, Refusal> {
-        let refused = |variable: &str, value: usize, reason: &str| Refusal::Value {
+    fn limits(&self) -> Result<HttpLimits, SettingsError> {
+        let invalid = |variable: &str, value: usize, reason: &str| SettingsError::Value {
             variable: variable.to_owned(),
             value: value.to_string(),
             reason: reason.to_owned(),
         };
-        if self.http_limits_header < SMALLEST_HEADER {
-            let reason = "ordinary requests would be refused: use at least 4096";
-            return Err(refused("VMAFX_HTTP_LIMITS_HEADER", self.http_limits_header, reason));
+        if self.http_limits_header < MIN_HEADER_LIMIT {
+            let reason = "ordinary requests would be invalid; use at least 4096";
+            return Err(invalid("VMAFX_HTTP_LIMITS_HEADER", self.http_limits_header, reason));
         }
         if self.http_limits_connections == 0 {
-            let reason = "nobody could connect: use at least 1";
-            return Err(refused("VMAFX_HTTP_LIMITS_CONNECTIONS", self.http_limits_connections, reason));
+            let reason = "nobody could connect; use at least 1";
+            return Err(invalid("VMAFX_HTTP_LIMITS_CONNECTIONS", self.http_limits_connections, reason));
         }
-        let some = |limit: GoDuration| Some(limit.0).filter(|limit| !limit.is_zero());
+        let nonzero = |limit: GoDuration| Some(limit.0).filter(|limit| !limit.is_zero());
         Ok(HttpLimits {
-            read: some(self.http_timeouts_read),
-            header: some(self.http_timeouts_header),
-            write: some(self.http_timeouts_write),
-            idle: some(self.http_timeouts_idle),
+            read: nonzero(self.http_timeouts_read),
+            header: nonzero(self.http_timeouts_header),
+            write: nonzero(self.http_timeouts_write),
+            idle: nonzero(self.http_timeouts_idle),
             header_bytes: self.http_limits_header,
             connections: self.http_limits_connections,
         })
     }
 }
 
-/// How gRPC is served; a daemon flattens this into its own settings, beside the address.
+/// gRPC settings; a daemon flattens them into its own, beside the address.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GrpcArgs {
     /// Serve gRPC over TLS.
@@ -148,21 +145,21 @@ pub struct GrpcArgs {
     #[arg(long, env = "VMAFX_GRPC_KEY_FILE", value_name = "FILE")]
     pub grpc_key_file: Option<PathBuf>,
 
-    /// Most bytes of a message we take.
+    /// Maximum size of a received message.
     #[arg(long, env = "VMAFX_GRPC_MAX_RECV_SIZE", value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     pub grpc_max_recv_size: usize,
 
-    /// Most bytes of a message we send.
+    /// Maximum size of a sent message.
     #[arg(long, env = "VMAFX_GRPC_MAX_SEND_SIZE", value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     pub grpc_max_send_size: usize,
 
-    /// Most connections at a time.
+    /// Maximum number of open connections.
     #[arg(long, env = "VMAFX_GRPC_MAX_CONNECTIONS", value_name = "NUMBER", default_value_t = 8192)]
     pub grpc_max_connections: usize,
 }
 
 impl GrpcArgs {
-    /// Checks the settings and reads the certificate; `None` when TLS is off.
+    /// Validates the settings and reads the certificate; `None` when TLS is off.
     pub async fn tls(&self) -> Result<Option<ServerTls>, ServeError> {
         let files =
             TlsFiles::of(self.grpc_tls, self.grpc_cert_file.as_ref(), self.grpc_key_file.as_ref(), GRPC_TLS)?;
@@ -172,13 +169,13 @@ impl GrpcArgs {
         }
     }
 
-    /// A server with our limits; give it the connections of [`incoming`](super::incoming()). Message sizes are
-    /// settings of each service.
+    /// A server with our limits; pass it the connections of [`incoming`](super::incoming()). Message sizes are set on
+    /// each service.
     pub fn server(&self) -> Server {
         Server::builder()
-            .http2_keepalive_interval(Some(PING_AFTER))
-            .http2_keepalive_timeout(Some(PONG_WITHIN))
-            .max_concurrent_streams(STREAMS)
-            .http2_max_header_list_size(METADATA)
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
+            .http2_max_header_list_size(MAX_METADATA_BYTES)
     }
 }

@@ -1,4 +1,4 @@
-//! Bodies that are timed: requests' until they are read, answers' until they are written.
+//! Bodies of requests and responses that take part in the timeouts of their connection.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,35 +8,34 @@ use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 use tokio::time::Sleep;
 
-use super::timed::{Phase, SharedPhase};
+use super::timeouts::{ConnectionPhase, SharedPhase};
 
-/// Why a request's body was not read to its end.
 #[derive(Debug, thiserror::Error)]
 #[error("the body did not arrive within {0:?}")]
-struct Late(Duration);
+struct ReadTimeout(Duration);
 
-/// A request's body that must arrive within a deadline, counted from its head.
-pub(super) struct Punctual<B> {
+/// The body of a request, which must arrive within a timeout that starts at the end of its header.
+pub(super) struct RequestBody<B> {
     inner: B,
     limit: Option<(Duration, Pin<Box<Sleep>>)>,
 }
 
-impl<B> Punctual<B>
+impl<B> RequestBody<B>
 where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<axum::BoxError>,
 {
-    pub(super) fn body(inner: B, within: Option<Duration>) -> Body {
-        // Most requests have no body, and need no timer.
+    pub(super) fn body(inner: B, timeout: Option<Duration>) -> Body {
+        // Most requests have no body and need no timer.
         if inner.is_end_stream() {
             return Body::empty();
         }
-        let limit = within.map(|within| (within, Box::pin(tokio::time::sleep(within))));
+        let limit = timeout.map(|timeout| (timeout, Box::pin(tokio::time::sleep(timeout))));
         Body::new(Self { inner, limit })
     }
 }
 
-impl<B> http_body::Body for Punctual<B>
+impl<B> http_body::Body for RequestBody<B>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: Into<axum::BoxError>,
@@ -51,8 +50,8 @@ where
         if let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let Some((within, sleep)) = &mut self.limit else { return Poll::Pending };
-        sleep.as_mut().poll(cx).map(|()| Some(Err(Late(*within).into())))
+        let Some((timeout, sleep)) = &mut self.limit else { return Poll::Pending };
+        sleep.as_mut().poll(cx).map(|()| Some(Err(ReadTimeout(*timeout).into())))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -64,25 +63,25 @@ where
     }
 }
 
-/// An answer's body. When it is done with, sent or not, the connection is idle.
-pub(super) struct Answer {
+/// The body of a response. Once it is dropped, sent or not, the connection is idle.
+pub(super) struct ResponseBody {
     inner: Body,
     phase: SharedPhase,
 }
 
-impl Answer {
+impl ResponseBody {
     pub(super) fn new(inner: Body, phase: SharedPhase) -> Self {
         Self { inner, phase }
     }
 }
 
-impl Drop for Answer {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.phase.set(Phase::Idle);
+        self.phase.set(ConnectionPhase::Idle);
     }
 }
 
-impl http_body::Body for Answer {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -1,5 +1,3 @@
-//! One accepted connection, encrypted or not.
-
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -12,34 +10,33 @@ use tokio_rustls::server::TlsStream;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
 #[derive(Debug)]
-pub(super) enum Socket {
+pub(super) enum ServerSocket {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A connection of a client. Counts against the limit of its listener until it is dropped.
+/// An accepted connection, with or without TLS. It counts against the limit of its listener until it is dropped.
 #[derive(Debug)]
-pub struct Connection {
-    pub(super) socket: Socket,
+pub struct ServerConnection {
+    pub(super) socket: ServerSocket,
     pub(super) peer: SocketAddr,
     pub(super) _permit: OwnedSemaphorePermit,
 }
 
-impl Connection {
-    /// Who is at the other end.
+impl ServerConnection {
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
     fn tcp(&self) -> &TcpStream {
         match &self.socket {
-            Socket::Plain(stream) => stream,
-            Socket::Tls(stream) => stream.get_ref().0,
+            ServerSocket::Plain(stream) => stream,
+            ServerSocket::Tls(stream) => stream.get_ref().0,
         }
     }
 }
 
-impl Connected for Connection {
+impl Connected for ServerConnection {
     type ConnectInfo = TcpConnectInfo;
 
     fn connect_info(&self) -> TcpConnectInfo {
@@ -47,24 +44,24 @@ impl Connected for Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for ServerConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Socket::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            ServerSocket::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            ServerSocket::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for ServerConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Socket::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+            ServerSocket::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            ServerSocket::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         }
     }
 
@@ -74,29 +71,29 @@ impl AsyncWrite for Connection {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-            Socket::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            ServerSocket::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            ServerSocket::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
         match &self.socket {
-            Socket::Plain(stream) => stream.is_write_vectored(),
-            Socket::Tls(stream) => stream.is_write_vectored(),
+            ServerSocket::Plain(stream) => stream.is_write_vectored(),
+            ServerSocket::Tls(stream) => stream.is_write_vectored(),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Socket::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            ServerSocket::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            ServerSocket::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Socket::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            ServerSocket::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            ServerSocket::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

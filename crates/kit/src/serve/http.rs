@@ -1,4 +1,4 @@
-//! HTTP/1.1 over the connections of a listener.
+//! HTTP/1.1 on the connections of a listener.
 
 use std::convert::Infallible;
 use std::io;
@@ -17,24 +17,21 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
-use super::body::{Answer, Punctual};
-use super::connection::Connection;
+use super::body::{RequestBody, ResponseBody};
+use super::connection::ServerConnection;
 use super::incoming::incoming;
 use super::limits::HttpLimits;
-use super::timed::{Phase, SharedPhase, Timed};
+use super::timeouts::{ConnectionPhase, SharedPhase, TimedConnection};
 use crate::tasks::Shutdown;
 use crate::tls::ServerTls;
 
-/// How an HTTP listener serves.
 #[derive(Clone, Debug, Default)]
 pub struct HttpOptions {
-    /// What clients may take of us.
     pub limits: HttpLimits,
-    /// Encryption, if any.
     pub tls: Option<ServerTls>,
 }
 
-/// Serves until shutdown begins, then until the requests under way are answered.
+/// Serves until shutdown begins, then until the requests in flight are answered.
 pub async fn serve_with(
     listener: TcpListener,
     router: Router,
@@ -49,9 +46,9 @@ pub async fn serve_with(
             tokio::select! {
                 () = shutdown.begun() => break,
                 Some(connection) = incoming.next() => {
-                    connections.spawn(one(connection, router.clone(), limits, shutdown.clone()));
+                    connections.spawn(serve_connection(connection, router.clone(), limits, shutdown.clone()));
                 }
-                // The panic hook has told already of a handler that panicked; its connection is closed.
+                // The panic hook has already logged a handler that panicked; its connection is closed.
                 Some(_) = connections.join_next() => {}
             }
         }
@@ -60,34 +57,39 @@ pub async fn serve_with(
     Ok(())
 }
 
-async fn one(connection: Connection, router: Router, limits: HttpLimits, shutdown: Shutdown) {
+async fn serve_connection(
+    connection: ServerConnection,
+    router: Router,
+    limits: HttpLimits,
+    shutdown: Shutdown,
+) {
     let peer = connection.peer();
     let phase = SharedPhase::new();
-    let seen = phase.clone();
+    let shared_phase = phase.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
-        phase.set(Phase::Busy);
+        phase.set(ConnectionPhase::Busy);
         let (router, phase) = (router.clone(), phase.clone());
         async move {
-            let mut request = request.map(|body| Punctual::body(body, limits.read));
+            let mut request = request.map(|body| RequestBody::body(body, limits.read));
             request.extensions_mut().insert(ConnectInfo(peer));
             let response = router.oneshot(request).await?;
-            Ok::<_, Infallible>(response.map(|body: Body| Answer::new(body, phase)))
+            Ok::<_, Infallible>(response.map(|body: Body| ResponseBody::new(body, phase)))
         }
     });
-    let io = TokioIo::new(Timed::new(connection, seen.clone(), limits));
+    let io = TokioIo::new(TimedConnection::new(connection, shared_phase.clone(), limits));
     let mut server = http1::Builder::new();
-    // The real timeouts are those of `Timed`, which counts while it is asked for bytes. Only with a timeout of its
-    // own does hyper ask as soon as an answer is sent; without one it leaves a resting connection alone.
+    // `TimedConnection` enforces the timeouts, and its timers run only while hyper polls it for bytes. Hyper polls an
+    // idle connection only if it has a header timeout of its own, so it gets one that never expires in practice.
     server.timer(TokioTimer::new()).header_read_timeout(Duration::from_hours(24 * 365));
     server.max_header_size(limits.header_bytes);
-    // Hyper's buffer must hold a head, and cannot be smaller than this.
+    // Hyper's buffer must hold a whole header, and cannot be smaller than 64 KiB.
     server.max_buf_size(limits.header_bytes.max(64 * 1024));
     let mut serving = pin!(server.serve_connection(io, service));
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
         () = shutdown.begun() => {
-            // Nothing was ever asked, so nobody must wait until the client says so.
-            if seen.get() == Phase::Fresh {
+            // A connection without a request has nothing to finish, and its client may never send one.
+            if shared_phase.get() == ConnectionPhase::New {
                 return;
             }
             serving.as_mut().graceful_shutdown();

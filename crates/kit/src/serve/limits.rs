@@ -1,21 +1,17 @@
-//! How long, how large, how many.
-
 use std::time::Duration;
 
-/// What a client of an HTTP listener may take of us. `None` is no limit.
+/// Limits on each client of an HTTP listener. `None` is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpLimits {
-    /// From the end of a request's head to the end of its body.
+    /// Timeout from the end of a request's header to the end of its body.
     pub read: Option<Duration>,
-    /// From the first byte of a request to the end of its head; of a new connection, from its begin.
+    /// Timeout from the first byte of a request to the end of its header; on a new connection, from its start.
     pub header: Option<Duration>,
-    /// How long a client may take nothing of an answer that is ready for it.
+    /// How long a client may read nothing of a response that is ready for it.
     pub write: Option<Duration>,
-    /// From the end of an answer to the next request.
+    /// Timeout from the end of a response to the next request.
     pub idle: Option<Duration>,
-    /// Bytes of a request's head.
     pub header_bytes: usize,
-    /// Connections at a time.
     pub connections: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The tasks of a process, and the one loop that watches them.
+//! The tasks of a process, and the loop that supervises them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,59 +11,56 @@ use tracing::Instrument;
 
 use super::error::{BoxError, TaskError};
 use super::shutdown::Shutdown;
-use super::signals::Signal;
+use super::signals::StopSignal;
 use crate::config::GoDuration;
 use crate::logs::panics;
 
-/// When a task may end, and what waits for it.
+/// Decides when a task may end; see the table in [`super`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Runs until shutdown.
+enum TaskKind {
     Service,
-    /// May end by itself.
     Finite,
-    /// Runs until all others have ended.
     Support,
 }
 
 /// Named tasks. Dropping the set aborts them.
 ///
-/// A task that needs tasks of its own owns a set of its own: nesting keeps every panic on its way up.
+/// A task that needs subtasks owns a nested set, so that their panics reach this one.
 #[derive(Debug, Default)]
 pub struct TaskSet {
     running: JoinSet<Result<(), BoxError>>,
-    names: HashMap<Id, (String, Kind)>,
+    names: HashMap<Id, (String, TaskKind)>,
     shutdown: Shutdown,
-    last_call: Shutdown,
+    support_shutdown: Shutdown,
 }
 
 impl TaskSet {
-    /// No tasks yet; `shutdown` is what services listen to.
+    /// Without tasks. `shutdown` is the signal that services and finite tasks wait for.
     pub fn new(shutdown: Shutdown) -> Self {
         Self { shutdown, ..Self::default() }
     }
 
-    /// What services and finite tasks listen to.
+    /// The signal that services and finite tasks wait for.
     pub fn shutdown(&self) -> Shutdown {
         self.shutdown.clone()
     }
 
-    /// Adds a task that runs until shutdown; it ends the process if it returns before.
+    /// Adds a task that runs until shutdown; if it returns earlier, the process stops with an error.
     pub fn service<F, E>(&mut self, name: impl Into<String>, task: F)
     where
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        self.add(name.into(), Kind::Service, task);
+        self.add(name.into(), TaskKind::Service, task);
     }
 
-    /// Adds a task that may come to an end by itself; an error or a panic of it still ends the process.
+    /// Adds a task that may end by itself; an error or a panic in it still stops the process.
     pub fn finite<F, E>(&mut self, name: impl Into<String>, task: F)
     where
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        self.add(name.into(), Kind::Finite, task);
+        self.add(name.into(), TaskKind::Finite, task);
     }
 
     /// Adds a task that serves the others: the [`Shutdown`] it is given begins when all of those have ended.
@@ -72,11 +69,11 @@ impl TaskSet {
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
     {
-        let task = task(self.last_call.clone());
-        self.add(name.into(), Kind::Support, task);
+        let task = task(self.support_shutdown.clone());
+        self.add(name.into(), TaskKind::Support, task);
     }
 
-    fn add<F, E>(&mut self, name: String, kind: Kind, task: F)
+    fn add<F, E>(&mut self, name: String, kind: TaskKind, task: F)
     where
         F: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<BoxError>,
@@ -86,40 +83,42 @@ impl TaskSet {
         self.names.insert(id, (name, kind));
     }
 
-    /// Watches the tasks until all have ended: by themselves, or because shutdown began and they stopped within
-    /// `budget`. The error is the first thing that went wrong; later ones are logged.
+    /// Supervises the tasks until all have ended: by themselves, or within `budget` once shutdown began. The error
+    /// is the first failure; later ones are logged.
     pub async fn run(
         mut self,
-        mut signals: impl Stream<Item = Signal> + Unpin,
+        mut signals: impl Stream<Item = StopSignal> + Unpin,
         budget: GoDuration,
     ) -> Result<(), TaskError> {
         let mut first = None;
-        let mut listening = true;
+        let mut signals_open = true;
         let mut deadline: Option<Instant> = None;
         loop {
             if self.shutdown.has_begun() && deadline.is_none() {
-                deadline = Some(end_of(budget.0));
+                deadline = Some(deadline_after(budget.0));
                 tracing::info!(budget = %budget, tasks = ?self.names_left(), "shutting down");
             }
             if self.running.is_empty() {
                 return first.map_or(Ok(()), Err);
             }
-            if self.names.values().all(|(_, kind)| *kind == Kind::Support) && !self.last_call.has_begun() {
-                // The end of the last finite task begins the shutdown too, and with it the budget.
+            if self.names.values().all(|(_, kind)| *kind == TaskKind::Support)
+                && !self.support_shutdown.has_begun()
+            {
+                // The end of the last finite task also begins the shutdown, and with it the budget.
                 self.shutdown.begin();
-                self.last_call.begin();
+                self.support_shutdown.begin();
                 continue;
             }
             tokio::select! {
                 biased;
                 Some(ended) = self.running.join_next_with_id() => {
-                    if let Some(problem) = self.ended(ended) {
+                    if let Some(failure) = self.ended(ended) {
                         self.shutdown.begin();
-                        keep_first(&mut first, problem);
+                        keep_first(&mut first, failure);
                     }
                 }
-                signal = signals.next(), if listening => match signal {
-                    None => listening = false,
+                signal = signals.next(), if signals_open => match signal {
+                    None => signals_open = false,
                     Some(signal) if self.shutdown.has_begun() => {
                         tracing::warn!(?signal, "a second signal: stopping at once");
                         keep_first(&mut first, TaskError::Interrupted { tasks: self.names_left() });
@@ -139,7 +138,7 @@ impl TaskSet {
         }
     }
 
-    /// What went wrong, if the end of this task is something wrong.
+    /// The failure, if this task ended in a way that its kind does not permit.
     fn ended(&mut self, ended: Result<(Id, Result<(), BoxError>), JoinError>) -> Option<TaskError> {
         let id = match &ended {
             Ok((id, _)) => *id,
@@ -147,9 +146,9 @@ impl TaskSet {
         };
         let (task, kind) = self.names.remove(&id)?;
         let may_end = match kind {
-            Kind::Service => self.shutdown.has_begun(),
-            Kind::Finite => true,
-            Kind::Support => self.last_call.has_begun(),
+            TaskKind::Service => self.shutdown.has_begun(),
+            TaskKind::Finite => true,
+            TaskKind::Support => self.support_shutdown.has_begun(),
         };
         match ended {
             Ok((_, Ok(()))) if may_end => {
@@ -162,7 +161,7 @@ impl TaskSet {
                 Ok(payload) => {
                     Some(TaskError::Panicked { task, message: panics::message(payload.as_ref()).to_owned() })
                 }
-                // Only this set aborts its tasks, and it does not look at them afterwards.
+                // Tasks are aborted only when the set is dropped, and nothing is joined after that.
                 Err(_) => None,
             },
         }
@@ -175,16 +174,16 @@ impl TaskSet {
     }
 }
 
-fn keep_first(first: &mut Option<TaskError>, problem: TaskError) {
+fn keep_first(first: &mut Option<TaskError>, failure: TaskError) {
     if first.is_none() {
-        *first = Some(problem);
+        *first = Some(failure);
     } else {
-        tracing::error!(error = &problem as &dyn std::error::Error, "and then");
+        tracing::error!(error = &failure as &dyn std::error::Error, "another task failed during shutdown");
     }
 }
 
-/// A budget too long for the clock is no limit in practice; a year is as good.
-fn end_of(budget: Duration) -> Instant {
+/// A budget that overflows the clock is cut to a year, which is no limit in practice.
+fn deadline_after(budget: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(budget).unwrap_or(now + Duration::from_hours(365 * 24))
 }

@@ -1,5 +1,3 @@
-//! The signals that ask a process to stop.
-
 use futures::stream::{self, Stream};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -7,24 +5,24 @@ use super::error::TaskError;
 
 /// A signal that asks the process to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// From an orchestrator.
+pub enum StopSignal {
+    /// SIGTERM, which orchestrators send.
     Terminate,
-    /// From a keyboard.
+    /// SIGINT, as sent by Ctrl-C.
     Interrupt,
 }
 
-/// The signals of this process, from now on: its default handlers, which would end it at once, are replaced.
-pub fn signals() -> Result<impl Stream<Item = Signal> + Send + Unpin, TaskError> {
+/// The signals that this process receives from now on. The default handlers, which would end it at once, are replaced.
+pub fn signals() -> Result<impl Stream<Item = StopSignal> + Send + Unpin, TaskError> {
     let terminate = signal(SignalKind::terminate()).map_err(TaskError::Signals)?;
     let interrupt = signal(SignalKind::interrupt()).map_err(TaskError::Signals)?;
     let next =
         |(mut terminate, mut interrupt): (tokio::signal::unix::Signal, tokio::signal::unix::Signal)| async {
-            let seen = tokio::select! {
-                seen = terminate.recv() => seen.map(|()| Signal::Terminate),
-                seen = interrupt.recv() => seen.map(|()| Signal::Interrupt),
+            let received = tokio::select! {
+                received = terminate.recv() => received.map(|()| StopSignal::Terminate),
+                received = interrupt.recv() => received.map(|()| StopSignal::Interrupt),
             };
-            seen.map(|signal| (signal, (terminate, interrupt)))
+            received.map(|signal| (signal, (terminate, interrupt)))
         };
     Ok(Box::pin(stream::unfold((terminate, interrupt), next)))
 }

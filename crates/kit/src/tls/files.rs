@@ -1,44 +1,38 @@
-//! Where a server's certificate and key are.
-
 use std::path::PathBuf;
 
-use crate::config::Refusal;
+use crate::config::SettingsError;
 
-/// The variables that the files were named by, for errors.
+/// The variables that set the files; errors name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsVariables {
     /// The switch with its value, as in `VMAFX_GRPC_TLS=true`.
     pub switch: &'static str,
-    /// The certificate's.
     pub cert: &'static str,
-    /// The key's.
     pub key: &'static str,
 }
 
 /// A certificate chain and its key, both PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The server's own certificate first, then those that lead to its authority.
+    /// The server's own certificate first, then the intermediate ones.
     pub cert: PathBuf,
     /// PKCS#8, PKCS#1 or SEC1.
     pub key: PathBuf,
-    /// What named them.
     pub variables: TlsVariables,
 }
 
 impl TlsFiles {
-    /// The files, if TLS is on. Settings that would be silently without effect are refused: whoever names a
-    /// certificate expects encryption.
+    /// The files, if TLS is on. A certificate without the switch is an error: whoever sets it expects encryption.
     pub fn of(
         on: bool,
         cert: Option<&PathBuf>,
         key: Option<&PathBuf>,
         variables: TlsVariables,
-    ) -> Result<Option<Self>, Refusal> {
-        let missing = |names: &[&str]| Refusal::Missing {
+    ) -> Result<Option<Self>, SettingsError> {
+        let missing = |names: &[&str]| SettingsError::Missing {
             settings: names.iter().map(|name| format!("{name} (needed by {})", variables.switch)).collect(),
         };
-        let without = |variable| Refusal::Without { variable, needs: variables.switch };
+        let without = |variable| SettingsError::Without { variable, needs: variables.switch };
         match (on, cert, key) {
             (true, Some(cert), Some(key)) => {
                 Ok(Some(Self { cert: cert.clone(), key: key.clone(), variables }))
@@ -92,7 +86,7 @@ mod tests {
     ) {
         let (cert, key) = (cert.map(PathBuf::from), key.map(PathBuf::from));
         let files = TlsFiles::of(on, cert.as_ref(), key.as_ref(), VARIABLES);
-        let seen = files.map(|files| files.is_some()).map_err(|refusal| refusal.to_string());
-        assert_eq!(seen, expected.map_err(str::to_owned));
+        let result = files.map(|files| files.is_some()).map_err(|error| error.to_string());
+        assert_eq!(result, expected.map_err(str::to_owned));
     }
 }

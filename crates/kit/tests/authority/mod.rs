@@ -1,4 +1,4 @@
-//! An authority and the servers it vouches for.
+//! A certificate authority and the server certificates that it signs.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
-/// A certificate and its key.
-pub(crate) struct Pair {
+pub(crate) struct KeyPairPem {
     pub(crate) cert: String,
     pub(crate) key: String,
     pub(crate) der: Vec<u8>,
@@ -27,15 +26,14 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A new certificate for `localhost`.
-    pub(crate) fn server(&self) -> Pair {
+    pub(crate) fn server(&self) -> KeyPairPem {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
         let cert = params.signed_by(&key, &self.0).unwrap();
-        Pair { cert: cert.pem(), key: key.serialize_pem(), der: cert.der().to_vec() }
+        KeyPairPem { cert: cert.pem(), key: key.serialize_pem(), der: cert.der().to_vec() }
     }
 
-    /// A client that trusts this authority alone, and shakes hands in full each time.
+    /// A client that trusts only this CA and does not resume sessions.
     pub(crate) fn client(&self) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).unwrap();

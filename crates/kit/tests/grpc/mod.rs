@@ -1,4 +1,4 @@
-//! A small gRPC service without generated code, its server, and a client for it. Messages are plain texts.
+//! A small gRPC service without generated code, its server, and a client for it. Messages are strings.
 
 mod pki;
 
@@ -19,12 +19,12 @@ use tonic::{IntoRequest, Request, Response, Status, Streaming};
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::config::HostPort;
 
-/// A text is a message of its own in prost, `google.protobuf.StringValue`.
+/// In prost a `String` is a message, `google.protobuf.StringValue`.
 type TextCodec = tonic_prost::ProstCodec<String, String>;
 
 type HttpResponse = http::Response<Body>;
 
-type Texts = BoxStream<'static, Result<String, Status>>;
+type TextStream = BoxStream<'static, Result<String, Status>>;
 
 /// Runs until dropped.
 pub(crate) struct Server {
@@ -47,7 +47,6 @@ impl Server {
         Self::start(&"127.0.0.1:0".parse().unwrap(), builder).await
     }
 
-    /// How many calls came in.
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
@@ -70,11 +69,11 @@ pub(crate) async fn unused_addr() -> HostPort {
 }
 
 fn routes(calls: Arc<AtomicUsize>) -> Router {
-    let counted = move |answer: fn(&Request<String>) -> Texts| {
+    let counted = move |handler: fn(&Request<String>) -> TextStream| {
         let calls = calls.clone();
         post(move |request: http::Request<Body>| {
             calls.fetch_add(1, Ordering::SeqCst);
-            respond(request, answer)
+            respond(request, handler)
         })
     };
     Router::new()
@@ -84,14 +83,14 @@ fn routes(calls: Arc<AtomicUsize>) -> Router {
         .route("/t.Test/Silent", post(std::future::pending::<HttpResponse>))
 }
 
-/// The token and the timeout that came with the call.
-fn echo(request: &Request<String>) -> Texts {
+/// Responds with the token and the timeout of the call.
+fn echo(request: &Request<String>) -> TextStream {
     let header = |name| request.metadata().get(name).map_or("-", |value| value.to_str().unwrap());
     let text = format!("{} {}", header("authorization"), header("grpc-timeout"));
     stream::iter([Ok(text)]).boxed()
 }
 
-fn late(_: &Request<String>) -> Texts {
+fn late(_: &Request<String>) -> TextStream {
     stream::once(async {
         tokio::time::sleep(Duration::from_mins(1)).await;
         Ok("at last".to_owned())
@@ -99,18 +98,18 @@ fn late(_: &Request<String>) -> Texts {
     .boxed()
 }
 
-async fn respond(request: http::Request<Body>, answer: fn(&Request<String>) -> Texts) -> HttpResponse {
-    struct Answer(fn(&Request<String>) -> Texts);
-    impl tonic::server::ServerStreamingService<String> for Answer {
+async fn respond(request: http::Request<Body>, handler: fn(&Request<String>) -> TextStream) -> HttpResponse {
+    struct Handler(fn(&Request<String>) -> TextStream);
+    impl tonic::server::ServerStreamingService<String> for Handler {
         type Response = String;
-        type ResponseStream = Texts;
-        type Future = std::future::Ready<Result<Response<Texts>, Status>>;
+        type ResponseStream = TextStream;
+        type Future = std::future::Ready<Result<Response<TextStream>, Status>>;
         fn call(&mut self, request: Request<String>) -> Self::Future {
             std::future::ready(Ok(Response::new(self.0(&request))))
         }
     }
     tonic::server::Grpc::new(TextCodec::default())
-        .server_streaming(Answer(answer), request)
+        .server_streaming(Handler(handler), request)
         .await
         .map(Body::new)
 }
@@ -119,13 +118,13 @@ fn path(method: &str) -> http::uri::PathAndQuery {
     format!("/t.Test/{method}").parse().unwrap()
 }
 
-/// Lets a test fail where a call would hang; where time is paused, an hour costs nothing.
-async fn in_the_end<T>(call: impl Future<Output = T>) -> T {
+/// Makes a test fail where a call would hang; where time is paused, an hour costs nothing.
+async fn with_timeout<T>(call: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_hours(1), call).await.unwrap()
 }
 
-/// One question, one answer.
-pub(crate) async fn ask(
+/// A unary call.
+pub(crate) async fn call(
     channel: &GrpcChannel,
     method: &str,
     request: impl IntoRequest<()>,
@@ -133,12 +132,12 @@ pub(crate) async fn ask(
     let request = request.into_request().map(|()| String::new());
     let mut client = tonic::client::Grpc::new(channel.clone());
     client.ready().await?;
-    let answer = client.unary(request, path(method), TextCodec::default());
-    Ok(in_the_end(answer).await?.into_inner())
+    let response = client.unary(request, path(method), TextCodec::default());
+    Ok(with_timeout(response).await?.into_inner())
 }
 
-/// One question, many answers.
-pub(crate) async fn listen_to(
+/// A server-streaming call.
+pub(crate) async fn open_stream(
     channel: &GrpcChannel,
     method: &str,
     request: Request<()>,
@@ -146,6 +145,6 @@ pub(crate) async fn listen_to(
     let mut client = tonic::client::Grpc::new(channel.clone());
     client.ready().await?;
     let request = request.map(|()| String::new());
-    let answer = client.server_streaming(request, path(method), TextCodec::default());
-    Ok(in_the_end(answer).await?.into_inner())
+    let response = client.server_streaming(request, path(method), TextCodec::default());
+    Ok(with_timeout(response).await?.into_inner())
 }

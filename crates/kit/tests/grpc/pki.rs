@@ -1,4 +1,4 @@
-//! An authority that lives as long as a test.
+//! A certificate authority that lives as long as a test.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub(crate) struct Pki {
 }
 
 impl Pki {
-    /// The server's certificate is for `name`; the authority calls itself `ca`.
+    /// The server's certificate is valid for `name`; the CA's common name is `ca`.
     pub(crate) fn new(ca: &str, name: &str) -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.distinguished_name.push(DnType::CommonName, ca);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prometheus_client::metrics::gauge::Gauge;
 use vmafx_job::Backend;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, HistogramBy, JOB_SECONDS, Label, Metrics};
+use vmafx_kit::metrics::{CounterBy, HistogramBy, JOB_SECONDS, Label, Metrics};
 
 use crate::machine::device::Vendor;
 
@@ -60,7 +60,7 @@ impl NodeMetrics {
         let vendor = Vendor::of_backend(backend);
         let backend = BackendLabel(backend);
         let info = metrics.gauge_by::<(BackendLabel, Vendor)>("node_info", "Backend of this node, always 1");
-        info.get_or_create(&By((backend, vendor))).set(1);
+        info.get_or_create(&LabelSet((backend, vendor))).set(1);
         metrics.gauge("node_slots", "Jobs that this node runs at once").set(slots);
         Self {
             backend,
@@ -77,8 +77,8 @@ impl NodeMetrics {
     }
 
     pub(super) fn job_ended(&self, outcome: JobOutcome, elapsed: Duration) {
-        self.jobs.get_or_create(&By((self.backend, outcome))).inc();
-        self.seconds.get_or_create(&By((self.backend,))).observe(elapsed.as_secs_f64());
+        self.jobs.get_or_create(&LabelSet((self.backend, outcome))).inc();
+        self.seconds.get_or_create(&LabelSet((self.backend,))).observe(elapsed.as_secs_f64());
     }
 }
 

@@ -6,7 +6,7 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tonic::{Code, Status};
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1::{HeartbeatRequest, RegisterNodeRequest};
 
@@ -39,17 +39,17 @@ pub(super) struct SessionKeeper {
     pub(super) timeouts: AgentTimeouts,
     pub(super) jobs: RunningJobs,
     pub(super) session: watch::Sender<Option<Session>>,
-    pub(super) registered: Gate,
+    pub(super) registered: ReadinessGate,
 }
 
 impl SessionKeeper {
     /// Runs until the last slot has stopped.
     pub(super) async fn run(self, last: Shutdown) -> Result<(), BoxError> {
-        while let Some(session) = last.cuts(self.register()).await {
+        while let Some(session) = last.run_until_begun(self.register()).await {
             self.session.send_replace(Some(session.clone()));
             self.registered.open();
             tracing::info!(node_id = session.node_id, heartbeat_interval = ?session.heartbeat_interval, "registered");
-            let over = last.cuts(self.send_heartbeats(&session)).await;
+            let over = last.run_until_begun(self.send_heartbeats(&session)).await;
             self.session.send_replace(None);
             if over.is_none() {
                 break;

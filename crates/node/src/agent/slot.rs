@@ -39,11 +39,14 @@ impl Slot {
     /// Runs until shutdown begins, and then to the end of its job or of the grace period.
     pub(super) async fn run(mut self, shutdown: Shutdown) {
         let mut delays = retry_delays();
-        while let Some(session) = shutdown.cuts(self.session()).await.flatten() {
+        while let Some(session) = shutdown.run_until_begun(self.session()).await.flatten() {
             let start = Instant::now();
             // When the shutdown interrupts a pull that has just found a job, the controller takes the job back.
             let pull = self.controller.pull(self.pull_request(&session));
-            let Some(pulled) = shutdown.cuts(pull).await else { return };
+            let Some(pulled) = shutdown.cuts(pull).await
+            else {
+                return;
+            };
             match pulled {
                 Ok(Some(job)) => {
                     delays = retry_delays();
@@ -52,13 +55,13 @@ impl Slot {
                 Ok(None) => {
                     delays = retry_delays();
                     if start.elapsed() < MIN_PULL_WAIT {
-                        let _ = shutdown.cuts(tokio::time::sleep(POLL_INTERVAL)).await;
+                        let _ = shutdown.run_until_begun(tokio::time::sleep(POLL_INTERVAL)).await;
                     }
                 }
                 Err(status) => {
                     let retry_in = delays.next().unwrap_or(Duration::from_secs(30));
                     tracing::warn!(code = ?status.code(), error = status.message(), ?retry_in, "cannot pull");
-                    let _ = shutdown.cuts(tokio::time::sleep(retry_in)).await;
+                    let _ = shutdown.run_until_begun(tokio::time::sleep(retry_in)).await;
                 }
             }
         }

@@ -19,8 +19,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vmafx_job::{Failure, FailureReason};
-use vmafx_oci::manifest::MODEL_LIMIT;
-use vmafx_oci::{BlobReader, Client, Credentials, Descriptor, Digest, OciError, Reference};
+use vmafx_oci::manifest::MAX_MODEL_BYTES;
+use vmafx_oci::{
+    ArtifactReference, BlobReader, Descriptor, Digest, OciError, Reference};
 
 use self::cache::Cache;
 use self::guarded::Guarded;
@@ -54,13 +55,18 @@ impl ArtifactError {
             Self::Scratch(problem) => problem.reason(),
             Self::Cache(_) => FailureReason::Internal,
             Self::Registry(error) => match error.reason() {
-                "RegistryUnavailable" | "RegistryTlsFailed" => FailureReason::SourceUnreachable,
-                "RegistryUnauthorized"
-                | "RegistryDenied"
-                | "RegistryNotFound"
-                | "RegistryRefused"
-                | "RegistryWithoutTls" => FailureReason::ModelNotFound,
-                _ => FailureReason::ModelInvalid,
+                RegistryFailure::Unavailable | RegistryFailure::TlsFailed => FailureReason::SourceUnreachable,
+                RegistryFailure::Unauthorized
+                | RegistryFailure::Denied
+                | RegistryFailure::NotFound
+                | RegistryFailure::Refused
+                | RegistryFailure::WithoutTls => FailureReason::ModelNotFound,
+                RegistryFailure::Full
+                | RegistryFailure::StorageFailed
+                | RegistryFailure::ReadOnly
+                | RegistryFailure::DigestMismatch
+                | RegistryFailure::ManifestInvalid
+                | RegistryFailure::TooLarge => FailureReason::ModelInvalid,
             },
         }
     }
@@ -73,7 +79,7 @@ impl ArtifactError {
 /// Models of registries.
 #[derive(Debug)]
 pub(super) struct Artifacts {
-    client: Client,
+    client: RegistryClient,
     tools: Arc<Tools>,
     cache: Cache,
     known: Mutex<HashMap<String, Known>>,
@@ -93,22 +99,22 @@ struct Known {
 impl Artifacts {
     pub(super) fn new(
         settings: &ModelSettings,
-        credentials: Credentials,
+        credentials: RegistryCredentials,
         fetcher: &Fetcher,
     ) -> Result<Self, ScratchError> {
         let tools = Arc::clone(fetcher.tools());
         let transport = Arc::new(Guarded(Arc::clone(&tools)));
-        let limits = vmafx_oci::Limits {
+        let limits = vmafx_oci::RegistryLimits {
             connect: tools.limits.connect,
             headers: tools.limits.headers,
             idle: tools.limits.idle,
-            whole: WHOLE.min(tools.limits.whole),
+            operation: WHOLE.min(tools.limits.whole),
             attempts: tools.limits.attempts,
             back_off: tools.limits.back_off,
-            redirects: tools.limits.redirects,
+            max_redirects: tools.limits.redirects,
         };
         Ok(Self {
-            client: Client::with(transport, credentials, settings.oci_plain_http.clone(), limits),
+            client: RegistryClient::with(transport, credentials, settings.oci_plain_http.clone(), limits),
             tools,
             cache: Cache::open(&fetcher.tools().scratch, settings.model_cache_bytes.0)?,
             known: Mutex::default(),
@@ -119,7 +125,7 @@ impl Artifacts {
     }
 
     pub(super) async fn find(&self, name: &str) -> Result<Found, Failure> {
-        let reference = Reference::parse(name)
+        let reference = ArtifactReference::parse(name)
             .map_err(|error| Failure::new(FailureReason::ModelNotFound, error.to_string()))?;
         // One at a time asks for the same reference; the others find what it got. If it leaves, the next one asks.
         let pull = self.pull_of(name);
@@ -137,7 +143,11 @@ impl Artifacts {
     }
 
     /// The model's file, and the digest of the manifest that names it.
-    async fn pinned(&self, reference: &Reference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
+    async fn pinned(
+        &self,
+        reference: &ArtifactReference,
+        name: &str,
+    ) -> Result<(Pin, Digest), ArtifactError> {
         let known = self.known().get(name).cloned();
         // What is named by digest never means anything else.
         let trusted =
@@ -160,7 +170,7 @@ impl Artifacts {
         }
     }
 
-    async fn pull(&self, reference: &Reference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
+    async fn pull(&self, reference: &ArtifactReference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
         let (digest, manifest) = self.client.resolve(reference).await?;
         let layer = manifest.model().map_err(OciError::from)?;
         let pin = if let Some(pin) = self.cache.find(&layer.digest).await? {
@@ -179,10 +189,14 @@ impl Artifacts {
     }
 
     /// Gets a layer into a file, from its beginning again if it breaks off.
-    async fn fetch(&self, reference: &Reference, layer: &Descriptor) -> Result<ScratchFile, ArtifactError> {
+    async fn fetch(
+        &self,
+        reference: &ArtifactReference,
+        layer: &Descriptor,
+    ) -> Result<ScratchFile, ArtifactError> {
         let mut pauses = self.tools.limits.pauses();
         loop {
-            let blob = self.client.open_blob(&reference.repository, layer, MODEL_LIMIT).await?;
+            let blob = self.client.open_blob(&reference.repository, layer, MAX_MODEL_BYTES).await?;
             match self.receive(blob, layer.size).await {
                 Err(ArtifactError::Registry(error)) if error.is_transient() => {
                     let Some(pause) = pauses.next() else { return Err(error.into()) };
@@ -197,7 +211,7 @@ impl Artifacts {
     async fn receive(&self, mut blob: BlobReader, size: u64) -> Result<ScratchFile, ArtifactError> {
         let mut file = self.tools.scratch.file().map_err(Problem::from)?;
         file.reserve(size, Patience::Waits).await.map_err(Problem::from)?;
-        while let Some(piece) = blob.piece().await? {
+        while let Some(piece) = blob.chunk().await? {
             file.write(&piece).await.map_err(Problem::from)?;
         }
         file.finish().await.map_err(Problem::from)?;

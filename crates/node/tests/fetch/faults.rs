@@ -7,7 +7,7 @@ use rstest::rstest;
 use tokio_util::sync::CancellationToken;
 use vmafx_job::FailureReason;
 use vmafx_node::fetch::Limits;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 use vmafx_testkit::{script, wait};
 
 use crate::agent::{Setup, clip, read, roots};
@@ -28,13 +28,13 @@ fn hasty() -> Setup {
 }
 
 #[rstest]
-#[case::endless(Reply::body(Body::Endless), FailureReason::InputTooLarge)]
+#[case::endless(Reply::body(ReplyBody::Endless), FailureReason::InputTooLarge)]
 #[case::declared_too_long(Reply::file(vec![0; (4 << 20) + 1]), FailureReason::InputTooLarge)]
 #[case::called_too_large(Reply::status(413), FailureReason::InputTooLarge)]
-#[case::cut_without_a_version(Reply::body(Body::Cut { file: clip(100_000), sent: 50_000 }), FailureReason::SourceUnreachable)]
-#[case::no_length_at_all(Reply::body(Body::UntilClose(clip(1000))), FailureReason::InputInvalid)]
+#[case::cut_without_a_version(Reply::body(ReplyBody::Truncated { file: clip(100_000), sent: 50_000 }), FailureReason::SourceUnreachable)]
+#[case::no_length_at_all(Reply::body(ReplyBody::UntilClose(clip(1000))), FailureReason::InputInvalid)]
 #[case::compressed(Reply::file("x").header("content-encoding", "gzip"), FailureReason::InputInvalid)]
-#[case::hung_up(Reply::body(Body::HangUp), FailureReason::SourceUnreachable)]
+#[case::hung_up(Reply::body(ReplyBody::HangUp), FailureReason::SourceUnreachable)]
 #[case::broken(Reply::status(503), FailureReason::SourceUnreachable)]
 #[case::missing(Reply::status(404), FailureReason::InputNotFound)]
 #[case::not_for_us(Reply::status(403), FailureReason::InputDenied)]
@@ -59,10 +59,10 @@ async fn a_fault_has_a_reason_and_leaves_nothing(#[case] reply: Reply, #[case] e
 }
 
 #[rstest]
-#[case::in_the_middle(Body::Stalled(clip(1000)))]
-#[case::from_the_start(Body::Silent)]
+#[case::in_the_middle(ReplyBody::Stalled(clip(1000)))]
+#[case::from_the_start(ReplyBody::Silent)]
 #[tokio::test]
-async fn a_server_that_says_nothing_is_not_waited_for(#[case] body: Body) {
+async fn a_server_that_says_nothing_is_not_waited_for(#[case] body: ReplyBody) {
     let server = HttpServer::start(move |_| Reply::body(body.clone()));
     let agent = hasty().agent();
     let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
@@ -84,7 +84,7 @@ async fn a_server_that_recovers_is_enough() {
     let asked = AtomicUsize::new(0);
     let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
         0 => Reply::status(500),
-        1 => Reply::body(Body::HangUp),
+        1 => Reply::body(ReplyBody::HangUp),
         _ => Reply::file("ok"),
     });
     let agent = quick().agent();
@@ -95,7 +95,7 @@ async fn a_server_that_recovers_is_enough() {
 async fn a_connection_that_breaks_is_resumed_where_it_broke() {
     let content = clip(100_000);
     let copy = content.clone();
-    let cut = Body::Cut { file: copy, sent: 40_000 };
+    let cut = ReplyBody::Truncated { file: copy, sent: 40_000 };
     let server = HttpServer::start(move |_| Reply::body(cut.clone()).etag("\"v1\""));
     let agent = quick().agent();
     let fetched = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap();
@@ -110,7 +110,7 @@ async fn a_connection_that_breaks_is_resumed_where_it_broke() {
 async fn two_versions_are_never_put_together() {
     let asked = AtomicUsize::new(0);
     let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
-        0 => Reply::body(Body::Cut { file: vec![b'a'; 1000], sent: 500 }).etag("\"v1\""),
+        0 => Reply::body(ReplyBody::Truncated { file: vec![b'a'; 1000], sent: 500 }).etag("\"v1\""),
         _ => Reply::file(vec![b'b'; 1000]).etag("\"v2\""),
     });
     let agent = quick().agent();
@@ -126,9 +126,9 @@ async fn a_part_that_was_not_asked_for_is_not_taken() {
     let asked = AtomicUsize::new(0);
     let server = HttpServer::start(move |_| {
         if asked.fetch_add(1, Ordering::Relaxed) == 0 {
-            return Reply::body(Body::Cut { file: clip(1000), sent: 500 }).etag("\"v1\"");
+            return Reply::body(ReplyBody::Truncated { file: clip(1000), sent: 500 }).etag("\"v1\"");
         }
-        let part = Reply::body(Body::Whole(clip(100))).etag("\"v1\"").with_status(206);
+        let part = Reply::body(ReplyBody::Whole(clip(100))).etag("\"v1\"").with_status(206);
         part.header("content-range", "bytes 900-999/1000")
     });
     let failure = quick().agent().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
@@ -198,7 +198,7 @@ async fn a_download_that_takes_too_long_in_all_ends() {
     let setup = quick();
     let limits = Limits { whole: SOON, bytes: u64::MAX / 4, ..setup.limits };
     let agent = Setup { limits, scratch_bytes: 1 << 40, ..setup }.agent();
-    let server = HttpServer::start(|_| Reply::body(Body::Endless));
+    let server = HttpServer::start(|_| Reply::body(ReplyBody::Endless));
     let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
     agent.assert_clean();
@@ -206,7 +206,7 @@ async fn a_download_that_takes_too_long_in_all_ends() {
 
 #[tokio::test]
 async fn a_cancelled_download_ends_at_once_and_leaves_nothing() {
-    let server = HttpServer::start(|_| Reply::body(Body::Stalled(clip(100_000))).etag("\"1\""));
+    let server = HttpServer::start(|_| Reply::body(ReplyBody::Stalled(clip(100_000))).etag("\"1\""));
     let agent = Setup::default().agent();
     let cancel = CancellationToken::new();
     let (uri, root) = (server.url("/a"), roots(&[&server.url("/")]));
@@ -225,7 +225,7 @@ async fn a_cancelled_download_ends_at_once_and_leaves_nothing() {
 async fn what_does_not_fit_into_the_scratch_says_so() {
     let server = HttpServer::start(|request| match request.path.as_str() {
         "/declared" => Reply::file(clip(2 << 20)),
-        _ => Reply::body(Body::Chunked(clip(2 << 20))),
+        _ => Reply::body(ReplyBody::Chunked(clip(2 << 20))),
     });
     let agent = Setup { scratch_bytes: 1 << 20, ..quick() }.agent();
     for path in ["/declared", "/chunked"] {

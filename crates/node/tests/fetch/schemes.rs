@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use vmafx_job::FailureReason;
 use vmafx_node::fetch::Progress;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 use vmafx_testkit::rclone::{self, RcloneServer};
 use vmafx_testkit::s3::S3Server;
 
@@ -179,7 +179,7 @@ async fn a_node_without_rclone_says_so() {
 async fn a_file_in_chunks_has_no_length_and_comes_whole_too() {
     let content = clip(300_000);
     let copy = content.clone();
-    let server = HttpServer::start(move |_| Reply::body(Body::Chunked(copy.clone())));
+    let server = HttpServer::start(move |_| Reply::body(ReplyBody::Chunked(copy.clone())));
     let agent = Setup { scratch_bytes: 1 << 20, ..Setup::default() }.agent();
     let fetched = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap();
     assert!(read(&**fetched) == content);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use vmafx_node::fetch::Limits;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 
 use crate::agent::Setup;
 
@@ -39,8 +39,8 @@ fn no_failure_log_line_or_file_name_holds_a_secret() {
     let _logging = tracing::subscriber::set_default(subscriber.finish());
     let server = HttpServer::start(|request| match request.path.as_str() {
         "/ok" => Reply::file("ok").etag("\"1\""),
-        "/cut" => Reply::body(Body::Cut { file: vec![0; 10], sent: 5 }),
-        "/hang" => Reply::body(Body::HangUp),
+        "/cut" => Reply::body(ReplyBody::Truncated { file: vec![0; 10], sent: 5 }),
+        "/hang" => Reply::body(ReplyBody::HangUp),
         "/loop" => Reply::redirect(format!("/loop?{SECRET}")),
         "/out" => Reply::redirect(format!("http://user:{SECRET}@other.example/x?{SECRET}")),
         "/broken" => Reply::status(500),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply, Request};
+use vmafx_testkit::http_server::{HttpRequest, HttpServer, Reply, ReplyBody};
 use vmafx_testkit::wait;
 
 use crate::agent::{Setup, clip, read, roots};
@@ -14,7 +14,7 @@ use crate::agent::{Setup, clip, read, roots};
 const LATER: Duration = Duration::from_secs(30);
 
 /// Requests for the file itself: not for its first byte.
-fn downloads(requests: &[Request]) -> usize {
+fn downloads(requests: &[HttpRequest]) -> usize {
     requests.iter().filter(|request| request.range().is_none()).count()
 }
 
@@ -73,7 +73,7 @@ async fn whoever_began_may_leave_without_disturbing_the_others() {
     let content = clip(100_000);
     let copy = content.clone();
     let server = HttpServer::start(move |request| match request.range() {
-        None => Reply::body(Body::Stalled(copy[..99_999].to_vec())).etag("\"1\""),
+        None => Reply::body(ReplyBody::Stalled(copy[..99_999].to_vec())).etag("\"1\""),
         Some(_) => Reply::file(copy[..100_000].to_vec()).etag("\"1\""),
     });
     let setup = Setup::default();

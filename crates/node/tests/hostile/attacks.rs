@@ -7,7 +7,7 @@ use std::process::Command;
 
 use vmafx_job::FailureReason;
 use vmafx_scoring::input::Tools;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 use vmafx_testkit::script;
 
 use crate::harness::Harness;
@@ -45,7 +45,7 @@ esac
 impl Attacker {
     pub(crate) async fn start() -> Self {
         let server = HttpServer::start(|request| match request.path.as_str() {
-            "/endless.yuv" => Reply::body(Body::Endless),
+            "/endless.yuv" => Reply::body(ReplyBody::Endless),
             "/elsewhere.yuv" => Reply::redirect("http://169.254.169.254/latest/meta-data/"),
             _ => Reply::status(404),
         });

@@ -10,7 +10,7 @@ use vmafx_controller::settings::Settings;
 use vmafx_kit::config::{Environment, parse};
 use vmafx_kit::daemon;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 use crate::pages::page;
 
@@ -32,8 +32,8 @@ const SETTINGS: [(&str, &str); 6] = [
 pub(crate) type Client = VmafxControllerClient<Channel>;
 
 pub(crate) struct Controller {
-    process: Process,
-    launch: Launch,
+    process: ChildProcess,
+    launch: ChildCommand,
     http: String,
     grpc: String,
 }
@@ -42,7 +42,7 @@ impl Controller {
     pub(crate) async fn start(directory: &Path, roots: &[String]) -> Self {
         let (http, grpc) = (free_address(), free_address());
         let program = std::env::current_exe().unwrap();
-        let mut launch = Launch::new("the controller", program, directory.join("controller.log"))
+        let mut launch = ChildCommand::new("the controller", program, directory.join("controller.log"))
             .args([
                 "--exact",
                 "controller::this_program_runs_the_controller_if_the_environment_says_so",
@@ -57,7 +57,7 @@ impl Controller {
         for (variable, value) in SETTINGS {
             launch = launch.env(variable, value);
         }
-        let process = Process::start(&launch).unwrap();
+        let process = ChildProcess::start(&launch).unwrap();
         let mut controller = Self { process, launch, http, grpc };
         controller.ready().await;
         controller
@@ -69,7 +69,7 @@ impl Controller {
 
     /// Restarts with the same addresses and database.
     pub(crate) async fn restart(&mut self) {
-        self.process = Process::start(&self.launch).unwrap();
+        self.process = ChildProcess::start(&self.launch).unwrap();
         self.ready().await;
     }
 

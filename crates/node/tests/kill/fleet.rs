@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 use vmafx_testkit::wait;
 
 use crate::processes::{JobProcess, directory_of, processes_below};
@@ -19,7 +19,7 @@ const AGENTS: usize = 2;
 pub(crate) struct Fleet {
     scratch: PathBuf,
     log: PathBuf,
-    agents: Vec<(Launch, Process)>,
+    agents: Vec<(ChildCommand, ChildProcess)>,
     /// Jobs whose worker was killed, by agent and directory. A job gets a second worker only, so it must not lose two.
     hit_jobs: HashSet<(Pid, PathBuf)>,
 }
@@ -28,14 +28,14 @@ impl Fleet {
     pub(crate) fn start(directory: &Path, controller: &str) -> Self {
         let (scratch, log) = (directory.join("scratch"), directory.join("nodes.log"));
         let start = |number: usize| {
-            let launch = Launch::new("a node", env!("CARGO_BIN_EXE_vmafx-node"), &log)
+            let launch = ChildCommand::new("a node", env!("CARGO_BIN_EXE_vmafx-node"), &log)
                 .env("VMAFX_CONTROLLER_ADDR", controller)
                 .env("VMAFX_NODE_ID", format!("node-{number}"))
                 .env("VMAFX_NODE_SLOTS", "2")
                 .env("VMAFX_SCRATCH_DIR", &scratch)
                 .env("VMAFX_HTTP_ADDR", "0")
                 .env("VMAFX_LOG_LEVEL", "warn");
-            let process = Process::start(&launch).unwrap();
+            let process = ChildProcess::start(&launch).unwrap();
             (launch, process)
         };
         let agents = (0..AGENTS).map(start).collect();
@@ -64,7 +64,7 @@ impl Fleet {
         self.until_busy(|worker| parent_of(worker) == id_of(&self.agents[victim].1)).await;
         let (launch, process) = &mut self.agents[victim];
         process.kill().unwrap();
-        *process = Process::start(launch).unwrap();
+        *process = ChildProcess::start(launch).unwrap();
     }
 
     /// Waits for a worker.
@@ -134,7 +134,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-fn id_of(process: &Process) -> Option<Pid> {
+fn id_of(process: &ChildProcess) -> Option<Pid> {
     Pid::from_raw(i32::try_from(process.pid()).unwrap())
 }
 

@@ -1,48 +1,46 @@
-//! How long, and how often.
+//! Timeouts and retries.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 
-/// The slowest way to a registry that is worth waiting for, in bytes a second.
-const SLOWEST: u64 = 128 << 10;
+/// The slowest upload that is not treated as a timeout, in bytes per second.
+const MIN_UPLOAD_RATE: u64 = 128 << 10;
 
-/// How long, and how often.
+/// Timeouts and retries of the operations of a client.
 #[derive(Clone, Debug)]
-pub struct Limits {
-    /// Until a connection stands.
+pub struct RegistryLimits {
+    /// Timeout for connecting.
     pub connect: Duration,
-    /// From the request to the headers of the answer.
+    /// Timeout from a request to the headers of its response.
     pub headers: Duration,
-    /// Between two pieces of a body.
+    /// Timeout between two chunks of a body.
     pub idle: Duration,
-    /// One operation from beginning to end, with all attempts.
-    pub whole: Duration,
-    /// Attempts while the answer may get better.
+    /// Deadline of one operation with all its attempts.
+    pub operation: Duration,
+    /// Attempts while the error is transient.
     pub attempts: usize,
-    /// Before the second attempt; about twice as long before each further one.
+    /// Delay before the second attempt; it about doubles before each further one.
     pub back_off: Duration,
-    /// Redirects that are followed.
-    pub redirects: usize,
+    pub max_redirects: usize,
 }
 
-impl Default for Limits {
+impl Default for RegistryLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
             headers: Duration::from_secs(30),
             idle: Duration::from_secs(30),
-            whole: Duration::from_mins(5),
+            operation: Duration::from_mins(5),
             attempts: 4,
             back_off: Duration::from_millis(200),
-            redirects: 5,
+            max_redirects: 5,
         }
     }
 }
 
-impl Limits {
-    /// The pauses between attempts.
-    pub(super) fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+impl RegistryLimits {
+    pub(super) fn retry_delays(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         ExponentialBuilder::default()
             .with_min_delay(self.back_off)
             .with_max_delay(self.back_off.saturating_mul(40))
@@ -51,8 +49,8 @@ impl Limits {
             .build()
     }
 
-    /// From a request with so many bytes to the headers of the answer.
-    pub(super) fn answer(&self, sent: usize) -> Duration {
-        self.headers + Duration::from_secs(sent as u64 / SLOWEST)
+    /// Timeout from a request with a body of this size to the headers of its response.
+    pub(super) fn response_timeout(&self, body_bytes: usize) -> Duration {
+        self.headers + Duration::from_secs(body_bytes as u64 / MIN_UPLOAD_RATE)
     }
 }

@@ -1,6 +1,4 @@
-//! Manifests and blobs.
-
-use std::time::Duration;
+//! Pulling manifests and blobs.
 
 use bytes::{Bytes, BytesMut};
 use reqwest::header::CONTENT_TYPE;
@@ -8,54 +6,62 @@ use reqwest::{Method, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, timeout_at};
 
-use super::answer::Doing;
-use super::session::{Ask, Session};
+use super::limits::RegistryLimits;
+use super::response::RegistryAccess;
+use super::session::{RegistryRequest, Session};
 use crate::digest::Digest;
 use crate::error::OciError;
 use crate::manifest::{Descriptor, Manifest, OCI_MANIFEST};
-use crate::reference::Reference;
+use crate::reference::ArtifactReference;
 
-/// Longest manifest; distribution's own registry takes no longer ones.
-pub(super) const MANIFEST: u64 = 4 << 20;
+/// CNCF Distribution accepts no larger manifests either.
+pub(super) const MAX_MANIFEST_BYTES: u64 = 4 << 20;
 
-/// An index is asked for too, so that it can be told what it is.
-const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
+/// Includes the index type, so that the error can say that it is an index.
+const MANIFEST_TYPES: &str = "application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.index.v1+json";
 
-/// Room that is made for a blob before the first byte of it is here.
-const AT_ONCE: u64 = 1 << 20;
+/// Memory that is reserved for a blob before its first byte arrives.
+const MAX_INITIAL_CAPACITY: u64 = 1 << 20;
 
-/// A manifest as it lies in a registry.
-pub(super) struct Stored {
+pub(super) struct StoredManifest {
     pub(super) media_type: String,
     pub(super) json: Bytes,
 }
 
 impl Session<'_> {
-    pub(super) async fn resolve(&self, reference: &Reference) -> Result<(Digest, Manifest), OciError> {
-        let stored = self.manifest(&reference.wanted(), reference.digest.as_ref()).await?;
+    pub(super) async fn resolve(
+        &self,
+        reference: &ArtifactReference,
+    ) -> Result<(Digest, Manifest), OciError> {
+        let stored = self.manifest(&reference.digest_or_tag(), reference.digest.as_ref()).await?;
         Ok((Digest::of(&stored.json), Manifest::parse(&stored.json)?))
     }
 
-    /// The manifest of that name, which has the digest if one is given.
-    pub(super) async fn manifest(&self, name: &str, pinned: Option<&Digest>) -> Result<Stored, OciError> {
-        let ask = Ask::new(Method::GET, self.url(&format!("manifests/{name}"))?).accept(MANIFESTS);
-        let stored = self.retrying(|| self.manifest_once(&ask)).await?;
+    /// The manifest with this tag or digest, verified against `pinned`.
+    pub(super) async fn manifest(
+        &self,
+        name: &str,
+        pinned: Option<&Digest>,
+    ) -> Result<StoredManifest, OciError> {
+        let request =
+            RegistryRequest::new(Method::GET, self.url(&format!("manifests/{name}"))?).accept(MANIFEST_TYPES);
+        let stored = self.retrying(|| self.manifest_once(&request)).await?;
         match pinned {
             Some(expected) if Digest::of(&stored.json) != *expected => {
-                Err(OciError::Digest { what: "its manifest", expected: expected.clone() })
+                Err(OciError::DigestMismatch { what: "its manifest", expected: expected.clone() })
             }
             _ => Ok(stored),
         }
     }
 
-    async fn manifest_once(&self, ask: &Ask) -> Result<Stored, OciError> {
-        let answer = self.ask(ask).await?;
-        let answer = self.expect(answer, &[StatusCode::OK], Doing::Reading).await?;
-        let media_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    async fn manifest_once(&self, request: &RegistryRequest) -> Result<StoredManifest, OciError> {
+        let response = self.send(request).await?;
+        let response = self.expect(response, &[StatusCode::OK], RegistryAccess::Read).await?;
+        let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let media_type = media_type.unwrap_or(OCI_MANIFEST).to_owned();
-        let json = self.whole(answer, MANIFEST, "its manifest").await?.into();
-        Ok(Stored { media_type, json })
+        let json = self.read_body(response, MAX_MANIFEST_BYTES, "its manifest").await?.into();
+        Ok(StoredManifest { media_type, json })
     }
 
     pub(super) async fn blob(&self, blob: &Descriptor, limit: u64) -> Result<Bytes, OciError> {
@@ -64,11 +70,12 @@ impl Session<'_> {
 
     async fn blob_once(&self, blob: &Descriptor, limit: u64) -> Result<Bytes, OciError> {
         let mut reader = self.open_once(blob, limit).await?;
-        let mut whole = BytesMut::with_capacity(usize::try_from(blob.size.min(AT_ONCE)).unwrap_or_default());
-        while let Some(piece) = reader.piece().await? {
-            whole.extend_from_slice(&piece);
+        let mut content =
+            BytesMut::with_capacity(usize::try_from(blob.size.min(MAX_INITIAL_CAPACITY)).unwrap_or_default());
+        while let Some(chunk) = reader.chunk().await? {
+            content.extend_from_slice(&chunk);
         }
-        Ok(whole.freeze())
+        Ok(content.freeze())
     }
 
     pub(super) async fn open(&self, blob: &Descriptor, limit: u64) -> Result<BlobReader, OciError> {
@@ -79,60 +86,61 @@ impl Session<'_> {
         if blob.size > limit {
             return Err(OciError::TooLarge { what: "its layer", limit });
         }
-        let ask = Ask::new(Method::GET, self.url(&format!("blobs/{}", blob.digest))?);
-        let answer = self.ask(&ask).await?;
-        let answer = self.expect(answer, &[StatusCode::OK], Doing::Reading).await?;
-        let (idle, whole) = (self.client.limits.idle, self.client.limits.whole);
+        let request = RegistryRequest::new(Method::GET, self.url(&format!("blobs/{}", blob.digest))?);
+        let response = self.send(&request).await?;
+        let response = self.expect(response, &[StatusCode::OK], RegistryAccess::Read).await?;
+        let limits = self.client.limits.clone();
         let (blob, hash) = (blob.clone(), Sha256::new());
-        Ok(BlobReader { answer, blob, hash: Some(hash), got: 0, idle, whole, deadline: self.deadline })
+        Ok(BlobReader { response, blob, hash: Some(hash), got: 0, limits, deadline: self.deadline })
     }
 }
 
-/// A blob on its way. What has come is good only once [`BlobReader::piece`] has said that there is no more.
+/// A blob that is being downloaded. Its content is verified only once [`BlobReader::chunk`] has returned `None`.
 #[derive(Debug)]
 pub struct BlobReader {
-    answer: Response,
+    response: Response,
     blob: Descriptor,
     hash: Option<Sha256>,
     got: u64,
-    idle: Duration,
-    whole: Duration,
+    limits: RegistryLimits,
     deadline: Instant,
 }
 
 impl BlobReader {
-    /// The next piece; nothing after the last one, if all of them together have the digest.
-    pub async fn piece(&mut self) -> Result<Option<Bytes>, OciError> {
-        let (size, now) = (self.blob.size, Instant::now());
-        let quiet = now + self.idle;
-        let at = quiet.min(self.deadline);
-        let piece = timeout_at(at, self.answer.chunk()).await.map_err(|_| {
-            if quiet < self.deadline { OciError::Silent(self.idle) } else { OciError::Overdue(self.whole) }
+    /// The next chunk; `None` after the last one, if the content has its digest.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, OciError> {
+        let size = self.blob.size;
+        let idle_until = Instant::now() + self.limits.idle;
+        let chunk = timeout_at(idle_until.min(self.deadline), self.response.chunk()).await.map_err(|_| {
+            if idle_until < self.deadline {
+                OciError::Timeout(self.limits.idle)
+            } else {
+                OciError::DeadlineExceeded(self.limits.operation)
+            }
         })?;
-        let cut = OciError::Cut { got: self.got, of: size };
-        let Ok(piece) = piece else { return Err(cut) };
-        match (piece, &mut self.hash) {
-            (Some(piece), Some(hash)) => {
-                hash.update(&piece);
-                self.got += piece.len() as u64;
-                let limit = size;
+        let truncated = OciError::Truncated { got: self.got, of: size };
+        let Ok(chunk) = chunk else { return Err(truncated) };
+        match (chunk, &mut self.hash) {
+            (Some(chunk), Some(hash)) => {
+                hash.update(&chunk);
+                self.got += chunk.len() as u64;
                 if self.got > size {
-                    Err(OciError::TooLarge { what: "its layer", limit })
+                    Err(OciError::TooLarge { what: "its layer", limit: size })
                 } else {
-                    Ok(Some(piece))
+                    Ok(Some(chunk))
                 }
             }
-            (None, _) if self.got < size => Err(cut),
+            (None, _) if self.got < size => Err(truncated),
             (None, hash) => {
-                let found = hash.take().map(|hash| Digest::from_hash(&hash.finalize()));
+                let actual = hash.take().map(|hash| Digest::from_hash(&hash.finalize()));
                 let expected = self.blob.digest.clone();
-                if found.is_none_or(|found| found == expected) {
+                if actual.is_none_or(|actual| actual == expected) {
                     Ok(None)
                 } else {
-                    Err(OciError::Digest { what: "its layer", expected })
+                    Err(OciError::DigestMismatch { what: "its layer", expected })
                 }
             }
-            (Some(_), None) => Err(OciError::Protocol("it goes on behind its end")),
+            (Some(_), None) => Err(OciError::Protocol("a body continues after its end")),
         }
     }
 }

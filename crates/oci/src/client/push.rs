@@ -1,19 +1,19 @@
-//! Uploads.
+//! Pushing manifests and blobs.
 
 use bytes::Bytes;
 use reqwest::{Method, StatusCode};
 
-use super::answer::Doing;
-use super::pull::MANIFEST;
-use super::session::{Ask, Session, location};
+use super::pull::MAX_MANIFEST_BYTES;
+use super::response::RegistryAccess;
+use super::session::{RegistryRequest, Session, location};
 use crate::artifact::Artifact;
 use crate::digest::Digest;
 use crate::error::OciError;
 use crate::manifest::OCI_MANIFEST;
 use crate::reference::is_tag;
 
-/// In which a registry says what it has stored.
-const STORED: &str = "docker-content-digest";
+/// Response header with the digest of the manifest that was stored.
+const CONTENT_DIGEST: &str = "docker-content-digest";
 
 impl Session<'_> {
     pub(super) async fn push(&self, artifact: &Artifact, tag: &str) -> Result<Digest, OciError> {
@@ -27,9 +27,9 @@ impl Session<'_> {
         manifest: Bytes,
         tag: &str,
     ) -> Result<Digest, OciError> {
-        check(tag)?;
-        if manifest.len() as u64 > MANIFEST {
-            return Err(OciError::TooLarge { what: "the manifest", limit: MANIFEST });
+        check_tag(tag)?;
+        if manifest.len() as u64 > MAX_MANIFEST_BYTES {
+            return Err(OciError::TooLarge { what: "the manifest", limit: MAX_MANIFEST_BYTES });
         }
         for blob in blobs {
             self.retrying(|| self.upload(blob)).await?;
@@ -38,57 +38,59 @@ impl Session<'_> {
     }
 
     pub(super) async fn retag(&self, from: &Digest, tag: &str) -> Result<(), OciError> {
-        check(tag)?;
+        check_tag(tag)?;
         let stored = self.manifest(&from.to_string(), Some(from)).await?;
         self.put_manifest(tag, &stored.media_type, stored.json).await.map(drop)
     }
 
-    /// Brings a blob, unless it is there.
+    /// Uploads a blob, unless it exists.
     async fn upload(&self, content: &Bytes) -> Result<(), OciError> {
         let digest = Digest::of(content);
-        let head = Ask::new(Method::HEAD, self.url(&format!("blobs/{digest}"))?);
-        let answer = self.ask(&head).await?;
-        if answer.response.status() != StatusCode::NOT_FOUND {
-            return self.expect(answer, &[StatusCode::OK], Doing::Reading).await.map(drop);
+        let head = RegistryRequest::new(Method::HEAD, self.url(&format!("blobs/{digest}"))?);
+        let response = self.send(&head).await?;
+        if response.status() != StatusCode::NOT_FOUND {
+            return self.expect(response, &[StatusCode::OK], RegistryAccess::Read).await.map(drop);
         }
-        let begin = Ask::new(Method::POST, self.url("blobs/uploads/")?);
-        let begin = begin.content("application/octet-stream", Bytes::new());
-        let answer = self.ask(&begin).await?;
-        let answer = self.expect(answer, &[StatusCode::ACCEPTED], Doing::Storing).await?;
-        // Relative or not, here or elsewhere, with a query that belongs to the upload.
-        let mut place = location(answer.url(), &answer)?;
-        place.query_pairs_mut().append_pair("digest", &digest.to_string());
-        let bring = Ask::new(Method::PUT, place).content("application/octet-stream", content.clone());
-        let answer = self.ask(&bring).await?;
-        match self.expect(answer, &[StatusCode::CREATED, StatusCode::NO_CONTENT], Doing::Storing).await {
-            // The place was there a moment ago: the registry has forgotten the upload, not the repository.
-            Err(OciError::NotFound { answer }) => Err(OciError::Unavailable { answer }),
+        let start = RegistryRequest::new(Method::POST, self.url("blobs/uploads/")?);
+        let start = start.content("application/octet-stream", Bytes::new());
+        let response = self.send(&start).await?;
+        let response = self.expect(response, &[StatusCode::ACCEPTED], RegistryAccess::Store).await?;
+        // The location may be relative or on another host, and its query belongs to the upload session.
+        let mut upload_url = location(response.url(), &response)?;
+        upload_url.query_pairs_mut().append_pair("digest", &digest.to_string());
+        let put = RegistryRequest::new(Method::PUT, upload_url)
+            .content("application/octet-stream", content.clone());
+        let response = self.send(&put).await?;
+        let stored = [StatusCode::CREATED, StatusCode::NO_CONTENT];
+        match self.expect(response, &stored, RegistryAccess::Store).await {
+            // The registry has lost the upload session, not the repository: the retry starts a new one.
+            Err(OciError::NotFound { response }) => Err(OciError::Unavailable { response }),
             other => other.map(drop),
         }
     }
 
     async fn put_manifest(&self, tag: &str, media_type: &str, json: Bytes) -> Result<Digest, OciError> {
-        let ask = Ask::new(Method::PUT, self.url(&format!("manifests/{tag}"))?);
-        let ask = ask.content(media_type, json.clone());
-        let stored = self.retrying(|| self.put_once(&ask)).await?;
+        let request = RegistryRequest::new(Method::PUT, self.url(&format!("manifests/{tag}"))?)
+            .content(media_type, json.clone());
+        let stored = self.retrying(|| self.put_once(&request)).await?;
         let expected = Digest::of(&json);
         match stored.map(|stored| stored.parse::<Digest>()) {
             Some(stored) if stored.as_ref() != Ok(&expected) => {
-                Err(OciError::Digest { what: "what the registry has stored", expected })
+                Err(OciError::DigestMismatch { what: "the manifest that the registry stored", expected })
             }
             _ => Ok(expected),
         }
     }
 
-    async fn put_once(&self, ask: &Ask) -> Result<Option<String>, OciError> {
-        let answer = self.ask(ask).await?;
-        let wanted = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
-        let answer = self.expect(answer, &wanted, Doing::Storing).await?;
-        let stored = answer.headers().get(STORED).and_then(|value| value.to_str().ok());
-        Ok(stored.map(str::to_owned))
+    async fn put_once(&self, request: &RegistryRequest) -> Result<Option<String>, OciError> {
+        let response = self.send(request).await?;
+        let stored = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
+        let response = self.expect(response, &stored, RegistryAccess::Store).await?;
+        let digest = response.headers().get(CONTENT_DIGEST).and_then(|value| value.to_str().ok());
+        Ok(digest.map(str::to_owned))
     }
 }
 
-fn check(tag: &str) -> Result<(), OciError> {
-    if is_tag(tag) { Ok(()) } else { Err(OciError::Tag(tag.to_owned())) }
+fn check_tag(tag: &str) -> Result<(), OciError> {
+    if is_tag(tag) { Ok(()) } else { Err(OciError::InvalidTag(tag.to_owned())) }
 }

@@ -1,4 +1,4 @@
-//! One operation: its requests, with whatever token they need, until its deadline.
+//! One operation: its requests with their authentication, retries and deadline.
 
 use std::time::Duration;
 
@@ -8,24 +8,23 @@ use reqwest::{Method, Response, StatusCode};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use url::Url;
 
-use super::Shared;
-use super::answer::{Doing, judge};
-use super::sign_in::Shown;
+use super::ClientState;
+use super::auth::Authorization;
+use super::response::{RegistryAccess, error_for};
 use crate::error::OciError;
 use crate::reference::Repository;
 use crate::transport::TransportError;
 
-/// How much of an error's body is looked at.
-const ERROR: u64 = 16 << 10;
+const MAX_ERROR_BYTES: u64 = 16 << 10;
 
-/// What a token must allow.
+/// The scope that a token must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Right {
+pub(super) enum TokenScope {
     Pull,
     Push,
 }
 
-impl Right {
+impl TokenScope {
     pub(super) fn actions(self) -> &'static str {
         match self {
             Self::Pull => "pull",
@@ -36,23 +35,23 @@ impl Right {
 
 /// One operation in one repository.
 pub(super) struct Session<'a> {
-    pub(super) client: &'a Shared,
+    pub(super) client: &'a ClientState,
     pub(super) repository: &'a Repository,
-    pub(super) right: Right,
+    pub(super) scope: TokenScope,
     pub(super) base: Url,
     pub(super) deadline: Instant,
 }
 
-/// One request, as often as it must be sent.
+/// A request that may be sent several times.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(super) struct RegistryRequest {
     method: Method,
     pub(super) url: Url,
     accept: &'static str,
     content: Option<(String, Bytes)>,
 }
 
-impl Ask {
+impl RegistryRequest {
     pub(super) fn new(method: Method, url: Url) -> Self {
         Self { method, url, accept: "*/*", content: None }
     }
@@ -66,153 +65,163 @@ impl Ask {
     }
 }
 
-/// An answer, and whether credentials were shown to get it.
-pub(super) struct Answer {
-    pub(super) response: Response,
-    known: bool,
+/// A response, and whether its request carried credentials.
+pub(super) struct RegistryResponse {
+    response: Response,
+    with_credentials: bool,
+}
+
+impl RegistryResponse {
+    pub(super) fn status(&self) -> StatusCode {
+        self.response.status()
+    }
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(
-        client: &'a Shared,
+        client: &'a ClientState,
         repository: &'a Repository,
-        right: Right,
+        scope: TokenScope,
     ) -> Result<Self, OciError> {
-        let base = client.places.base(repository)?;
+        let base = client.endpoints.base(repository)?;
         let now = Instant::now();
-        let deadline = now.checked_add(client.limits.whole).unwrap_or(now + Duration::from_hours(24 * 365));
-        Ok(Self { client, repository, right, base, deadline })
+        let deadline =
+            now.checked_add(client.limits.operation).unwrap_or(now + Duration::from_hours(24 * 365));
+        Ok(Self { client, repository, scope, base, deadline })
     }
 
-    /// Something below the repository.
-    pub(super) fn url(&self, below: &str) -> Result<Url, OciError> {
-        self.base.join(below).map_err(|_| OciError::NotFound { answer: "no such name".to_owned() })
+    pub(super) fn url(&self, path: &str) -> Result<Url, OciError> {
+        self.base.join(path).map_err(|_| OciError::NotFound { response: "the name is invalid".to_owned() })
     }
 
-    /// Does it again after a pause while that may help, and gives up at the deadline.
+    /// Retries transient errors with back-off, until the attempts or the deadline are used up.
     pub(super) async fn retrying<T, F>(&self, mut attempt: impl FnMut() -> F) -> Result<T, OciError>
     where
         F: Future<Output = Result<T, OciError>>,
     {
-        let mut pauses = self.client.limits.pauses();
-        self.within(async {
+        let mut delays = self.client.limits.retry_delays();
+        let attempts = async {
             loop {
                 match attempt().await {
-                    Err(error) if error.is_transient() => match pauses.next() {
-                        Some(pause) => {
-                            tracing::debug!(%error, ?pause, repository = %self.repository, "another attempt follows");
-                            sleep(pause).await;
+                    Err(error) if error.is_transient() => match delays.next() {
+                        Some(delay) => {
+                            tracing::debug!(%error, retry_in = ?delay, repository = %self.repository, "retrying");
+                            sleep(delay).await;
                         }
                         None => return Err(error),
                     },
                     other => return other,
                 }
             }
-        })
-        .await
+        };
+        let expired = OciError::DeadlineExceeded(self.client.limits.operation);
+        timeout_at(self.deadline, attempts).await.unwrap_or(Err(expired))
     }
 
-    async fn within<T>(&self, work: impl Future<Output = Result<T, OciError>>) -> Result<T, OciError> {
-        timeout_at(self.deadline, work).await.unwrap_or(Err(OciError::Overdue(self.client.limits.whole)))
-    }
-
-    /// Sends it; signs in if the registry wants that, or does not take what it took before.
-    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer, OciError> {
-        let shown = self.remembered();
-        let response = self.follow(ask, shown.as_ref()).await?;
-        let known = shown.as_ref().is_some_and(|shown| shown.login);
-        // Only the registry may ask who we are: not a place that it sends us to.
-        let ours = response.url().origin() == self.base.origin();
-        if response.status() != StatusCode::UNAUTHORIZED || !ours {
-            return Ok(Answer { response, known });
+    /// Sends a request; signs in if the registry asks for it, or no longer accepts the cached authorization.
+    pub(super) async fn send(&self, request: &RegistryRequest) -> Result<RegistryResponse, OciError> {
+        let cached = self.cached_authorization();
+        let response = self.follow(request, cached.as_ref()).await?;
+        let with_credentials = cached.as_ref().is_some_and(|cached| cached.with_credentials);
+        // Only the registry itself may request credentials, not a host that it redirects to.
+        let from_registry = response.url().origin() == self.base.origin();
+        if response.status() != StatusCode::UNAUTHORIZED || !from_registry {
+            return Ok(RegistryResponse { response, with_credentials });
         }
         match self.sign_in(&response).await? {
-            Some(again) if shown.as_ref() != Some(&again) => {
-                let response = self.follow(ask, Some(&again)).await?;
-                Ok(Answer { response, known: again.login })
+            Some(fresh) if cached.as_ref() != Some(&fresh) => {
+                let response = self.follow(request, Some(&fresh)).await?;
+                Ok(RegistryResponse { response, with_credentials: fresh.with_credentials })
             }
-            _ => Ok(Answer { response, known }),
+            _ => Ok(RegistryResponse { response, with_credentials }),
         }
     }
 
-    /// Sends it to where it leads. What is shown is for the registry alone.
-    async fn follow(&self, ask: &Ask, shown: Option<&Shown>) -> Result<Response, OciError> {
-        let mut url = ask.url.clone();
-        for _ in 0..=self.client.limits.redirects {
-            let ours = url.origin() == self.base.origin();
-            let answer = self.send(ask, &url, shown.filter(|_| ours)).await?;
-            let repeats = matches!(answer.status().as_u16(), 307 | 308);
-            let leads = repeats || matches!(answer.status().as_u16(), 301..=303);
-            if !leads {
-                return Ok(answer);
+    /// Follows redirects. The authorization is sent to the registry's own origin only.
+    async fn follow(
+        &self,
+        request: &RegistryRequest,
+        authorization: Option<&Authorization>,
+    ) -> Result<Response, OciError> {
+        let mut url = request.url.clone();
+        for _ in 0..=self.client.limits.max_redirects {
+            let to_registry = url.origin() == self.base.origin();
+            let response = self.send_once(request, &url, authorization.filter(|_| to_registry)).await?;
+            let keeps_method = matches!(response.status().as_u16(), 307 | 308);
+            if !keeps_method && !matches!(response.status().as_u16(), 301..=303) {
+                return Ok(response);
             }
-            if !repeats && !matches!(ask.method, Method::GET | Method::HEAD) {
-                return Err(OciError::Protocol("it redirects what cannot be sent again"));
+            if !keeps_method && !matches!(request.method, Method::GET | Method::HEAD) {
+                return Err(OciError::Protocol("it redirects an upload with a status that drops its body"));
             }
-            url = location(&url, &answer)?;
+            url = location(&url, &response)?;
         }
-        Err(OciError::Redirects(self.client.limits.redirects))
+        Err(OciError::TooManyRedirects(self.client.limits.max_redirects))
     }
 
-    /// Sends it to one place, once.
-    async fn send(&self, ask: &Ask, url: &Url, shown: Option<&Shown>) -> Result<Response, OciError> {
-        let Shared { transport, places, limits, .. } = self.client;
-        places.may_ask(url)?;
-        let mut request = transport.request(ask.method.clone(), url)?.header(ACCEPT, ask.accept);
-        if let Some(shown) = shown {
-            request = request.header(AUTHORIZATION, shown.header.reveal());
+    async fn send_once(
+        &self,
+        request: &RegistryRequest,
+        url: &Url,
+        authorization: Option<&Authorization>,
+    ) -> Result<Response, OciError> {
+        let ClientState { transport, endpoints, limits, .. } = self.client;
+        endpoints.check(url)?;
+        let mut builder = transport.request(request.method.clone(), url)?.header(ACCEPT, request.accept);
+        if let Some(authorization) = authorization {
+            builder = builder.header(AUTHORIZATION, authorization.header.reveal());
         }
         let mut length = 0;
-        if let Some((media_type, content)) = &ask.content {
+        if let Some((media_type, content)) = &request.content {
             length = content.len();
-            request = request.header(CONTENT_TYPE, media_type).body(content.clone());
+            builder = builder.header(CONTENT_TYPE, media_type).body(content.clone());
         }
-        let limit = limits.answer(length);
-        let answer = timeout(limit, request.send()).await.map_err(|_| OciError::Silent(limit))?;
-        answer.map_err(|error| transport.explain(&error).into())
+        let limit = limits.response_timeout(length);
+        let response = timeout(limit, builder.send()).await.map_err(|_| OciError::Timeout(limit))?;
+        response.map_err(|error| transport.classify(&error).into())
     }
 
-    /// A short body.
-    pub(super) async fn whole(
+    /// Reads a body of at most `limit` bytes into memory.
+    pub(super) async fn read_body(
         &self,
-        mut answer: Response,
+        mut response: Response,
         limit: u64,
         what: &'static str,
     ) -> Result<Vec<u8>, OciError> {
-        let (idle, mut whole) = (self.client.limits.idle, Vec::new());
+        let (idle, mut body) = (self.client.limits.idle, Vec::new());
         loop {
-            let piece = timeout(idle, answer.chunk()).await.map_err(|_| OciError::Silent(idle))?;
-            match piece.map_err(|_| TransportError::Cut)? {
-                Some(piece) => whole.extend_from_slice(&piece),
-                None => return Ok(whole),
+            let chunk = timeout(idle, response.chunk()).await.map_err(|_| OciError::Timeout(idle))?;
+            match chunk.map_err(|_| TransportError::Disconnected)? {
+                Some(chunk) => body.extend_from_slice(&chunk),
+                None => return Ok(body),
             }
-            if whole.len() as u64 > limit {
+            if body.len() as u64 > limit {
                 return Err(OciError::TooLarge { what, limit });
             }
         }
     }
 
-    /// The answer if it has one of these statuses, or else what it means.
+    /// The response if it has one of these statuses, or else the error that it means.
     pub(super) async fn expect(
         &self,
-        answer: Answer,
-        wanted: &[StatusCode],
-        doing: Doing,
+        response: RegistryResponse,
+        expected: &[StatusCode],
+        access: RegistryAccess,
     ) -> Result<Response, OciError> {
-        let Answer { response, known } = answer;
+        let RegistryResponse { response, with_credentials } = response;
         let status = response.status();
-        if wanted.contains(&status) {
+        if expected.contains(&status) {
             return Ok(response);
         }
-        let body = self.whole(response, ERROR, "its error").await.unwrap_or_default();
-        Err(judge(status, &body, doing, known))
+        let body = self.read_body(response, MAX_ERROR_BYTES, "its error").await.unwrap_or_default();
+        Err(error_for(status, &body, access, with_credentials))
     }
 }
 
-/// Where an answer says that something is.
-pub(super) fn location(from: &Url, answer: &Response) -> Result<Url, OciError> {
-    let location = answer.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+/// The `Location` header of a response, resolved against the URL that it came from.
+pub(super) fn location(from: &Url, response: &Response) -> Result<Url, OciError> {
+    let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
     location
         .and_then(|location| from.join(location).ok())
-        .ok_or(OciError::Protocol("it does not say where to go on"))
+        .ok_or(OciError::Protocol("a response has no usable Location header"))
 }

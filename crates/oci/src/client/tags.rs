@@ -1,4 +1,4 @@
-//! What a repository has, page by page.
+//! The tags of a repository, page by page.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,20 @@ use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use url::Url;
 
-use super::answer::Doing;
-use super::session::{Ask, Session};
-use crate::checkpoint::number_of;
+use super::response::RegistryAccess;
+use super::session::{RegistryRequest, Session};
+use crate::checkpoint::version_number;
 use crate::error::OciError;
 
-/// Tags that are asked for at once.
-const PAGE: usize = 1000;
-/// Pages that are asked for; there are registries with a hundred tags on each.
-const PAGES: usize = 2000;
-/// Tags that are kept.
-const ALL: usize = 10_000;
-/// Longest page.
-const BODY: u64 = 4 << 20;
+/// Requested page size.
+const PAGE_SIZE: usize = 1000;
+/// Some registries return only a hundred tags per page.
+const MAX_PAGES: usize = 2000;
+const MAX_TAGS: usize = 10_000;
+const MAX_PAGE_BYTES: u64 = 4 << 20;
 
 #[derive(Deserialize)]
-struct Page {
+struct TagPage {
     tags: Option<Vec<String>>,
 }
 
@@ -31,7 +29,7 @@ impl Session<'_> {
         let mut all = Vec::new();
         self.pages(|tags| {
             all.extend(tags);
-            if all.len() > ALL { Err(OciError::TooManyTags(ALL)) } else { Ok(()) }
+            if all.len() > MAX_TAGS { Err(OciError::TooManyTags(MAX_TAGS)) } else { Ok(()) }
         })
         .await?;
         Ok(all)
@@ -40,7 +38,7 @@ impl Session<'_> {
     pub(super) async fn versions(&self, name: &str, newest: usize) -> Result<Vec<u64>, OciError> {
         let mut kept = BTreeSet::new();
         self.pages(|tags| {
-            for number in tags.iter().filter_map(|tag| number_of(name, tag)) {
+            for number in tags.iter().filter_map(|tag| version_number(name, tag)) {
                 kept.insert(number);
                 if kept.len() > newest {
                     kept.pop_first();
@@ -52,36 +50,36 @@ impl Session<'_> {
         Ok(kept.into_iter().collect())
     }
 
-    /// Hands on every page, in the registry's order.
+    /// Calls `take` with every page, in the registry's order.
     async fn pages(&self, mut take: impl FnMut(Vec<String>) -> Result<(), OciError>) -> Result<(), OciError> {
-        let mut url = self.url(&format!("tags/list?n={PAGE}"))?;
-        for _ in 0..PAGES {
+        let mut url = self.url(&format!("tags/list?n={PAGE_SIZE}"))?;
+        for _ in 0..MAX_PAGES {
             let (tags, next) = self.retrying(|| self.page(&url)).await?;
-            // A page without a tag leads nowhere, whatever it says.
+            // A page without tags is the last one, even if it links to another.
             let last = tags.is_empty();
             take(tags)?;
             match next.filter(|_| !last) {
                 None => return Ok(()),
                 Some(next) if next == url => {
-                    return Err(OciError::Protocol("its list of tags goes in circles"));
+                    return Err(OciError::Protocol("its list of tags links to the same page again"));
                 }
                 Some(next) => url = next,
             }
         }
-        Err(OciError::TooManyTags(PAGES * PAGE))
+        Err(OciError::TooManyTags(MAX_PAGES * PAGE_SIZE))
     }
 
     async fn page(&self, url: &Url) -> Result<(Vec<String>, Option<Url>), OciError> {
-        let answer = self.ask(&Ask::new(Method::GET, url.clone())).await?;
-        let answer = self.expect(answer, &[StatusCode::OK], Doing::Reading).await?;
-        let links = answer.headers().get_all(LINK).iter().filter_map(|value| value.to_str().ok());
+        let response = self.send(&RegistryRequest::new(Method::GET, url.clone())).await?;
+        let response = self.expect(response, &[StatusCode::OK], RegistryAccess::Read).await?;
+        let links = response.headers().get_all(LINK).iter().filter_map(|value| value.to_str().ok());
         let next = links.into_iter().find_map(next).and_then(|next| url.join(next).ok());
         if next.as_ref().is_some_and(|next| next.origin() != self.base.origin()) {
-            return Err(OciError::Protocol("its list of tags goes on elsewhere"));
+            return Err(OciError::Protocol("its list of tags continues on another host"));
         }
-        let body = self.whole(answer, BODY, "its list of tags").await?;
-        let page: Page = serde_json::from_slice(&body)
-            .map_err(|_| OciError::Protocol("its list of tags cannot be read"))?;
+        let body = self.read_body(response, MAX_PAGE_BYTES, "its list of tags").await?;
+        let page: TagPage = serde_json::from_slice(&body)
+            .map_err(|_| OciError::Protocol("its list of tags is not valid JSON"))?;
         Ok((page.tags.unwrap_or_default(), next))
     }
 }
@@ -110,7 +108,7 @@ mod tests {
     #[case(r#"</a>; rel="prev", </b>; rel="next""#, Some("/b"))]
     #[case(r#"</a>; rel="prev""#, None)]
     #[case("", None)]
-    fn a_page_says_where_the_next_one_is(#[case] header: &str, #[case] expected: Option<&str>) {
+    fn a_page_links_to_the_next_one(#[case] header: &str, #[case] expected: Option<&str>) {
         assert_eq!(next(header), expected);
     }
 }

@@ -1,24 +1,24 @@
-//! Faults that a real registry does not show: a server that is a script.
+//! Faults that a real registry cannot be made to show, from a scripted server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rstest::rstest;
-use vmafx_oci::{Credentials, Descriptor, Digest};
-use vmafx_testkit::http_server::{Body, HttpServer, Reply, Request};
+use vmafx_oci::{Descriptor, Digest, RegistryCredentials};
+use vmafx_testkit::http_server::{HttpRequest, HttpServer, Reply, ReplyBody};
 
-use crate::stage::{artifact, client, login, repository};
+use crate::fixture::{artifact, client, login, repository};
 
-fn uploads(path: &str) -> bool {
+fn is_upload(path: &str) -> bool {
     path.ends_with("/blobs/uploads/")
 }
 
-/// A registry that has nothing, takes everything, and sends uploads to `place`.
-fn takes_everything(request: &Request, place: &str) -> Reply {
+/// A registry that is empty, accepts everything, and sends uploads to `location`.
+fn accepts_everything(request: &HttpRequest, location: &str) -> Reply {
     match (request.method.as_str(), request.path.as_str()) {
         ("HEAD", _) => Reply::status(404),
-        ("POST", path) if uploads(path) => Reply::status(202).header("location", place),
+        ("POST", path) if is_upload(path) => Reply::status(202).header("location", location),
         ("PUT", _) => Reply::status(201),
         _ => Reply::status(400),
     }
@@ -40,7 +40,7 @@ async fn a_token_is_for_pull_and_push_and_fetched_once() {
         let (_, query) = (request.header("authorization"), request.query.as_str());
         match (request.header("authorization"), query) {
             (Some("Basic dXNlcjpwYXNz"), "scope=repository%3Ateam%2Fmodels%3Apull%2Cpush&service=models") => {
-                // Both names, as the largest registry of all sends them.
+                // Docker Hub sends both names.
                 Reply::file(r#"{"token":"T0ken","access_token":"T0ken","expires_in":300}"#)
             }
             _ => Reply::status(403),
@@ -48,7 +48,7 @@ async fn a_token_is_for_pull_and_push_and_fetched_once() {
     });
     let challenge = format!("Bearer realm=\"{}\",service=\"models\"", tokens.url("/token"));
     let server = HttpServer::start(move |request| match request.header("authorization") {
-        Some("Bearer T0ken") => takes_everything(request, "/v2/team/models/blobs/uploads/1?_state=a%2Fb"),
+        Some("Bearer T0ken") => accepts_everything(request, "/v2/team/models/blobs/uploads/1?_state=a%2Fb"),
         _ => Reply::status(401).header("www-authenticate", challenge.clone()),
     });
     let home = tempfile::tempdir().unwrap();
@@ -78,13 +78,13 @@ async fn a_token_that_is_not_taken_any_more_is_fetched_anew() {
         let good = format!("Bearer T{}", valid.load(Ordering::SeqCst));
         let first = valid.load(Ordering::SeqCst) > 0 && request.header("authorization") == Some(&good);
         if first && used.fetch_add(1, Ordering::SeqCst) % 4 != 3 {
-            takes_everything(request, "/v2/team/models/blobs/uploads/1")
+            accepts_everything(request, "/v2/team/models/blobs/uploads/1")
         } else {
             Reply::status(401).header("www-authenticate", challenge.clone())
         }
     });
     let models = repository(&server.authority());
-    client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
+    client(RegistryCredentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
     assert!(issued.load(Ordering::SeqCst) > 1);
 }
 
@@ -99,7 +99,7 @@ async fn storage_elsewhere_never_sees_the_token() {
     let (place, content) = (storage.url("/upload?signature=x"), storage.url("/blob?signature=y"));
     let server = HttpServer::start(move |request| match request.header("authorization") {
         Some("Basic dXNlcjpwYXNz") if request.method == "GET" => Reply::redirect(content.clone()),
-        Some("Basic dXNlcjpwYXNz") => takes_everything(request, &place),
+        Some("Basic dXNlcjpwYXNz") => accepts_everything(request, &place),
         _ => Reply::status(401).header("www-authenticate", "Basic realm=x"),
     });
     let home = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ async fn storage_elsewhere_never_sees_the_token() {
 }
 
 #[tokio::test]
-async fn a_place_we_are_sent_to_cannot_ask_for_the_password() {
+async fn a_redirect_target_cannot_ask_for_the_password() {
     let tokens = HttpServer::start(|_| Reply::file(r#"{"token":"x"}"#));
     let challenge = format!("Bearer realm=\"{}\"", tokens.url("/steal"));
     let storage =
@@ -124,7 +124,7 @@ async fn a_place_we_are_sent_to_cannot_ask_for_the_password() {
     let home = tempfile::tempdir().unwrap();
     let client = client(login(home.path(), &server.authority(), "user", "pass"));
     let refused = client.blob(&repository(&server.authority()), &blob(b"{}"), 10).await.unwrap_err();
-    assert_eq!(refused.reason(), "RegistryUnauthorized", "{refused}");
+    assert_eq!(refused.reason().as_str(), "RegistryUnauthorized", "{refused}");
     assert_eq!((tokens.requests().len(), storage.requests().len()), (0, 1));
 }
 
@@ -133,12 +133,12 @@ async fn a_place_we_are_sent_to_cannot_ask_for_the_password() {
 #[case::not_even_http("ftp://127.0.0.1/upload")]
 #[tokio::test]
 async fn an_upload_elsewhere_wants_tls(#[case] place: &'static str) {
-    let server = HttpServer::start(move |request| takes_everything(request, place));
-    let refused = client(Credentials::none())
+    let server = HttpServer::start(move |request| accepts_everything(request, place));
+    let refused = client(RegistryCredentials::none())
         .push(&repository(&server.authority()), &artifact(b"1", b"2"), "v1")
         .await
         .unwrap_err();
-    assert_eq!(refused.reason(), "RegistryWithoutTls", "{refused}");
+    assert_eq!(refused.reason().as_str(), "RegistryWithoutTls", "{refused}");
 }
 
 #[tokio::test]
@@ -146,12 +146,12 @@ async fn an_upload_that_breaks_off_begins_again() {
     let puts = AtomicUsize::new(0);
     let server = HttpServer::start(move |request| {
         if request.method == "PUT" && puts.fetch_add(1, Ordering::SeqCst) == 0 {
-            return Reply::body(Body::HangUp);
+            return Reply::body(ReplyBody::HangUp);
         }
-        takes_everything(request, "/v2/team/models/blobs/uploads/1")
+        accepts_everything(request, "/v2/team/models/blobs/uploads/1")
     });
     let models = repository(&server.authority());
-    client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
+    client(RegistryCredentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
     let begun = server.requests().iter().filter(|request| request.method == "POST").count();
     assert_eq!(begun, 4, "three blobs, one of them twice");
 }
@@ -171,8 +171,9 @@ async fn a_refused_push_has_its_reason(#[case] status: u16, #[case] reason: &str
         _ => Reply::status(status),
     });
     let models = repository(&server.authority());
-    let refused = client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();
-    assert_eq!((refused.reason(), refused.may_pass()), (reason, true), "{refused}");
+    let refused =
+        client(RegistryCredentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();
+    assert_eq!((refused.reason().as_str(), refused.may_succeed_later()), (reason, true), "{refused}");
     let again = matches!(status, 429 | 500 | 503);
     let begun = server.requests().iter().filter(|request| request.method == "POST").count();
     assert_eq!(begun, if again { 2 } else { 1 });
@@ -182,31 +183,32 @@ async fn a_refused_push_has_its_reason(#[case] status: u16, #[case] reason: &str
 async fn a_manifest_must_be_stored_as_it_was_sent() {
     let server = HttpServer::start(|request| {
         let other = Digest::of(b"other").to_string();
-        takes_everything(request, "/v2/team/models/blobs/uploads/1").header("docker-content-digest", other)
+        accepts_everything(request, "/v2/team/models/blobs/uploads/1").header("docker-content-digest", other)
     });
     let models = repository(&server.authority());
-    let refused = client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();
-    assert_eq!(refused.reason(), "DigestMismatch", "{refused}");
+    let refused =
+        client(RegistryCredentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();
+    assert_eq!(refused.reason().as_str(), "DigestMismatch", "{refused}");
 }
 
 #[rstest]
 #[case::other_content(Reply::file("[]"), "DigestMismatch")]
 #[case::longer(Reply::file("{} "), "TooLarge")]
-#[case::endless(Reply::body(Body::Endless), "TooLarge")]
+#[case::endless(Reply::body(ReplyBody::Endless), "TooLarge")]
 #[case::shorter(Reply::file("{"), "RegistryUnavailable")]
-#[case::cut(Reply::body(Body::Cut { file: b"{}".to_vec(), sent: 1 }), "RegistryUnavailable")]
-#[case::hang_up(Reply::body(Body::HangUp), "RegistryUnavailable")]
+#[case::cut(Reply::body(ReplyBody::Truncated { file: b"{}".to_vec(), sent: 1 }), "RegistryUnavailable")]
+#[case::hang_up(Reply::body(ReplyBody::HangUp), "RegistryUnavailable")]
 #[case::nothing(Reply::status(204), "RegistryRefused")]
 #[tokio::test]
 async fn a_blob_is_what_it_is_called_or_nothing(#[case] reply: Reply, #[case] reason: &str) {
     let server = HttpServer::start(move |_| reply.clone());
     let models = repository(&server.authority());
-    let refused = client(Credentials::none()).blob(&models, &blob(b"{}"), 10).await.unwrap_err();
-    assert_eq!(refused.reason(), reason, "{refused}");
+    let refused = client(RegistryCredentials::none()).blob(&models, &blob(b"{}"), 10).await.unwrap_err();
+    assert_eq!(refused.reason().as_str(), reason, "{refused}");
 }
 
 #[rstest]
-#[case::endless(Reply::body(Body::Endless), "TooLarge")]
+#[case::endless(Reply::body(ReplyBody::Endless), "TooLarge")]
 #[case::no_manifest(Reply::file("<html>"), "ManifestInvalid")]
 #[case::in_circles(Reply::redirect("/v2/team/models/manifests/v1"), "RegistryRefused")]
 #[case::to_nowhere(Reply::status(302), "RegistryRefused")]
@@ -214,8 +216,8 @@ async fn a_blob_is_what_it_is_called_or_nothing(#[case] reply: Reply, #[case] re
 async fn a_manifest_is_one_or_nothing(#[case] reply: Reply, #[case] reason: &str) {
     let server = HttpServer::start(move |_| reply.clone());
     let models = repository(&server.authority());
-    let refused = client(Credentials::none()).resolve(&models.tagged("v1")).await.unwrap_err();
-    assert_eq!(refused.reason(), reason, "{refused}");
+    let refused = client(RegistryCredentials::none()).resolve(&models.tagged("v1")).await.unwrap_err();
+    assert_eq!(refused.reason().as_str(), reason, "{refused}");
 }
 
 #[tokio::test]
@@ -223,11 +225,11 @@ async fn a_pinned_manifest_has_its_digest() {
     let server = HttpServer::start(|_| Reply::file(manifest_of(&Digest::of(b"x"), 1)));
     let models = repository(&server.authority());
     let pinned = models.pinned(Digest::of(b"another"));
-    let refused = client(Credentials::none()).resolve(&pinned).await.unwrap_err();
-    assert_eq!(refused.reason(), "DigestMismatch", "{refused}");
+    let refused = client(RegistryCredentials::none()).resolve(&pinned).await.unwrap_err();
+    assert_eq!(refused.reason().as_str(), "DigestMismatch", "{refused}");
 }
 
-/// A list of tags of which every page says that there is another, at what `next` makes of the number of the page.
+/// A list of tags whose every page links to another one; `next` maps a page's number to that link.
 fn endless_list(next: impl Fn(usize) -> String + Send + Sync + 'static) -> HttpServer {
     let pages = AtomicUsize::new(0);
     HttpServer::start(move |_| {
@@ -251,25 +253,30 @@ async fn a_list_of_tags_ends_somewhere(
 ) {
     let server = endless_list(move |page| if goes_on { format!("{next}{page}") } else { next.to_owned() });
     let models = repository(&server.authority());
-    let refused = client(Credentials::none()).tags(&models).await.unwrap_err();
-    assert_eq!(refused.reason(), reason, "{refused}");
+    let refused = client(RegistryCredentials::none()).tags(&models).await.unwrap_err();
+    assert_eq!(refused.reason().as_str(), reason, "{refused}");
     assert_eq!(server.requests().len(), asked);
 }
 
-// The clock runs ahead whenever nothing else is to do.
+// The paused clock advances whenever the test is idle.
 #[tokio::test(start_paused = true)]
 async fn a_registry_that_says_nothing_is_given_up() {
-    let server = HttpServer::start(|_| Reply::body(Body::Silent));
+    let server = HttpServer::start(|_| Reply::body(ReplyBody::Silent));
     let models = repository(&server.authority());
-    let silent = client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();
-    assert_eq!((silent.reason(), silent.may_pass()), ("RegistryUnavailable", true), "{silent}");
+    let silent =
+        client(RegistryCredentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap_err();
+    assert_eq!(
+        (silent.reason().as_str(), silent.may_succeed_later()),
+        ("RegistryUnavailable", true),
+        "{silent}"
+    );
 }
 
 #[tokio::test]
 async fn a_manifest_comes_after_everything_that_it_names() {
-    let server = HttpServer::start(|request| takes_everything(request, "/v2/team/models/blobs/uploads/1"));
+    let server = HttpServer::start(|request| accepts_everything(request, "/v2/team/models/blobs/uploads/1"));
     let models = repository(&server.authority());
-    client(Credentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
+    client(RegistryCredentials::none()).push(&models, &artifact(b"1", b"2"), "v1").await.unwrap();
     let paths: Vec<String> = server
         .requests()
         .into_iter()

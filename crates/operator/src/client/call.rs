@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::{Method, Request};
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::Label;
+use vmafx_kit::metrics::MetricLabel;
 
 closed_label! {
     /// What is to be done, in the API server's words.
@@ -55,7 +55,7 @@ const KINDS: [&str; 17] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind(&'static str);
 
-impl Label for Kind {
+impl MetricLabel for Kind {
     const NAME: &'static str = "kind";
 
     fn value(&self) -> &'static str {

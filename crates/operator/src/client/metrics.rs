@@ -8,7 +8,7 @@ use kube::client::Body;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, HistogramBy, Metrics};
+use vmafx_kit::metrics::{CounterBy, HistogramBy, LabelSet, Metrics};
 
 use super::call::{Call, Kind, Verb};
 use super::gate;
@@ -152,10 +152,10 @@ impl Count {
 
 impl Drop for Count {
     fn drop(&mut self) {
-        self.metrics.requests.get_or_create(&By((self.verb, self.kind, self.code))).inc();
+        self.metrics.requests.get_or_create(&LabelSet((self.verb, self.kind, self.code))).inc();
         if !matches!(self.code, Code::Unanswered | Code::Gate) {
             let seconds = self.begun.elapsed().as_secs_f64();
-            self.metrics.seconds.get_or_create(&By((self.verb,))).observe(seconds);
+            self.metrics.seconds.get_or_create(&LabelSet((self.verb,))).observe(seconds);
         }
     }
 }

@@ -45,7 +45,7 @@ impl Follower {
     /// Listens until shutdown.
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Infallible> {
         // Nobody else reads it once this ends.
-        shutdown.cuts(self.listen()).await;
+        shutdown.run_until_begun(self.listen()).await;
         self.mirror.set_live(false);
         self.metrics.live.set(0);
         Ok(())

@@ -2,7 +2,7 @@
 
 use vmafx_api::job::Phase;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, Counter, CounterBy, Gauge, Metrics};
+use vmafx_kit::metrics::{Counter, CounterBy, Gauge, LabelSet, Metrics};
 
 closed_label! {
     /// What a job came to.
@@ -52,6 +52,6 @@ impl JobMetrics {
             Phase::Cancelled => End::Cancelled,
             Phase::Pending | Phase::Running => return,
         };
-        self.ended.get_or_create(&By((end,))).inc();
+        self.ended.get_or_create(&LabelSet((end,))).inc();
     }
 }

@@ -50,7 +50,7 @@ pub struct Jobs {
 impl Jobs {
     /// Follows, sweeps and reconciles until shutdown.
     pub async fn lead(self, shutdown: Shutdown) -> Result<(), BoxError> {
-        let Some(cluster) = shutdown.cuts(cluster::name(&self.client, &self.cluster)).await else {
+        let Some(cluster) = shutdown.run_until_begun(cluster::name(&self.client, &self.cluster)).await else {
             return Ok(());
         };
         let (link, mirror) = (Link::new(self.channel.clone(), cluster), Mirror::default());
@@ -71,7 +71,7 @@ impl Jobs {
             let (mirror, shutdown) = (mirror.clone(), shutdown.clone());
             async move {
                 let head_start = tokio::time::timeout(HEAD_START, mirror.heard());
-                if shutdown.cuts(head_start).await.is_none() {
+                if shutdown.run_until_begun(head_start).await.is_none() {
                     return Ok(());
                 }
                 // First the ear, then the look: what changes in between is heard.

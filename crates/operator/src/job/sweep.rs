@@ -69,7 +69,7 @@ impl Sweeper {
                 tokio::time::sleep(pause).await;
             }
         };
-        shutdown.cuts(sweeping).await.unwrap_or(Ok(()))
+        shutdown.run_until_begun(sweeping).await.unwrap_or(Ok(()))
     }
 
     /// How many jobs were ended.

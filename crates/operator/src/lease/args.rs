@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vmafx_kit::config::{GoDuration, Refusal};
+use vmafx_kit::config::{GoDuration, SettingsError};
 
 const LEASE_DURATION: &str = "VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION";
 const RENEW_DEADLINE: &str = "VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE";
@@ -74,14 +74,14 @@ pub struct LeaseSettings {
 impl LeaseArgs {
     /// What to hold an election with; nothing if there is to be none. Bad durations are refused either way: they would
     /// surprise on the day it is turned on.
-    pub fn settings(&self) -> Result<Option<LeaseSettings>, Refusal> {
+    pub fn settings(&self) -> Result<Option<LeaseSettings>, SettingsError> {
         let (lease, renew, retry) = (
             self.leader_election_lease_duration,
             self.leader_election_renew_deadline,
             self.leader_election_retry_period,
         );
         let refused = |variable: &str, value: GoDuration, reason: String| {
-            Err(Refusal::Value { variable: variable.to_owned(), value: value.to_string(), reason })
+            Err(SettingsError::Value { variable: variable.to_owned(), value: value.to_string(), reason })
         };
         if lease < SHORTEST_LEASE {
             return refused(LEASE_DURATION, lease, format!("at least {SHORTEST_LEASE} is needed"));
@@ -124,7 +124,7 @@ mod tests {
         lease: LeaseArgs,
     }
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Option<LeaseSettings>, Refusal> {
+    fn settings(variables: &[(&str, &str)]) -> Result<Option<LeaseSettings>, SettingsError> {
         let env: Environment = variables.iter().copied().collect();
         parse::<Settings>(["vmafx-operator"], &env, &[]).unwrap().lease.settings()
     }
@@ -157,7 +157,7 @@ mod tests {
         #[case] blamed: &str,
     ) {
         let refusal = settings(&[(LEASE_DURATION, lease), (RENEW_DEADLINE, renew), (RETRY_PERIOD, retry)]);
-        let Err(Refusal::Value { variable, .. }) = refusal else { panic!("{refusal:?}") };
+        let Err(SettingsError::Value { variable, .. }) = refusal else { panic!("{refusal:?}") };
         assert_eq!(variable, blamed);
     }
 

@@ -91,7 +91,7 @@ impl Election {
         F: Future<Output = Result<(), E>>,
     {
         loop {
-            if shutdown.cuts(self.acquire()).await.is_none() {
+            if shutdown.run_until_begun(self.acquire()).await.is_none() {
                 self.release().await;
                 return Ok(());
             }

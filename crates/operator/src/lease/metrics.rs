@@ -1,7 +1,7 @@
 //! What is counted about the election.
 
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, Gauge, Metrics};
+use vmafx_kit::metrics::{CounterBy, Gauge, LabelSet, Metrics};
 
 closed_label! {
     /// What happened to our leadership.
@@ -46,6 +46,6 @@ impl LeaseMetrics {
 
     pub(super) fn turned(&self, turn: Turn) {
         self.leader.set(i64::from(turn == Turn::Acquired));
-        self.turns.get_or_create(&By((turn,))).inc();
+        self.turns.get_or_create(&LabelSet((turn,))).inc();
     }
 }

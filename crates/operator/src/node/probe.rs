@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn prober(url: &str) -> Prober {
-        vmafx_kit::tls::choose_provider();
+        vmafx_kit::tls::install_crypto_provider();
         Prober::new(reqwest::Client::new(), &Url::parse(url).unwrap())
     }
 

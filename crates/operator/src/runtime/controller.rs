@@ -10,7 +10,7 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use vmafx_api::conditions::Reason;
-use vmafx_kit::metrics::{By, Label as _};
+use vmafx_kit::metrics::{LabelSet, MetricLabel as _};
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::backoff::Backoff;
@@ -131,8 +131,8 @@ impl<R: Reconcile> Controller<R> {
 
     fn show(&self, depth: usize, running: usize) {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.metrics.depth.get_or_create(&By((R::KIND,))).set(number(depth));
-        self.metrics.working.get_or_create(&By((R::KIND,))).set(number(running));
+        self.metrics.depth.get_or_create(&LabelSet((R::KIND,))).set(number(depth));
+        self.metrics.working.get_or_create(&LabelSet((R::KIND,))).set(number(running));
     }
 
     /// Counts and tells; the pause until the key comes again.
@@ -151,14 +151,14 @@ impl<R: Reconcile> Controller<R> {
             };
             (Err(failure), Outcome::Panicked, Duration::ZERO)
         });
-        self.metrics.seconds.get_or_create(&By((R::KIND, outcome))).observe(took.as_secs_f64());
+        self.metrics.seconds.get_or_create(&LabelSet((R::KIND, outcome))).observe(took.as_secs_f64());
         match result {
             Ok(next) => {
                 backoff.forget(key);
                 next.map(|Next(pause)| pause)
             }
             Err(failure) => {
-                self.metrics.failures.get_or_create(&By((R::KIND, Why(failure.reason)))).inc();
+                self.metrics.failures.get_or_create(&LabelSet((R::KIND, Why(failure.reason)))).inc();
                 let pause = backoff.failed(key.clone(), failure.retry, chance());
                 let error = failure.source.as_ref() as &dyn std::error::Error;
                 let reason = failure.reason.as_str();

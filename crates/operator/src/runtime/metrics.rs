@@ -2,7 +2,7 @@
 
 use vmafx_api::conditions::Reason;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Label, Metrics};
+use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, MetricLabel, Metrics};
 
 closed_label! {
     /// A kind that is watched.
@@ -44,7 +44,7 @@ closed_label! {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Why(pub Reason);
 
-impl Label for Why {
+impl MetricLabel for Why {
     const NAME: &'static str = "reason";
 
     fn value(&self) -> &'static str {

@@ -16,8 +16,8 @@ use kube::runtime::watcher::{self, Event};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use vmafx_kit::causes::chain;
-use vmafx_kit::health::Gate;
-use vmafx_kit::metrics::{By, Label as _};
+use vmafx_kit::health::ReadinessGate;
+use vmafx_kit::metrics::{LabelSet, MetricLabel as _};
 use vmafx_kit::tasks::Shutdown;
 
 use super::cache::{Cache, Cached};
@@ -91,7 +91,7 @@ where
     /// Watches until shutdown. The gate opens when the first list is complete.
     pub async fn run(
         self,
-        gate: Gate,
+        gate: ReadinessGate,
         metrics: RuntimeMetrics,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
@@ -99,11 +99,11 @@ where
         let mut events = std::pin::pin!(source.events().backoff(watcher::DefaultBackoff::default()));
         let mut told = Told::default();
         let mut lists = 0_u64;
-        while let Some(Some(event)) = shutdown.cuts(events.next()).await {
+        while let Some(Some(event)) = shutdown.run_until_begun(events.next()).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
-                    metrics.watch_errors.get_or_create(&By((self.kind,))).inc();
+                    metrics.watch_errors.get_or_create(&LabelSet((self.kind,))).inc();
                     told.error(self.kind, &gate, &error);
                     continue;
                 }
@@ -113,19 +113,19 @@ where
             if done {
                 lists += 1;
                 if lists > 1 {
-                    metrics.restarts.get_or_create(&By((self.kind,))).inc();
+                    metrics.restarts.get_or_create(&LabelSet((self.kind,))).inc();
                 }
                 told.well();
                 gate.open();
                 self.listed.send_replace(true);
             }
             let known = i64::try_from(self.cache.len()).unwrap_or(i64::MAX);
-            metrics.objects.get_or_create(&By((self.kind,))).set(known);
+            metrics.objects.get_or_create(&LabelSet((self.kind,))).set(known);
             for object in &changed {
                 for (controller, concerns) in &self.concerned {
                     for key in concerns(object) {
                         // The controller may be behind, and so may be we.
-                        if shutdown.cuts(controller.tell(key)).await.is_none() {
+                        if shutdown.run_until_begun(controller.tell(key)).await.is_none() {
                             return Ok(());
                         }
                     }
@@ -141,7 +141,7 @@ where
             Ok(object) => Ok((self.project)(object)),
             Err(error) => {
                 let identity = object.identity();
-                metrics.undecodable.get_or_create(&By((self.kind,))).inc();
+                metrics.undecodable.get_or_create(&LabelSet((self.kind,))).inc();
                 told.undecodable(self.kind, &identity, &error.to_string());
                 Err(identity)
             }
@@ -177,7 +177,7 @@ impl Told {
     /// How many objects are remembered; with more, some are said again.
     const MOST: usize = 1000;
 
-    fn error(&mut self, kind: Kind, gate: &Gate, error: &watcher::Error) {
+    fn error(&mut self, kind: Kind, gate: &ReadinessGate, error: &watcher::Error) {
         let text = chain(error);
         if missing(error) {
             gate.close(format!("{} is not installed: apply its CustomResourceDefinition", kind.value()));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vmafx_kit::config::{GoDuration, Refusal};
+use vmafx_kit::config::{GoDuration, SettingsError};
 
 use super::address::{self, UrlTemplate};
 
@@ -41,10 +41,10 @@ pub struct TrainerArgs {
 
 impl TrainerArgs {
     /// Between two questions to a trainer that learns.
-    pub fn poll(&self) -> Result<Duration, Refusal> {
+    pub fn poll(&self) -> Result<Duration, SettingsError> {
         let every = self.trainer_poll.0;
         if every < LEAST_POLL {
-            return Err(Refusal::Value {
+            return Err(SettingsError::Value {
                 variable: POLL.to_owned(),
                 value: self.trainer_poll.to_string(),
                 reason: "every trainer would be asked without a pause: give it some time, such as 60s"

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vmafx_kit::config::{ListenAddr, Refusal};
+use vmafx_kit::config::{ListenAddr, SettingsError};
 use vmafx_kit::tls::{TlsFiles, TlsVariables};
 
 /// The usual name of the Service by which the API server comes.
@@ -77,14 +77,14 @@ pub struct WebhookArgs {
 
 impl WebhookArgs {
     /// Where to listen.
-    pub(super) fn addr(&self) -> Result<ListenAddr, Refusal> {
+    pub(super) fn addr(&self) -> Result<ListenAddr, SettingsError> {
         if self.webhook_port == 0 {
             return Ok(ListenAddr::Off);
         }
         let host = self.webhook_host.trim_start_matches('[').trim_end_matches(']');
         let text = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         format!("{text}:{}", self.webhook_port).parse().map_err(|error: vmafx_kit::config::AddrError| {
-            Refusal::Value {
+            SettingsError::Value {
                 variable: "VMAFX_OPERATOR_WEBHOOK_HOST".to_owned(),
                 value: self.webhook_host.clone(),
                 reason: error.to_string(),
@@ -93,7 +93,7 @@ impl WebhookArgs {
     }
 
     /// The mounted files, if there are any.
-    pub(super) fn files(&self) -> Result<Option<TlsFiles>, Refusal> {
+    pub(super) fn files(&self) -> Result<Option<TlsFiles>, SettingsError> {
         let (cert, key) = (self.webhook_cert_file.as_ref(), self.webhook_key_file.as_ref());
         let wanted = self.webhook_port > 0 && (cert.is_some() || key.is_some());
         TlsFiles::of(wanted, cert, key, VARIABLES)

@@ -8,7 +8,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 use kube::Resource;
 use kube::core::ObjectMeta;
 use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
-use vmafx_kit::metrics::Label;
+use vmafx_kit::metrics::MetricLabel;
 
 use super::rules::Kind;
 use super::server;

@@ -6,7 +6,7 @@ use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview
 use kube::core::response::{StatusCause, StatusDetails, StatusSummary};
 use serde_json::Value;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::Label;
+use vmafx_kit::metrics::MetricLabel;
 
 use super::rules::{self, Findings, Kind, Violation};
 

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use vmafx_kit::causes::chain;
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::{ServerTls, TlsError};
 
@@ -88,10 +88,10 @@ impl Keeper {
     }
 
     /// Looks until shutdown. The gate is open while the API server can trust what is shown.
-    pub async fn run(mut self, gate: Gate, shutdown: Shutdown) -> Result<(), Infallible> {
+    pub async fn run(mut self, gate: ReadinessGate, shutdown: Shutdown) -> Result<(), Infallible> {
         let mut trusted = false;
         loop {
-            let Some(looked) = shutdown.cuts(self.look()).await else { return Ok(()) };
+            let Some(looked) = shutdown.run_until_begun(self.look()).await else { return Ok(()) };
             let (pause, problem) = match looked {
                 Ok(Published::Already | Published::Written) => (EVERY, None),
                 Ok(Published::NoConfiguration) => {
@@ -114,7 +114,7 @@ impl Keeper {
                 Some(_) if trusted => {}
                 Some(reason) => gate.close(reason),
             }
-            if shutdown.cuts(tokio::time::sleep(pause)).await.is_none() {
+            if shutdown.run_until_begun(tokio::time::sleep(pause)).await.is_none() {
                 return Ok(());
             }
         }

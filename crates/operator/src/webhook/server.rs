@@ -9,7 +9,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionReview;
-use vmafx_kit::metrics::{By, CounterBy, Label, Metrics};
+use vmafx_kit::metrics::{CounterBy, LabelSet, MetricLabel, Metrics};
 use vmafx_kit::serve::HttpLimits;
 
 use super::review::{self, Outcome};
@@ -65,7 +65,7 @@ fn answer(
             (review::malformed("", &message).into_review(), Outcome::Malformed)
         }
     };
-    metrics.0.get_or_create(&By((kind, outcome))).inc();
+    metrics.0.get_or_create(&LabelSet((kind, outcome))).inc();
     if let Some(response) = review.response.as_ref().filter(|response| !response.allowed) {
         tracing::debug!(kind = kind.value(), said = response.result.message, "refused");
     }

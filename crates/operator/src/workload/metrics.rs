@@ -1,7 +1,7 @@
 //! What is counted about workloads.
 
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{By, CounterBy, Metrics};
+use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics};
 
 use super::decide::{Decision, Refusal, Why};
 
@@ -75,6 +75,6 @@ impl WorkloadMetrics {
     }
 
     pub(super) fn decided(&self, decision: &Decision) {
-        self.decisions.get_or_create(&By((decision.into(),))).inc();
+        self.decisions.get_or_create(&LabelSet((decision.into(),))).inc();
     }
 }

@@ -7,8 +7,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use vmafx_testkit::kube::account::{Account, Grant};
-use vmafx_testkit::kube::{ControlPlane, Options};
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions};
 
 use crate::helm::Chart;
 
@@ -36,13 +36,13 @@ fn field(jobs: &Value) -> &Value {
 
 #[tokio::test]
 async fn an_upgrade_brings_definitions_up_to_date_and_may_do_nothing_else() {
-    let plane = ControlPlane::start(Options::default()).await.unwrap();
+    let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     let client = plane.client().unwrap();
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
     let params = PatchParams::apply("test").force();
     let namespaces: Api<Namespace> = Api::all(client.clone());
     namespaces.patch(NAMESPACE, &params, &Patch::Apply(namespace)).await.unwrap();
-    let account = Account::create(&plane, NAMESPACE, "vmafx-crds", &grants()).await.unwrap();
+    let account = TestServiceAccount::create(&plane, NAMESPACE, "vmafx-crds", &grants()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     account.write_kubeconfig(&kubeconfig, &plane.config().cluster_url.to_string()).unwrap();

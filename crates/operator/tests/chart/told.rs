@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Parser;
 use serde_json::Value;
-use vmafx_kit::config::{Environment, Stop, parse};
+use vmafx_kit::config::{Environment, ParseExit, parse};
 
 use crate::helm::Chart;
 
@@ -63,8 +63,8 @@ fn takes<S: Parser + std::fmt::Debug>(container: &Value) {
     let environment: Environment = environment.into_iter().collect();
     match parse::<S>(["program"].into_iter().chain(words), &environment, &[]) {
         Ok(_) => {}
-        Err(Stop::Refused(refusal)) => panic!("{refusal}"),
-        Err(Stop::Answer(answer)) => panic!("{answer}"),
+        Err(ParseExit::Invalid(refusal)) => panic!("{refusal}"),
+        Err(ParseExit::HelpOrVersion(answer)) => panic!("{answer}"),
     }
 }
 

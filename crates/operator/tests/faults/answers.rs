@@ -1,18 +1,18 @@
 //! Each write of each flow gets a bad answer once, or none.
 
 use futures::future::join_all;
-use vmafx_testkit::kube::proxy::Act;
+use vmafx_testkit::kube::proxy::Fault;
 
 use crate::world::{Bystanders, Flow, World, deletions};
 
 /// What may become of a write, and whether the operator takes long to try again.
-const ACTS: [(&str, Act, bool); 6] = [
-    ("conflict", Act::Answer(409), false),
-    ("toomany", Act::Answer(429), false),
-    ("broken", Act::Answer(500), false),
-    ("lost", Act::Lose(500), false),
-    ("invalid", Act::Answer(422), true),
-    ("never", Act::Silence, true),
+const ACTS: [(&str, Fault, bool); 6] = [
+    ("conflict", Fault::Respond(409), false),
+    ("toomany", Fault::Respond(429), false),
+    ("broken", Fault::Respond(500), false),
+    ("lost", Fault::FailAfter(500), false),
+    ("invalid", Fault::Respond(422), true),
+    ("never", Fault::NoResponse, true),
 ];
 
 /// More writes than this, for one node in one flow, are a loop.
@@ -26,7 +26,7 @@ struct Trial {
     name: String,
     flows: Vec<Flow>,
     write: usize,
-    act: Act,
+    act: Fault,
 }
 
 /// How a flow went.
@@ -40,7 +40,7 @@ async fn one_bad_answer_to_any_write_is_got_over() {
     // Enough workers for all that wait in vain.
     let world = World::set(&[("VMAFX_OPERATOR_CONCURRENCY", "64")]).await;
     let bystanders = Bystanders::arrive(&world).await;
-    let clean = Trial { name: "clean".to_owned(), flows: Flow::ALL.to_vec(), write: 0, act: Act::Hold };
+    let clean = Trial { name: "clean".to_owned(), flows: Flow::ALL.to_vec(), write: 0, act: Fault::Hold };
     let writes: Vec<_> = run(&world, &clean).await.iter().map(|outcome| outcome.writes).collect();
     let expected = writes.iter().sum::<usize>() * ACTS.len();
     let trials: Vec<_> =
@@ -62,7 +62,7 @@ async fn one_bad_answer_to_any_write_is_got_over() {
 }
 
 /// One node for all flows in a row, or, where each of them takes long, one for each.
-fn trials(word: &str, act: &Act, slow: bool, writes: &[usize]) -> Vec<Trial> {
+fn trials(word: &str, act: &Fault, slow: bool, writes: &[usize]) -> Vec<Trial> {
     let trial = |name: &str, flows: Vec<Flow>, write: usize| {
         let name = format!("{word}-{name}-{write}").to_lowercase();
         Trial { name, flows, write, act: act.clone() }
@@ -85,7 +85,7 @@ async fn run(world: &World, trial: &Trial) -> Vec<Outcome> {
         if index == 0 {
             flow.arrange(world, name).await;
         }
-        let (before, mark) = (world.uid_of(name).await, world.proxy.mark());
+        let (before, mark) = (world.uid_of(name).await, world.proxy.request_count());
         let fault = world.proxy.inject(world.writes_for(name).nth(*write), act.clone());
         flow.begin(world, name).await;
         flow.end(world, name, before.as_deref()).await;

@@ -1,7 +1,7 @@
 //! The operator is killed after each write of each flow, and started again.
 
 use rstest::rstest;
-use vmafx_testkit::kube::proxy::{Act, Pass};
+use vmafx_testkit::kube::proxy::{Fault, ResponseHandling};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -52,13 +52,13 @@ async fn crash(world: &mut World, flow: Flow, at: At, write: usize) -> bool {
     let kill = world.operator.killer();
     let call = move |_: &_| {
         kill();
-        Pass::Cut
+        ResponseHandling::Disconnect
     };
     let act = match at {
-        At::Before => Act::before(call),
-        At::After => Act::after(call),
+        At::Before => Fault::before(call),
+        At::After => Fault::after(call),
     };
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     let fault = world.proxy.inject(world.writes_for(&name).nth(write), act);
     flow.begin(world, &name).await;
     let hit = tokio::select! {

@@ -5,7 +5,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use rustix::process::Signal;
 use serde_json::json;
-use vmafx_testkit::kube::proxy::{Act, ApiProxy, ApiRequest, Record, Verb, Which};
+use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, Fault, RbacVerb, RecordedRequest, RequestMatcher};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -66,14 +66,14 @@ async fn when_the_leader_is_killed_the_other_goes_on() {
 #[tokio::test]
 async fn a_leader_that_stops_cleanly_gives_the_lease_back() {
     let (mut world, _second, _proxy) = two().await;
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     world.operator.signal(Signal::TERM);
     world.operator.ended().await;
     let last =
         world.proxy.writes_since(mark).into_iter().rfind(|one| one.request.resource == "leases").unwrap();
     let holder = last.request.json()["spec"]["holderIdentity"].clone();
     assert!(holder.as_str().unwrap_or_default().is_empty(), "the lease still names {holder}");
-    assert!(last.was_done(), "{last:?}");
+    assert!(last.succeeded(), "{last:?}");
     leads(&world, "second").await;
     world.change("a", json!({"paused": true})).await;
     world.settled("a", PAUSED).await;
@@ -84,18 +84,18 @@ async fn a_frozen_leader_writes_nothing_when_it_thaws() {
     let (mut world, _second, _proxy) = two().await;
     // It is stopped between its last look and the write that follows from it, for several nodes at once.
     let last_look = |request: &ApiRequest| {
-        request.verb == Verb::Get && request.resource == "vmafxnodes" && request.name != "a"
+        request.verb == RbacVerb::Get && request.resource == "vmafxnodes" && request.name != "a"
     };
-    let look = world.proxy.inject(Which::matching(last_look), Act::Hold);
+    let look = world.proxy.inject(RequestMatcher::matching(last_look), Fault::Hold);
     let names = ["b", "c", "d", "e", "f", "g"];
     join_all(names.map(|name| world.create(name))).await;
     let all = async || look.hits().len() == names.len();
     wait::until(SOON, "all to be looked at for the last time", all).await.unwrap();
     world.operator.signal(Signal::STOP);
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     // The answers are there when it wakes up.
     look.release();
-    let answered = |record: &Record| last_look(&record.request) && record.client.is_some();
+    let answered = |record: &RecordedRequest| last_look(&record.request) && record.client.is_some();
     let all = async || world.proxy.records().iter().filter(|record| answered(record)).count() == names.len();
     wait::until(SOON, "the answers", all).await.unwrap();
     leads(&world, "second").await;
@@ -106,12 +106,12 @@ async fn a_frozen_leader_writes_nothing_when_it_thaws() {
     let knows = async || world.operator.metric("operator_leader", "").await == Ok(0.0);
     wait::until(SOON, "the thawed one to know that it does not lead", knows).await.unwrap();
     // Its next look at the lease: by then everything that was under way has been tried.
-    let now = world.proxy.mark();
-    let asks = |record: &Record| record.request.resource == "leases";
-    world.proxy.seen(SOON, "it to ask for the lease again", now, asks).await.unwrap();
+    let now = world.proxy.request_count();
+    let asks = |record: &RecordedRequest| record.request.resource == "leases";
+    world.proxy.wait_for(SOON, "it to ask for the lease again", now, asks).await.unwrap();
     assert_eq!(changes(&world.proxy, mark), Vec::<String>::new());
     let stolen =
-        world.proxy.writes_since(mark).iter().any(|one| one.request.resource == "leases" && one.was_done());
+        world.proxy.writes_since(mark).iter().any(|one| one.request.resource == "leases" && one.succeeded());
     assert!(!stolen, "the thawed one took the lease back");
     assert!(holder(&world).await.starts_with("second_"));
 }

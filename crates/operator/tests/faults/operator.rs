@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -23,7 +23,7 @@ pub(crate) struct Recipe {
 
 /// A running operator. Dropping it kills it; in a test that fails it says what it logged last.
 pub(crate) struct Operator {
-    process: Process,
+    process: ChildProcess,
     pub(crate) log: PathBuf,
     http: reqwest::Client,
 }
@@ -38,7 +38,7 @@ impl Operator {
             .into_temp_path()
             .keep()
             .unwrap();
-        let launch = Launch::new(&recipe.name, env!("CARGO_BIN_EXE_vmafx-operator"), &log)
+        let launch = ChildCommand::new(&recipe.name, env!("CARGO_BIN_EXE_vmafx-operator"), &log)
             .env("KUBECONFIG", &recipe.kubeconfig)
             .env("POD_NAMESPACE", &recipe.namespace)
             .env("POD_NAME", &recipe.name)
@@ -48,9 +48,9 @@ impl Operator {
             .env("VMAFX_LOG_LEVEL", "info,vmafx_operator=debug")
             .env("VMAFX_LOG_FORMAT", "json");
         let launch = recipe.env.iter().fold(launch, |launch, (name, value)| launch.env(name, value));
-        vmafx_kit::tls::choose_provider();
+        vmafx_kit::tls::install_crypto_provider();
         let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().unwrap();
-        Self { process: Process::start(&launch).unwrap(), log, http }
+        Self { process: ChildProcess::start(&launch).unwrap(), log, http }
     }
 
     /// Kills it from anywhere, also while its process is borrowed elsewhere.

@@ -7,8 +7,8 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::json;
 use vmafx_api::VmafxNode;
 use vmafx_api::crd::definition;
-use vmafx_testkit::kube::proxy::Verb;
-use vmafx_testkit::kube::{Cluster, ControlPlane, Options, install_crds, loose};
+use vmafx_testkit::kube::proxy::RbacVerb;
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestCluster, install_crds, without_schema};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -20,14 +20,14 @@ const PAUSED: Wanted = Wanted { replicas: 0, paused: true, image: "registry.test
 const STALL: Duration = Duration::from_secs(5);
 
 async fn plane() -> ControlPlane {
-    let options = Options { controller_manager: true, ..Options::default() };
+    let options = ControlPlaneOptions { controller_manager: true, ..ControlPlaneOptions::default() };
     ControlPlane::start(options).await.unwrap()
 }
 
 #[tokio::test]
 async fn servers_that_die_and_stall_are_waited_for() {
     let mut plane = plane().await;
-    let cluster: Cluster = (*plane).clone();
+    let cluster: TestCluster = (*plane).clone();
     install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
     let mut world = World::on(&cluster, account(&cluster).await, &[]).await;
     world.operator.ready().await;
@@ -48,7 +48,7 @@ async fn servers_that_die_and_stall_are_waited_for() {
     plane.freeze_etcd().unwrap();
     let stall = async {
         tokio::time::sleep(STALL).await;
-        plane.thaw_etcd().unwrap();
+        plane.resume_etcd().unwrap();
     };
     tokio::join!(world.change("b", json!({"paused": true})), stall);
     world.settled("b", PAUSED).await;
@@ -57,7 +57,7 @@ async fn servers_that_die_and_stall_are_waited_for() {
 
     assert_eq!(world.uid_of("a").await, uid);
     let writes = world.proxy.writes();
-    assert!(writes.iter().all(|record| record.request.verb != Verb::Delete), "{writes:#?}");
+    assert!(writes.iter().all(|record| record.request.verb != RbacVerb::Delete), "{writes:#?}");
     assert!(writes.len() < 150, "{} writes", writes.len());
     assert!(!world.operator.has_ended());
 }
@@ -76,7 +76,7 @@ async fn definitions_that_come_late_and_an_object_that_makes_no_sense_stop_nothi
     said.await.unwrap();
 
     // A definition that takes everything lets in what the real one refuses.
-    install_crds(&client, &[loose(definition::<VmafxNode>())]).await.unwrap();
+    install_crds(&client, &[without_schema(definition::<VmafxNode>())]).await.unwrap();
     let kind = ApiResource::erase::<VmafxNode>(&());
     let objects = Api::<DynamicObject>::namespaced_with(client.clone(), world.namespace.name(), &kind);
     let strange = DynamicObject::new("strange", &kind).data(json!({"spec": {"gpuVendor": ["quantum"]}}));

@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use vmafx_api::{VmafxJob, VmafxModelTraining};
 use vmafx_operator::webhook::args::SECRET;
-use vmafx_testkit::kube::Cluster;
-use vmafx_testkit::kube::account::{Account, Grant};
+use vmafx_testkit::kube::TestCluster;
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
 use vmafx_testkit::kube::audit::{AuditLog, never_used};
 use vmafx_testkit::wait;
 
@@ -124,11 +124,13 @@ async fn without_the_permission_that_no_request_names_nothing_could_be_owned() {
     });
     for (name, guarded, allowed) in [("with", true, true), ("without", false, false)] {
         let account =
-            Account::create(world.namespace.cluster(), SYSTEM, name, &named(name, guarded)).await.unwrap();
+            TestServiceAccount::create(world.namespace.cluster(), SYSTEM, name, &named(name, guarded))
+                .await
+                .unwrap();
         let path = tempfile::tempdir().unwrap();
         let path = path.path().join("kubeconfig");
         account.write_kubeconfig(&path, &world.namespace.cluster().config().cluster_url.to_string()).unwrap();
-        let client = Cluster::from_kubeconfig(&path).await.unwrap().client().unwrap();
+        let client = TestCluster::from_kubeconfig(&path).await.unwrap().client().unwrap();
         let services = Api::<Service>::namespaced(client, world.namespace.name());
         let made = services.patch("owned", &PatchParams::apply(name).force(), &Patch::Apply(&service)).await;
         assert_eq!(made.is_ok(), allowed, "{name}: {made:?}");

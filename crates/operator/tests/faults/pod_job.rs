@@ -7,7 +7,7 @@ use rstest::rstest;
 use serde_json::json;
 use vmafx_api::VmafxJob;
 use vmafx_api::job::Phase;
-use vmafx_testkit::kube::proxy::{Act, Pass, Verb, Which};
+use vmafx_testkit::kube::proxy::{Fault, RbacVerb, RequestMatcher, ResponseHandling};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -17,19 +17,19 @@ use crate::world::{World, said};
 const MOST_WRITES: usize = 8;
 
 /// Kills before, or after the API server has done what was asked.
-type Kill = fn(Box<dyn Fn() + Send + Sync>) -> Act;
+type Kill = fn(Box<dyn Fn() + Send + Sync>) -> Fault;
 
-fn before(kill: Box<dyn Fn() + Send + Sync>) -> Act {
-    Act::before(move |_: &_| {
+fn before(kill: Box<dyn Fn() + Send + Sync>) -> Fault {
+    Fault::before(move |_: &_| {
         kill();
-        Pass::Cut
+        ResponseHandling::Disconnect
     })
 }
 
-fn after(kill: Box<dyn Fn() + Send + Sync>) -> Act {
-    Act::after(move |_: &_| {
+fn after(kill: Box<dyn Fn() + Send + Sync>) -> Fault {
+    Fault::after(move |_: &_| {
         kill();
-        Pass::Cut
+        ResponseHandling::Disconnect
     })
 }
 
@@ -53,12 +53,12 @@ async fn crash(world: &mut World, kill: Kill, write: usize) -> bool {
     let namespace = world.namespace.name().to_owned();
     let mine = {
         let name = name.clone();
-        Which::writes().and(move |request| {
-            let made = request.resource == "jobs" && request.verb == Verb::Create;
+        RequestMatcher::writes().and(move |request| {
+            let made = request.resource == "jobs" && request.verb == RbacVerb::Create;
             request.namespace == namespace && (made || request.name == name)
         })
     };
-    let (mark, act) = (world.proxy.mark(), kill(Box::new(world.operator.killer())));
+    let (mark, act) = (world.proxy.request_count(), kill(Box::new(world.operator.killer())));
     let fault = world.proxy.inject(mine.nth(write), act);
     let jobs = Api::<VmafxJob>::namespaced(world.client(), world.namespace.name());
     let job = json!({
@@ -77,9 +77,9 @@ async fn crash(world: &mut World, kill: Kill, write: usize) -> bool {
         scored(world, &jobs, &name).await;
     }
     let writes = world.proxy.writes_since(mark);
-    let made = writes
-        .iter()
-        .filter(|one| one.request.resource == "jobs" && one.request.verb == Verb::Create && one.was_done());
+    let made = writes.iter().filter(|one| {
+        one.request.resource == "jobs" && one.request.verb == RbacVerb::Create && one.succeeded()
+    });
     let all: Vec<_> = writes.iter().map(said).collect();
     assert_eq!((made.count(), pods(world, &name).await.len()), (1, 1), "{all:#?}");
     hit

@@ -51,12 +51,12 @@ async fn rest(nodes: u32, time: Duration) {
     .await
     .unwrap();
     let before = calm(&world).await;
-    let (mark, reconciles) = (world.proxy.mark(), world.operator.reconciles().await);
+    let (mark, reconciles) = (world.proxy.request_count(), world.operator.reconciles().await);
     let counts = counts(&world).await;
 
     tokio::time::sleep(time / 2).await;
     // Everything is listed again, so every node is looked at again.
-    world.proxy.cut_connections();
+    world.proxy.close_connections();
     let all = async || world.operator.reconciles().await >= reconciles + f64::from(nodes);
     wait::until(SOON, "every node to be looked at again", all).await.unwrap();
     tokio::time::sleep(time / 2).await;

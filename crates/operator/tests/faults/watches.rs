@@ -18,14 +18,14 @@ async fn what_happens_while_watches_are_cut_is_not_missed() {
     world.create("a").await;
     world.settled("a", Wanted::default()).await;
     let uid = world.uid_of("a").await;
-    world.proxy.cut_watches();
+    world.proxy.close_watches();
     world.change("a", json!({"paused": true})).await;
-    world.proxy.cut_watches();
+    world.proxy.close_watches();
     world.settled("a", Wanted { replicas: 0, paused: true, ..Wanted::default() }).await;
 
     let errors = async || world.operator.metric("operator_watch_errors_total", "").await.unwrap();
     let before = errors().await;
-    let refusing = world.proxy.refuse();
+    let refusing = world.proxy.refuse_connections();
     world.change("a", json!({"paused": false, "image": OTHER})).await;
     wait::until(SOON, "the operator to see it", async || errors().await > before).await.unwrap();
     drop(refusing);
@@ -42,7 +42,7 @@ async fn an_operator_that_has_old_news_does_not_touch_what_is_another_s() {
     world.settled("a", Wanted::default()).await;
     let ours = world.set_of("a").await.unwrap();
     let held = world.proxy.hold_events("statefulsets");
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     let theirs = replace_with_anothers(&world, &ours).await;
 
     world.change("a", json!({"image": OTHER})).await;
@@ -72,7 +72,7 @@ async fn late_events_of_a_lost_set_do_not_harm_its_successor() {
     world.settled("a", Wanted::default()).await;
     let old = world.uid_of("a").await;
     let held = world.proxy.hold_events("statefulsets");
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     world.sets().delete("vmafx-node-a", &DeleteParams::background()).await.unwrap();
     world.change("a", json!({"image": OTHER})).await;
     let another = async || world.uid_of("a").await.filter(|uid| Some(uid) != old.as_ref());

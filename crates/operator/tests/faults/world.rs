@@ -14,9 +14,9 @@ use kube::{Api, Client};
 use tempfile::TempDir;
 use vmafx_api::VmafxNode;
 use vmafx_testkit::http_server::{HttpServer, Reply};
-use vmafx_testkit::kube::account::Account;
-use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, Record, Verb, Which};
-use vmafx_testkit::kube::{Cluster, TestNamespace};
+use vmafx_testkit::kube::account::TestServiceAccount;
+use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, RbacVerb, RecordedRequest, RequestMatcher};
+use vmafx_testkit::kube::{TestCluster, TestNamespace};
 
 pub(crate) use bystanders::Bystanders;
 pub(crate) use flow::Flow;
@@ -31,7 +31,7 @@ pub(crate) struct World {
     pub(crate) operator: Operator,
     pub(crate) proxy: ApiProxy,
     pub(crate) namespace: TestNamespace,
-    pub(crate) account: Account,
+    pub(crate) account: TestServiceAccount,
     recipe: Recipe,
     last: snapshot::Last,
     _controller: HttpServer,
@@ -52,7 +52,11 @@ impl World {
     }
 
     /// On a control plane of one's own, with an operator that may not be ready.
-    pub(crate) async fn on(cluster: &Cluster, account: Account, env: &[(&'static str, &str)]) -> Self {
+    pub(crate) async fn on(
+        cluster: &TestCluster,
+        account: TestServiceAccount,
+        env: &[(&'static str, &str)],
+    ) -> Self {
         let namespace = cluster.namespace("faults").await.unwrap();
         let proxy = ApiProxy::start(cluster).await.unwrap();
         let controller = HttpServer::start(|_| Reply::file(b"ok"));
@@ -105,13 +109,13 @@ impl World {
     }
 
     /// Writes for one node: its status and its children, but not what is told about it.
-    pub(crate) fn writes_for(&self, node: &str) -> Which {
+    pub(crate) fn writes_for(&self, node: &str) -> RequestMatcher {
         let about = about(self.namespace.name(), node);
-        Which::writes().and(about)
+        RequestMatcher::writes().and(about)
     }
 
     /// Those so far, after the first `mark` requests.
-    pub(crate) fn written_for(&self, node: &str, mark: usize) -> Vec<Record> {
+    pub(crate) fn written_for(&self, node: &str, mark: usize) -> Vec<RecordedRequest> {
         let about = about(self.namespace.name(), node);
         let mut writes = self.proxy.writes_since(mark);
         writes.retain(|record| about(&record.request));
@@ -120,8 +124,8 @@ impl World {
 }
 
 /// How many objects the operator has deleted by these.
-pub(crate) fn deletions(writes: &[Record]) -> usize {
-    writes.iter().filter(|record| record.request.verb == Verb::Delete && record.was_done()).count()
+pub(crate) fn deletions(writes: &[RecordedRequest]) -> usize {
+    writes.iter().filter(|record| record.request.verb == RbacVerb::Delete && record.succeeded()).count()
 }
 
 fn about(namespace: &str, node: &str) -> impl Fn(&ApiRequest) -> bool + Send + Sync + use<> {
@@ -136,7 +140,7 @@ fn about(namespace: &str, node: &str) -> impl Fn(&ApiRequest) -> bool + Send + S
 fn recipe(
     name: &str,
     directory: &Path,
-    account: &Account,
+    account: &TestServiceAccount,
     proxy: &ApiProxy,
     controller: &HttpServer,
     env: &[(&'static str, &str)],

@@ -17,7 +17,7 @@ use vmafx_kit::config::{Environment, parse};
 use vmafx_kit::daemon;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 use crate::SOON;
 
@@ -42,8 +42,8 @@ fn serve() {
 
 /// A running controller. It ends with its owner.
 pub(crate) struct Controller {
-    process: Process,
-    launch: Launch,
+    process: ChildProcess,
+    launch: ChildCommand,
     directory: TempDir,
     pub(crate) grpc: SocketAddr,
     http: SocketAddr,
@@ -58,7 +58,7 @@ impl Controller {
         fs::write(&tokens, TOKENS).unwrap();
         fs::set_permissions(&tokens, Permissions::from_mode(0o600)).unwrap();
         let launch =
-            Launch::new("controller", std::env::current_exe().unwrap(), directory.path().join("log"))
+            ChildCommand::new("controller", std::env::current_exe().unwrap(), directory.path().join("log"))
                 .args(["--exact", "controller::serve", "--ignored", "--nocapture", "--test-threads", "1"])
                 .env(SERVE, "1")
                 .env("VMAFX_HTTP_ADDR", http.to_string())
@@ -67,7 +67,7 @@ impl Controller {
                 .env("VMAFX_AUTH_TOKEN_FILE", tokens)
                 .env("VMAFX_SCORING_ROOTS", "/clips");
         fs::create_dir(directory.path().join("store")).unwrap();
-        let process = Process::start(&launch).unwrap();
+        let process = ChildProcess::start(&launch).unwrap();
         let mut controller = Self { process, launch, directory, grpc, http };
         controller.ready().await;
         controller
@@ -79,7 +79,7 @@ impl Controller {
     }
 
     async fn ready(&mut self) {
-        vmafx_kit::tls::choose_provider();
+        vmafx_kit::tls::install_crypto_provider();
         let url = format!("{}/readyz", self.url());
         let ready = || {
             let url = url.clone();
@@ -95,7 +95,7 @@ impl Controller {
 
     /// Begins again, at the same addresses, with what is then in its store.
     pub(crate) async fn begin_again(&mut self) {
-        self.process = Process::start(&self.launch).unwrap();
+        self.process = ChildProcess::start(&self.launch).unwrap();
         self.ready().await;
     }
 

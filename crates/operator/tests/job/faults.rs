@@ -6,8 +6,8 @@ use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use vmafx_api::VmafxJob;
 use vmafx_api::crd::definition;
-use vmafx_testkit::kube::proxy::{Act, Which};
-use vmafx_testkit::kube::{install_crds, loose};
+use vmafx_testkit::kube::proxy::{Fault, RequestMatcher};
+use vmafx_testkit::kube::{install_crds, without_schema};
 
 use crate::agent::Agent;
 use crate::world::{World, condition, controller_id, message, phase};
@@ -112,7 +112,7 @@ async fn a_job_that_nobody_can_read_any_more_is_left_alone_until_it_is_gone() {
     }
     // What another release may have written.
     let client = world.plane.client().unwrap();
-    install_crds(&client, &[loose(definition::<VmafxJob>())]).await.unwrap();
+    install_crds(&client, &[without_schema(definition::<VmafxJob>())]).await.unwrap();
     let kind = ApiResource::erase::<VmafxJob>(&());
     let objects = Api::<DynamicObject>::namespaced_with(client, world.namespace.name(), &kind);
     for name in ["kept", "deleted"] {
@@ -121,8 +121,8 @@ async fn a_job_that_nobody_can_read_any_more_is_left_alone_until_it_is_gone() {
     }
     world.until_metric("operator_undecodable_objects_total", "VmafxJob", 2.0).await;
 
-    let old = world.proxy.inject(Which::watches().of("vmafxjobs").nth(1), Act::Answer(410));
-    world.proxy.cut_watches();
+    let old = world.proxy.inject(RequestMatcher::watches().of("vmafxjobs").nth(1), Fault::Respond(410));
+    world.proxy.close_watches();
     world.until_metric("operator_watch_restarts_total", "VmafxJob", 1.0).await;
     drop(old);
     objects.delete("deleted", &DeleteParams::default()).await.unwrap();
@@ -230,18 +230,18 @@ async fn an_api_server_that_answers_badly_costs_a_repetition_and_nothing_else() 
     let world = World::start().await;
     let agent = Agent::register(&world.controller, "cpu-0").await;
     let acts = [
-        Act::Answer(409),
-        Act::Answer(429),
-        Act::Answer(500),
-        Act::Lose(500),
-        Act::Lose(409),
-        Act::CutBefore,
-        Act::CutAfter,
+        Fault::Respond(409),
+        Fault::Respond(429),
+        Fault::Respond(500),
+        Fault::FailAfter(500),
+        Fault::FailAfter(409),
+        Fault::DisconnectBefore,
+        Fault::DisconnectAfter,
     ];
     let many = acts.len();
     for (number, act) in acts.into_iter().enumerate() {
         let name = format!("job-{number}");
-        let status = Which::writes().and(|request| request.resource == "vmafxjobs").once_each();
+        let status = RequestMatcher::writes().and(|request| request.resource == "vmafxjobs").once_per_path();
         let injected = world.proxy.inject(status, act);
         world.create(&name, json!({})).await;
         let work = agent.pull().await;
@@ -257,9 +257,9 @@ async fn watches_that_are_cut_and_an_api_server_that_comes_back_hide_nothing() {
     let mut world = World::start().await;
     let agent = Agent::register(&world.controller, "cpu-0").await;
     world.create("cut", json!({})).await;
-    world.proxy.cut_watches();
+    world.proxy.close_watches();
     let work = agent.pull().await;
-    world.proxy.cut_connections();
+    world.proxy.close_connections();
     world.until_phase("cut", "Running").await;
     world.plane.kill_api_server().unwrap();
     agent.score(&work, 50.0).await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vmafx_proto::controller::v1 as wire;
-use vmafx_testkit::kube::proxy::{Act, Which};
+use vmafx_testkit::kube::proxy::{Fault, RequestMatcher};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -84,7 +84,7 @@ async fn what_viewers_say_reaches_the_controller_while_a_job_waits_runs_and_has_
 
     world.say("a", Some(30.0)).await;
     world.until_recorded("a", 30.0).await;
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     world.look_again("a").await;
     // What was a sample stays one.
     world.say("a", None).await;
@@ -103,8 +103,8 @@ async fn what_was_said_while_nobody_was_there_is_told_once_when_they_are_back() 
     world.operator.kill();
     world.say("a", Some(40.0)).await;
     // The controller is told, and the record of it is lost.
-    let record = Which::writes().and(|request| request.resource == "vmafxjobs").nth(1);
-    let lost = world.proxy.inject(record, Act::Answer(500));
+    let record = RequestMatcher::writes().and(|request| request.resource == "vmafxjobs").nth(1);
+    let lost = world.proxy.inject(record, Fault::Respond(500));
     world.restart_operator().await;
     world.until_recorded("a", 40.0).await;
     assert_eq!(lost.hits().len(), 1);
@@ -142,7 +142,7 @@ async fn what_cannot_be_learned_from_is_said_once() {
     world.until_events(&["ScoringFailed", "LabelRefused", "LabelRefused"]).await;
 
     world.restart_operator().await;
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     for name in ["failed", "old"] {
         world.look_again(name).await;
         let status = world.jobs.get(name).await.unwrap().status.unwrap();

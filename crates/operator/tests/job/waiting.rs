@@ -18,7 +18,7 @@ async fn a_waiting_job_says_why_in_numbers_and_is_not_written_while_nothing_chan
     world.until_phase("first", "Running").await;
 
     // The proxy has counted what the operator wrote: nothing is written twice, however often it looks.
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     for _ in 0..3 {
         let looks = world.operator.reconciles().await;
         world.change("gpu", json!({ "metadata": { "annotations": { "looked": looks.to_string() } } })).await;
@@ -38,7 +38,7 @@ async fn a_waiting_job_says_why_in_numbers_and_is_not_written_while_nothing_chan
 #[tokio::test]
 async fn a_job_costs_one_write_while_it_waits_and_no_more_than_three_until_its_end() {
     let world = World::start().await;
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     world.create("long", json!({})).await;
     // That it was submitted is not written before it is known why it waits.
     world.until_reason("long", "Running", "NoMatchingNode").await;

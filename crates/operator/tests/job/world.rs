@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vmafx_api::VmafxJob;
 use vmafx_operator::rbac;
-use vmafx_testkit::kube::account::{Account, Grant};
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
 use vmafx_testkit::kube::proxy::ApiProxy;
-use vmafx_testkit::kube::{ControlPlane, Options, TestNamespace, install_crds};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -41,7 +41,7 @@ impl World {
 
     /// The same, with further settings of the operator.
     pub(crate) async fn with(settings: &[(&'static str, &str)]) -> Self {
-        let plane = ControlPlane::start(Options::default()).await.unwrap();
+        let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
         install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let account = account(&plane).await;
         let proxy = ApiProxy::start(&plane).await.unwrap();
@@ -173,7 +173,7 @@ impl World {
     }
 }
 
-async fn account(plane: &ControlPlane) -> Account {
+async fn account(plane: &ControlPlane) -> TestServiceAccount {
     let metadata = ObjectMeta { name: Some(SYSTEM.to_owned()), ..ObjectMeta::default() };
     let namespace = Namespace { metadata, ..Namespace::default() };
     Api::<Namespace>::all(plane.client().unwrap()).create(&PostParams::default(), &namespace).await.unwrap();
@@ -181,7 +181,7 @@ async fn account(plane: &ControlPlane) -> Account {
     let role = files.iter().find(|file| file.name == "role.yaml").unwrap();
     let documents: Vec<_> = role.objects.iter().map(ToString::to_string).collect();
     let grants = Grant::from_yaml(&documents.join("\n---\n")).unwrap();
-    Account::create(plane, SYSTEM, "vmafx-operator", &grants).await.unwrap()
+    TestServiceAccount::create(plane, SYSTEM, "vmafx-operator", &grants).await.unwrap()
 }
 
 pub(crate) fn phase(job: &VmafxJob) -> String {

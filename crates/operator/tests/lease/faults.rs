@@ -12,7 +12,7 @@ use serde_json::json;
 use vmafx_kit::metrics::Metrics;
 use vmafx_operator::client::{self, ClientMetrics, refused_by_gate};
 use vmafx_operator::lease::Permit;
-use vmafx_testkit::kube::{ControlPlane, Options};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions};
 use vmafx_testkit::wait;
 
 use crate::contender::{Contender, NAME, record, short};
@@ -57,7 +57,7 @@ async fn a_leader_that_is_cut_off_has_stopped_before_another_leads() {
 
 #[tokio::test]
 async fn without_a_store_nobody_leads_and_afterwards_one_does() {
-    let mut control_plane = ControlPlane::start(Options::default()).await.unwrap();
+    let mut control_plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     let namespace = control_plane.namespace("store").await.unwrap();
     let journal = Journal::default();
     let config = control_plane.config().clone();
@@ -71,7 +71,7 @@ async fn without_a_store_nobody_leads_and_afterwards_one_does() {
     let error = write(&config_maps(&config, namespace.name(), first.permit.clone()), "a").await.unwrap_err();
     assert!(refused_by_gate(&error), "{error}");
 
-    control_plane.thaw_etcd().unwrap();
+    control_plane.resume_etcd().unwrap();
     let leads = || async { journal.events().len() == 3 };
     wait::until(Duration::from_secs(40), "a leader", leads).await.unwrap();
     assert_ne!(first.permit.holds(), second.permit.holds());

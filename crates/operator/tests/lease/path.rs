@@ -43,7 +43,7 @@ async fn accept(listener: TcpListener, server: String, blocked: Shutdown) {
         let (server, blocked) = (server.clone(), blocked.clone());
         connections.spawn(async move {
             let mut server = TcpStream::connect(server).await.unwrap();
-            let passed = blocked.cuts(copy_bidirectional(&mut client, &mut server)).await;
+            let passed = blocked.run_until_begun(copy_bidirectional(&mut client, &mut server)).await;
             if passed.is_none() {
                 std::future::pending::<()>().await;
             }

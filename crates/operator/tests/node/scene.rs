@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vmafx_api::VmafxNode;
 use vmafx_testkit::http_server::{HttpServer, Reply};
-use vmafx_testkit::kube::process::{Launch, Process};
-use vmafx_testkit::kube::{ControlPlane, Options, TestNamespace, install_crds};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
 /// Generous: the usual is less than a second.
@@ -26,7 +26,7 @@ pub(crate) const SET: &str = "vmafx-node-pool";
 struct Stage {
     cluster: ControlPlane,
     _controller: HttpServer,
-    _operator: Process,
+    _operator: ChildProcess,
     _directory: tempfile::TempDir,
 }
 
@@ -34,7 +34,7 @@ async fn stage() -> &'static Stage {
     static STAGE: OnceCell<Stage> = OnceCell::const_new();
     STAGE
         .get_or_init(async || {
-            let options = Options { controller_manager: true, ..Options::default() };
+            let options = ControlPlaneOptions { controller_manager: true, ..ControlPlaneOptions::default() };
             let cluster = ControlPlane::start(options).await.unwrap();
             install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
             let controller = HttpServer::start(|_| Reply::file(b"ok"));
@@ -45,16 +45,19 @@ async fn stage() -> &'static Stage {
         .await
 }
 
-fn operator(directory: &Path, kubeconfig: &Path, controller: &str) -> Process {
-    let launch =
-        Launch::new("vmafx-operator", env!("CARGO_BIN_EXE_vmafx-operator"), directory.join("operator.log"))
-            .env("KUBECONFIG", kubeconfig)
-            .env("POD_NAMESPACE", "default")
-            .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
-            .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "0")
-            .env("VMAFX_OPERATOR_NODE_IMAGE", "vmafx-node:1")
-            .env("VMAFX_CONTROLLER_HTTP_ADDR", controller);
-    Process::start(&launch).unwrap()
+fn operator(directory: &Path, kubeconfig: &Path, controller: &str) -> ChildProcess {
+    let launch = ChildCommand::new(
+        "vmafx-operator",
+        env!("CARGO_BIN_EXE_vmafx-operator"),
+        directory.join("operator.log"),
+    )
+    .env("KUBECONFIG", kubeconfig)
+    .env("POD_NAMESPACE", "default")
+    .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
+    .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "0")
+    .env("VMAFX_OPERATOR_NODE_IMAGE", "vmafx-node:1")
+    .env("VMAFX_CONTROLLER_HTTP_ADDR", controller);
+    ChildProcess::start(&launch).unwrap()
 }
 
 /// One test's own.

@@ -29,7 +29,7 @@ async fn a_queue_decides_when_a_job_begins() {
     let scene = queued().await;
     let job = scene.jobs.get(JOB).await.unwrap();
     assert_eq!((&*job.labels()[QUEUE], &*job.labels()["kueue.x-k8s.io/priority-class"]), ("gpu", "high"));
-    let mark = stage().await.proxy.mark();
+    let mark = stage().await.proxy.request_count();
     // Anything else about it may change; it stays where it is.
     scene.change(json!({ "spec": { "priority": 7 } })).await;
     scene

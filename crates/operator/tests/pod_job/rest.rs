@@ -20,7 +20,7 @@ const CALM: Duration = Duration::from_secs(3);
 #[tokio::test]
 async fn a_job_costs_few_writes() {
     let scene = Scene::set().await;
-    let mark = stage().await.proxy.mark();
+    let mark = stage().await.proxy.request_count();
     scene.create("intro", json!({}), json!({})).await;
     let pod = scene.pod(1).await;
     scene.run(&pod).await;
@@ -65,9 +65,9 @@ async fn nothing_is_written_at_rest() {
         scene.end(pod, 0, "Completed", &scored(80.0)).await;
     }
     calm(&scene).await;
-    let mark = stage().await.proxy.mark();
+    let mark = stage().await.proxy.request_count();
     tokio::time::sleep(Duration::from_secs(4)).await;
-    stage().await.proxy.cut_connections();
+    stage().await.proxy.close_connections();
     tokio::time::sleep(Duration::from_secs(6)).await;
     let writes: Vec<_> = scene
         .writes_since(mark)

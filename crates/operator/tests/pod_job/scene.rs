@@ -14,10 +14,10 @@ use vmafx_api::VmafxJob;
 use vmafx_api::job::Phase;
 use vmafx_operator::rbac;
 use vmafx_testkit::http_server::{HttpServer, Reply};
-use vmafx_testkit::kube::account::{Account, Grant};
-use vmafx_testkit::kube::process::{Launch, Process};
-use vmafx_testkit::kube::proxy::{ApiProxy, Record};
-use vmafx_testkit::kube::{ControlPlane, Options, TestNamespace, install_crds};
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::kube::proxy::{ApiProxy, RecordedRequest};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
 /// Generous: the usual is a second or two, and ten for a second attempt.
@@ -34,7 +34,7 @@ pub(crate) struct Stage {
     cluster: ControlPlane,
     pub(crate) proxy: ApiProxy,
     _controller: HttpServer,
-    _operator: Process,
+    _operator: ChildProcess,
     _directory: tempfile::TempDir,
 }
 
@@ -46,10 +46,10 @@ pub(crate) async fn stage() -> &'static Stage {
 }
 
 async fn start() -> Stage {
-    let options = Options {
+    let options = ControlPlaneOptions {
         controller_manager: true,
         api_server_args: vec!["--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned()],
-        ..Options::default()
+        ..ControlPlaneOptions::default()
     };
     let cluster = ControlPlane::start(options).await.unwrap();
     let client = cluster.client().unwrap();
@@ -61,14 +61,14 @@ async fn start() -> Stage {
     let role = files.iter().find(|file| file.name == "role.yaml").unwrap();
     let documents: Vec<_> = role.objects.iter().map(ToString::to_string).collect();
     let grants = Grant::from_yaml(&documents.join("\n---\n")).unwrap();
-    let account = Account::create(&cluster, SYSTEM, "vmafx-operator", &grants).await.unwrap();
+    let account = TestServiceAccount::create(&cluster, SYSTEM, "vmafx-operator", &grants).await.unwrap();
     let proxy = ApiProxy::start(&cluster).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     account.write_kubeconfig(&kubeconfig, &proxy.url()).unwrap();
     let controller = HttpServer::start(|_| Reply::file(b"ok"));
     let log = directory.path().join("operator.log");
-    let launch = Launch::new("vmafx-operator", env!("CARGO_BIN_EXE_vmafx-operator"), log)
+    let launch = ChildCommand::new("vmafx-operator", env!("CARGO_BIN_EXE_vmafx-operator"), log)
         .env("KUBECONFIG", &kubeconfig)
         .env("POD_NAMESPACE", SYSTEM)
         .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
@@ -78,7 +78,7 @@ async fn start() -> Stage {
         // Nobody is there: these jobs have nothing to do with the controller.
         .env("VMAFX_CONTROLLER_GRPC_ADDR", "127.0.0.1:1")
         .env("VMAFX_CONTROLLER_HTTP_ADDR", controller.url(""));
-    let operator = Process::start(&launch).unwrap();
+    let operator = ChildProcess::start(&launch).unwrap();
     Stage { cluster, proxy, _controller: controller, _operator: operator, _directory: directory }
 }
 
@@ -197,7 +197,7 @@ impl Scene {
     }
 
     /// What the operator wrote here after the first `mark` requests.
-    pub(crate) async fn writes_since(&self, mark: usize) -> Vec<Record> {
+    pub(crate) async fn writes_since(&self, mark: usize) -> Vec<RecordedRequest> {
         let mut writes = stage().await.proxy.writes_since(mark);
         writes.retain(|record| record.request.namespace == self.namespace.name());
         writes

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vmafx_api::training::TrainingPhase;
-use vmafx_testkit::http_server::{Body, Reply};
+use vmafx_testkit::http_server::{Reply, ReplyBody};
 
 use crate::world::{RUN, World, message, reason, samples};
 
@@ -13,14 +13,14 @@ async fn whatever_a_trainer_answers_the_run_says_so_and_keeps_its_numbers() {
     world.running().await;
     let long = format!(r#"{{"phase": "running", "current_samples": 99, "pad": "{}"}}"#, "x".repeat(4096));
     let bad = [
-        (Reply::body(Body::HangUp), "ended the connection"),
+        (Reply::body(ReplyBody::HangUp), "ended the connection"),
         (Reply::status(503), "answered 503"),
         (Reply::file("<html>"), "makes no sense"),
         (Reply::file(r#"{"phase": "running", "current_samples": "many"}"#), "current_samples: "),
         (Reply::file(long), "more than 4096 bytes"),
-        (Reply::body(Body::Endless), "more than 4096 bytes"),
+        (Reply::body(ReplyBody::Endless), "more than 4096 bytes"),
         (Reply::redirect("/elsewhere"), "answered 302"),
-        (Reply::body(Body::Silent), "within 5s"),
+        (Reply::body(ReplyBody::Silent), "within 5s"),
     ];
     let rounds = bad.len();
     for (reply, words) in bad {

@@ -4,7 +4,7 @@ use kube::api::{DeleteParams, ListParams};
 use rstest::rstest;
 use serde_json::{Value, json};
 use vmafx_api::VmafxModelTraining;
-use vmafx_testkit::kube::proxy::{Act, ApiRequest, Pass, Verb, Which};
+use vmafx_testkit::kube::proxy::{ApiRequest, Fault, RbacVerb, RequestMatcher, ResponseHandling};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -29,14 +29,14 @@ fn has(run: &VmafxModelTraining, time: &str) -> bool {
 
 /// The event about a checkpoint.
 fn event(request: &ApiRequest) -> bool {
-    request.verb == Verb::Create
+    request.verb == RbacVerb::Create
         && request.resource == "events"
         && request.json()["reason"] == "CheckpointWritten"
 }
 
 /// The status that records one.
 fn record(request: &ApiRequest) -> bool {
-    request.verb == Verb::Patch
+    request.verb == RbacVerb::Patch
         && request.resource == "vmafxmodeltrainings"
         && request.json()["status"]["lastCheckpoint"] == FIRST
 }
@@ -106,17 +106,17 @@ async fn an_operator_that_is_killed_on_the_way_tells_it_once_when_it_is_back(#[c
     let kill = world.operator.killer();
     let end = move |_: &_| {
         kill();
-        Pass::Cut
+        ResponseHandling::Disconnect
     };
     let (which, act) = match at {
-        At::BeforeTheEvent => (Which::matching(event), Act::before(end)),
-        At::BetweenEventAndStatus => (Which::matching(event), Act::after(end)),
-        At::BeforeTheStatus => (Which::matching(record), Act::before(end)),
-        At::AfterTheStatus => (Which::matching(record), Act::after(end)),
+        At::BeforeTheEvent => (RequestMatcher::matching(event), Fault::before(end)),
+        At::BetweenEventAndStatus => (RequestMatcher::matching(event), Fault::after(end)),
+        At::BeforeTheStatus => (RequestMatcher::matching(record), Fault::before(end)),
+        At::AfterTheStatus => (RequestMatcher::matching(record), Fault::after(end)),
     };
     let fault = world.proxy.inject(which.nth(1), act);
     world.says(checkpoint(1, FIRST));
-    fault.hit(SOON).await.unwrap();
+    fault.wait_for_hit(SOON).await.unwrap();
     drop(fault);
     let already = world.notes("CheckpointWritten").await;
     assert_eq!(already.is_empty(), matches!(at, At::BeforeTheEvent), "{already:?}");
@@ -127,19 +127,22 @@ async fn an_operator_that_is_killed_on_the_way_tells_it_once_when_it_is_back(#[c
 }
 
 #[rstest]
-#[case::event_refused(Which::matching(event), Act::Answer(500))]
-#[case::event_written_and_not_answered(Which::matching(event), Act::Lose(500))]
-#[case::event_cut(Which::matching(event), Act::CutAfter)]
-#[case::event_in_conflict(Which::matching(event), Act::Answer(409))]
-#[case::status_in_conflict(Which::matching(record), Act::Answer(409))]
-#[case::status_written_and_not_answered(Which::matching(record), Act::Lose(500))]
+#[case::event_refused(RequestMatcher::matching(event), Fault::Respond(500))]
+#[case::event_written_and_not_answered(RequestMatcher::matching(event), Fault::FailAfter(500))]
+#[case::event_cut(RequestMatcher::matching(event), Fault::DisconnectAfter)]
+#[case::event_in_conflict(RequestMatcher::matching(event), Fault::Respond(409))]
+#[case::status_in_conflict(RequestMatcher::matching(record), Fault::Respond(409))]
+#[case::status_written_and_not_answered(RequestMatcher::matching(record), Fault::FailAfter(500))]
 #[tokio::test]
-async fn a_bad_answer_on_the_way_is_got_over_and_tells_nothing_twice(#[case] which: Which, #[case] act: Act) {
+async fn a_bad_answer_on_the_way_is_got_over_and_tells_nothing_twice(
+    #[case] which: RequestMatcher,
+    #[case] act: Fault,
+) {
     let world = World::set().await;
     world.running().await;
     let fault = world.proxy.inject(which.nth(1), act);
     world.says(checkpoint(1, FIRST));
-    fault.hit(SOON).await.unwrap();
+    fault.wait_for_hit(SOON).await.unwrap();
     world.until("the checkpoint", |run| has(run, FIRST)).await;
     world.asked_more(3).await;
     assert_eq!(world.notes("CheckpointWritten").await, [told(1)]);
@@ -149,7 +152,7 @@ async fn a_bad_answer_on_the_way_is_got_over_and_tells_nothing_twice(#[case] whi
 async fn while_events_cannot_be_written_the_rest_of_the_status_goes_on() {
     let world = World::set().await;
     world.running().await;
-    let fault = world.proxy.inject(Which::matching(event), Act::Answer(500));
+    let fault = world.proxy.inject(RequestMatcher::matching(event), Fault::Respond(500));
     world.says(checkpoint(1, FIRST));
     let run = world
         .until("the samples", |run| {
@@ -167,7 +170,7 @@ async fn while_events_cannot_be_written_the_rest_of_the_status_goes_on() {
 async fn an_event_that_nobody_will_ever_take_holds_nothing_up() {
     let world = World::set().await;
     world.running().await;
-    let _fault = world.proxy.inject(Which::matching(event), Act::Answer(403));
+    let _fault = world.proxy.inject(RequestMatcher::matching(event), Fault::Respond(403));
     world.says(checkpoint(1, FIRST));
     world.until("the checkpoint", |run| has(run, FIRST)).await;
     let lost = async || world.operator.metric("operator_events_lost_total", "").await;

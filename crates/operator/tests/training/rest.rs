@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use vmafx_api::VmafxModelTraining;
-use vmafx_testkit::kube::proxy::Record;
+use vmafx_testkit::kube::proxy::RecordedRequest;
 
 use crate::world::{World, samples};
 
-fn said(record: &Record) -> String {
+fn said(record: &RecordedRequest) -> String {
     format!("{} → {:?}", record.request, record.server)
 }
 
@@ -22,10 +22,10 @@ async fn nothing_is_written_while_the_trainer_says_the_same() {
     let one_pod = |run: &VmafxModelTraining| crate::world::reason(run, "RolloutInProgress") == "AsExpected";
     world.until("the Pod", one_pod).await;
     world.asked_more(4).await;
-    let (mark, asked) = (world.proxy.mark(), world.asked());
+    let (mark, asked) = (world.proxy.request_count(), world.asked());
     world.asked_more(10).await;
     // Everything is listed again, so every run is looked at again.
-    world.proxy.cut_connections();
+    world.proxy.close_connections();
     world.asked_more(10).await;
     let writes: Vec<_> = world.proxy.writes_since(mark).iter().map(said).collect();
     assert_eq!(writes, [""; 0], "over {} questions", world.asked() - asked);
@@ -36,7 +36,7 @@ async fn nothing_is_written_while_the_trainer_stays_silent() {
     let world = World::set().await;
     world.create().await;
     world.asked_more(4).await;
-    let mark = world.proxy.mark();
+    let mark = world.proxy.request_count();
     world.asked_more(12).await;
     let writes: Vec<_> = world.proxy.writes_since(mark).iter().map(said).collect();
     assert_eq!(writes, [""; 0]);
@@ -48,7 +48,7 @@ async fn samples_that_move_are_written_once_per_question_at_most() {
     world.running().await;
     world.until_event("Training").await;
     world.asked_more(4).await;
-    let (mark, asked) = (world.proxy.mark(), world.asked());
+    let (mark, asked) = (world.proxy.request_count(), world.asked());
     for more in 11..30 {
         world.says(json!({ "phase": "running", "current_samples": more }));
         world.until("the samples", |run| samples(run) == Some(more)).await;

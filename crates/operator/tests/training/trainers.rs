@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 
 /// What each trainer answers; one of which nothing was said hangs up.
 pub(crate) struct Trainers {
@@ -18,7 +18,7 @@ impl Trainers {
         let known = Arc::clone(&replies);
         let server = HttpServer::start(move |request| {
             let reply = known.lock().unwrap().get(&request.path).cloned();
-            reply.unwrap_or_else(|| Reply::body(Body::HangUp))
+            reply.unwrap_or_else(|| Reply::body(ReplyBody::HangUp))
         });
         Self { server, replies }
     }

@@ -19,7 +19,7 @@ use vmafx_operator::FIELD_MANAGER;
 use vmafx_operator::error::ApiError;
 use vmafx_operator::runtime::Cache;
 use vmafx_operator::workload::{Facts, Owner, Seen, Synced, WorkloadMetrics, Workloads};
-use vmafx_testkit::kube::{ControlPlane, Options, TestNamespace, install_crds};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
 use crate::objects::{NAME, Wanted};
@@ -30,7 +30,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
     static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
     let start = async || {
-        let options = Options { controller_manager: true, ..Options::default() };
+        let options = ControlPlaneOptions { controller_manager: true, ..ControlPlaneOptions::default() };
         let started = ControlPlane::start(options).await.unwrap();
         install_crds(&started.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         started

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use vmafx_queue::node::Credentials;
 use vmafx_queue::postgres::{Options, PostgresStore};
 use vmafx_queue::{JobId, Store, TenantId};
-use vmafx_testkit::postgres::Server;
+use vmafx_testkit::postgres::PostgresServer;
 
 use crate::measure::{self, Bench};
 
@@ -20,7 +20,7 @@ const CALLERS: usize = 32;
 
 /// Measures the given database, or one of its own.
 pub(crate) async fn run(dsn: Option<&str>, backlog: usize) -> anyhow::Result<()> {
-    let server = if dsn.is_none() { Some(Server::start().await?) } else { None };
+    let server = if dsn.is_none() { Some(PostgresServer::start().await?) } else { None };
     let dsn = match (dsn, &server) {
         (Some(dsn), _) => dsn.to_owned(),
         (None, Some(server)) => server.database().await?.dsn().to_owned(),

@@ -9,6 +9,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use subtle::ConstantTimeEq as _;
+
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::job::{Origin, Progress};
@@ -72,7 +74,7 @@ impl Live {
     pub(super) fn session(&self, tenant: &TenantId, seal: &Seal) -> Option<&Session> {
         self.sessions
             .get(&seal.session)
-            .filter(|session| same(&session.digest, &seal.digest) && session.facts.tenant == *tenant)
+            .filter(|session| session.digest.ct_eq(&seal.digest).into() && session.facts.tenant == *tenant)
     }
 
     pub(super) fn put_session(&mut self, id: SessionId, session: Session) {
@@ -248,11 +250,6 @@ fn first<K: Ord, V>(items: impl Iterator<Item = (K, V)>, most: usize) -> Vec<V> 
     items.sort_by(|a, b| a.0.cmp(&b.0));
     items.truncate(most);
     items.into_iter().map(|(_, value)| value).collect()
-}
-
-/// Compares in a time that does not tell where they differ.
-fn same(a: &[u8; 32], b: &[u8; 32]) -> bool {
-    a.iter().zip(b).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ async fn one_tenant_cannot_see_cancel_or_report_anothers_job_even_by_hand() {
 async fn every_table_with_a_tenant_has_a_policy_that_holds_for_its_owner() {
     let database = database().await;
     open(&database).await;
-    let raw = Raw::connect(database.superuser()).await;
+    let raw = Raw::connect(database.superuser_dsn()).await;
     let unguarded = "
         SELECT count(*) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
         WHERE c.relnamespace = 'vmafx'::regnamespace AND c.relkind = 'r' AND a.attname = 'tenant_id'

@@ -11,7 +11,7 @@ use vmafx_queue::postgres::PostgresStore;
 use vmafx_queue::store::{Filter, Page, Reported};
 use vmafx_queue::transition::State;
 use vmafx_queue::{IdempotencyKey, JobId, Store as _, StoreError, TenantId};
-use vmafx_testkit::postgres::{Mode, Server};
+use vmafx_testkit::postgres::{PostgresServer, ShutdownMode};
 use vmafx_testkit::wait;
 
 use crate::support::{done, job, node, open, take, tenant};
@@ -81,7 +81,7 @@ async fn worker(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_in_the_middle_of_traffic_loses_nothing_that_was_acknowledged() {
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     let database = server.database().await.unwrap();
     let stores = [open(&database).await, open(&database).await];
     let whose = tenant("acme");
@@ -97,7 +97,7 @@ async fn a_restart_in_the_middle_of_traffic_loses_nothing_that_was_acknowledged(
         let page = Page { after: None, limit: 100_000, newest_first: false };
         insist(|| stores[0].jobs(&whose, &filter, &page)).await
     };
-    for mode in [Mode::Fast, Mode::Immediate, Mode::Immediate] {
+    for mode in [ShutdownMode::Fast, ShutdownMode::Immediate, ShutdownMode::Immediate] {
         let before = completed().await.len();
         let going = async || completed().await.len() > before + 30;
         wait::until(SOON, "traffic", going).await.unwrap();
@@ -135,18 +135,18 @@ async fn a_restart_in_the_middle_of_traffic_loses_nothing_that_was_acknowledged(
 
 #[tokio::test]
 async fn a_read_after_a_restart_is_answered_without_an_error() {
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     let database = server.database().await.unwrap();
     let store = open(&database).await;
     let whose = tenant("acme");
     let id = store.submit(&whose, job("")).await.unwrap().id;
-    server.restart(Mode::Fast).await.unwrap();
+    server.restart(ShutdownMode::Fast).await.unwrap();
     assert!(store.job(&whose, id).await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_server_that_is_gone_is_an_error_and_not_a_wait() {
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     let database = server.database().await.unwrap();
     let store = open(&database).await;
     let whose = tenant("acme");

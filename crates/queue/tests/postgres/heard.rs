@@ -12,7 +12,7 @@ use vmafx_job::CancelCause;
 use vmafx_queue::Store as _;
 use vmafx_queue::notice::Notice;
 use vmafx_queue::store::LabelTarget;
-use vmafx_testkit::postgres::{Database, Mode, Server};
+use vmafx_testkit::postgres::{PostgresDatabase, PostgresServer, ShutdownMode};
 use vmafx_testkit::wait;
 
 use crate::support::{Raw, database, done, job, node, open, take, tenant};
@@ -49,7 +49,7 @@ struct Said {
 }
 
 impl Said {
-    async fn on(database: &Database) -> Self {
+    async fn on(database: &PostgresDatabase) -> Self {
         let (client, mut connection) = tokio_postgres::connect(database.dsn(), NoTls).await.unwrap();
         let (sender, notices) = unbounded_channel();
         let mut driver = JoinSet::new();
@@ -220,13 +220,13 @@ async fn rubbish_on_the_channel_is_passed_over() {
 
 #[tokio::test]
 async fn whoever_was_deaf_for_a_while_is_told_to_look_at_everything() {
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     let database = server.database().await.unwrap();
     let (here, there) = (open(&database).await, open(&database).await);
     let mut heard = there.notices();
     here.submit(&tenant("acme"), job("cuda")).await.unwrap();
     until(&mut heard, |notice| matches!(notice, Notice::Work { .. })).await;
-    server.restart(Mode::Fast).await.unwrap();
+    server.restart(ShutdownMode::Fast).await.unwrap();
     let work = Notice::Work { tenant: tenant("acme"), backend: "cuda".into(), jobs: 1 };
     let all = until(&mut heard, |notice| *notice == work).await;
     assert!(all.contains(&Notice::Changed { tenant: tenant("acme") }));

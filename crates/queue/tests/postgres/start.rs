@@ -7,14 +7,14 @@ use tokio::task::JoinSet;
 use vmafx_job::CancelCause;
 use vmafx_queue::postgres::{ConnectError, Options, PostgresStore, migrate};
 use vmafx_queue::{Store as _, StoreError};
-use vmafx_testkit::postgres::Server;
+use vmafx_testkit::postgres::PostgresServer;
 
 use crate::support::{Raw, database, job, open, tenant};
 
 #[tokio::test]
 async fn a_superuser_is_refused_and_told_what_to_do() {
     let database = database().await;
-    let error = PostgresStore::connect(Options::new(database.superuser())).await.unwrap_err();
+    let error = PostgresStore::connect(Options::new(database.superuser_dsn())).await.unwrap_err();
     assert!(matches!(&error, ConnectError::Privileged { role } if role == "postgres"), "{error:?}");
     assert!(error.to_string().contains("NOSUPERUSER NOBYPASSRLS"), "{error}");
 }
@@ -22,7 +22,7 @@ async fn a_superuser_is_refused_and_told_what_to_do() {
 #[tokio::test]
 async fn a_role_that_no_policy_holds_for_is_refused() {
     let database = database().await;
-    let admin = Raw::connect(database.superuser()).await;
+    let admin = Raw::connect(database.superuser_dsn()).await;
     admin.run(&format!("ALTER ROLE {} BYPASSRLS", database.name())).await;
     let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
     assert!(matches!(error, ConnectError::Privileged { .. }), "{error:?}");
@@ -107,7 +107,7 @@ async fn a_database_restored_into_a_younger_cluster_shows_its_jobs_and_ends_old_
 #[tokio::test]
 async fn the_way_there_is_as_safe_as_was_asked_for(#[case] mode: &str, #[case] refused: Option<&str>) {
     let database = database().await;
-    let authority = Server::shared().await.unwrap().authority();
+    let authority = PostgresServer::shared().await.unwrap().ca_file();
     let mode = mode.replace("{ca}", authority.to_str().unwrap());
     let opened = PostgresStore::connect(Options::new(format!("{}?{mode}", database.dsn()))).await;
     if let Some(reason) = refused {
@@ -119,7 +119,7 @@ async fn the_way_there_is_as_safe_as_was_asked_for(#[case] mode: &str, #[case] r
     }
     let store = opened.unwrap();
     store.ready().await.unwrap();
-    let raw = Raw::connect(database.superuser()).await;
+    let raw = Raw::connect(database.superuser_dsn()).await;
     let encrypted = format!(
         "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
          WHERE usename = '{}' AND ssl",

@@ -11,7 +11,7 @@ use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
 use vmafx_queue::postgres::{Options, PostgresStore};
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{Job, JobId, NewJob, Store, StoreError, TenantId};
-use vmafx_testkit::postgres::{Database, Server};
+use vmafx_testkit::postgres::{PostgresDatabase, PostgresServer};
 
 pub(crate) fn tenant(name: &str) -> TenantId {
     TenantId::new(name).unwrap()
@@ -38,42 +38,42 @@ pub(crate) fn done(job: &Job) -> Report {
 }
 
 /// A database on the server that all tests share.
-pub(crate) async fn database() -> Database {
-    Server::shared().await.unwrap().database().await.unwrap()
+pub(crate) async fn database() -> PostgresDatabase {
+    PostgresServer::shared().await.unwrap().database().await.unwrap()
 }
 
 /// A database on a server whose transactions are all this test's: one that is left open holds back every reader there,
 /// of whatever database.
 pub(crate) struct Quiet {
-    server: &'static Server,
-    database: Database,
+    server: &'static PostgresServer,
+    database: PostgresDatabase,
     _turn: MutexGuard<'static, ()>,
 }
 
 pub(crate) async fn quiet() -> Quiet {
-    static SERVER: OnceCell<Server> = OnceCell::const_new();
+    static SERVER: OnceCell<PostgresServer> = OnceCell::const_new();
     static TURN: Mutex<()> = Mutex::const_new(());
     let turn = TURN.lock().await;
-    let server = SERVER.get_or_try_init(Server::start).await.unwrap();
+    let server = SERVER.get_or_try_init(PostgresServer::start).await.unwrap();
     Quiet { server, database: server.database().await.unwrap(), _turn: turn }
 }
 
 impl Quiet {
     /// One more database on the same server.
-    pub(crate) async fn another(&self) -> Database {
+    pub(crate) async fn another(&self) -> PostgresDatabase {
         self.server.database().await.unwrap()
     }
 }
 
 impl std::ops::Deref for Quiet {
-    type Target = Database;
+    type Target = PostgresDatabase;
 
-    fn deref(&self) -> &Database {
+    fn deref(&self) -> &PostgresDatabase {
         &self.database
     }
 }
 
-pub(crate) async fn open(database: &Database) -> Arc<PostgresStore> {
+pub(crate) async fn open(database: &PostgresDatabase) -> Arc<PostgresStore> {
     Arc::new(PostgresStore::connect(Options::new(database.dsn())).await.unwrap())
 }
 

@@ -143,7 +143,7 @@ async fn behind_many_jobs_that_nobody_serves_everything_reads_a_handful_of_rows(
          FROM generate_series(1, 20000) n",
     )
     .await;
-    let counters = Raw::connect(database.superuser()).await;
+    let counters = Raw::connect(database.superuser_dsn()).await;
     // A connection tells its counts when it has been idle for a second.
     let settled = async || {
         let before = counters.number(READ).await;

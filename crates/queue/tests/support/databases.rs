@@ -3,26 +3,26 @@
 use std::sync::{Mutex, PoisonError};
 
 use tokio_postgres::NoTls;
-use vmafx_testkit::postgres::{Database, Server};
+use vmafx_testkit::postgres::{PostgresDatabase, PostgresServer};
 
-static IDLE: Mutex<Vec<Database>> = Mutex::new(Vec::new());
+static IDLE: Mutex<Vec<PostgresDatabase>> = Mutex::new(Vec::new());
 
 /// An empty database, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Borrowed(Option<Database>);
+pub(crate) struct Borrowed(Option<PostgresDatabase>);
 
 impl Borrowed {
     pub(crate) async fn take() -> Self {
         let idle = IDLE.lock().unwrap().pop();
         let database = match idle {
             Some(used) => emptied(used).await,
-            None => Server::shared().await.unwrap().database().await.unwrap(),
+            None => PostgresServer::shared().await.unwrap().database().await.unwrap(),
         };
         Self(Some(database))
     }
 
     pub(crate) fn dsn(&self) -> &str {
-        self.0.as_ref().map(Database::dsn).unwrap_or_default()
+        self.0.as_ref().map(PostgresDatabase::dsn).unwrap_or_default()
     }
 }
 
@@ -41,8 +41,8 @@ DO $$ BEGIN
     );
 END $$";
 
-async fn emptied(used: Database) -> Database {
-    let (client, connection) = tokio_postgres::connect(used.superuser(), NoTls).await.unwrap();
+async fn emptied(used: PostgresDatabase) -> PostgresDatabase {
+    let (client, connection) = tokio_postgres::connect(used.superuser_dsn(), NoTls).await.unwrap();
     tokio::select! {
         done = client.batch_execute(EMPTY) => done.unwrap(),
         ended = connection => ended.unwrap(),

@@ -1,9 +1,9 @@
-// The program of the sandbox image, and the smallest tool that can prove a cluster's network.
+// The program of the sandbox image, and a minimal tool to test a cluster's network.
 //
-//	pause                  wait to be ended; reap orphans, as the first process of a Pod must
+//	pause                  wait for SIGTERM and reap orphans, as the first process of a Pod must
 //	pause serve ADDR TEXT  answer every TCP connection to ADDR with TEXT
 //	pause fetch ADDR       connect to ADDR (a name is resolved) and print the answer
-//	pause dial ADDR...     connect to each ADDR and print "ADDR open" or "ADDR closed: why", in any order
+//	pause dial ADDR...     connect to each ADDR and print "ADDR open" or "ADDR closed: REASON", in any order
 package main
 
 import (
@@ -93,7 +93,7 @@ func fetch(address string) error {
 	return nil
 }
 
-// All at once, or what does not answer would add up. The patience is for one packet that gets lost.
+// All at once, so that timeouts do not add up. The timeout allows for one lost packet.
 func dial(addresses []string) {
 	lines := make(chan string)
 	for _, address := range addresses {

@@ -1,10 +1,10 @@
 //! The processes that tests kill.
 //!
 //! ```text
-//! testkit-helper control-plane          own a control plane until killed
-//! testkit-helper postgres               own a database server until killed
-//! testkit-helper whole-node BASE        own a whole node until killed
-//! testkit-helper role ROLE BASE         play a role of a whole node
+//! testkit-helper control-plane          run a control plane until killed
+//! testkit-helper postgres               run a Postgres server until killed
+//! testkit-helper whole-node BASE        run a whole node until killed
+//! testkit-helper role ROLE BASE         run one of the processes of a whole node
 //! ```
 
 use std::error::Error;
@@ -14,9 +14,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use vmafx_testkit::kube::node::{Launcher, Role};
-use vmafx_testkit::kube::{ControlPlane, Options, WholeNode};
-use vmafx_testkit::postgres::Server;
+use vmafx_testkit::kube::node::{ProcessRole, RoleLauncher};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, WholeNode};
+use vmafx_testkit::postgres::PostgresServer;
 
 fn main() -> ExitCode {
     let Err(error) = run() else { return ExitCode::SUCCESS };
@@ -31,14 +31,16 @@ fn run() -> Result<(), Box<dyn Error>> {
         ["control-plane"] => own_control_plane(),
         ["postgres"] => own_postgres(),
         ["whole-node", base] => own_whole_node(Path::new(base)),
-        ["role", role, base] => Ok(role.parse::<Role>()?.play(Path::new(base))?),
-        other => Err(format!("no such command: {other:?}").into()),
+        ["role", role, base] => Ok(role.parse::<ProcessRole>()?.run(Path::new(base))?),
+        other => {
+            Err(format!("unknown command {other:?}; see the comment at the top of testkit-helper.rs").into())
+        }
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn own_control_plane() -> Result<(), Box<dyn Error>> {
-    let options = Options { controller_manager: true, ..Options::default() };
+    let options = ControlPlaneOptions { controller_manager: true, ..ControlPlaneOptions::default() };
     let control_plane = ControlPlane::start(options).await?;
     let directory = control_plane.kubeconfig_path().parent().unwrap_or(Path::new("/"));
     report(&json!({"pids": control_plane.pids(), "directory": directory}))
@@ -46,20 +48,20 @@ async fn own_control_plane() -> Result<(), Box<dyn Error>> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn own_postgres() -> Result<(), Box<dyn Error>> {
-    let server = Server::start().await?;
+    let server = PostgresServer::start().await?;
     report(&json!({"pids": [server.pid().await], "directory": server.directory()}))
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn own_whole_node(base: &Path) -> Result<(), Box<dyn Error>> {
-    let launcher = Launcher::new(std::env::current_exe()?, &["role"]);
+    let launcher = RoleLauncher::new(std::env::current_exe()?, &["role"]);
     let node = WholeNode::start(base, &launcher).await?;
-    report(&json!({"keeper": node.keeper()}))
+    report(&json!({"supervisor": node.supervisor()}))
 }
 
-/// Says what is owned, then keeps it until killed, or until the input ends: with a test that failed on the way.
-fn report(what: &Value) -> Result<(), Box<dyn Error>> {
-    writeln!(io::stdout(), "{what}")?;
+/// Prints a report, then blocks until killed, or until the input ends because the test that started this has ended.
+fn report(report: &Value) -> Result<(), Box<dyn Error>> {
+    writeln!(io::stdout(), "{report}")?;
     io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }

@@ -1,98 +1,87 @@
-//! What a client gets.
-
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::Request;
+use super::HttpRequest;
 
-/// An answer, decent or not.
+/// A response, conforming or not.
 #[derive(Clone, Debug)]
 pub struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
-    body: Body,
+    body: ReplyBody,
 }
 
-/// What follows the headers.
 #[derive(Clone, Debug)]
-pub enum Body {
-    /// Exactly this, with its length; ranges are served.
+pub enum ReplyBody {
+    /// This content with its length; ranges are served.
     File(Vec<u8>),
-    /// Exactly this, with its length; ranges are ignored.
+    /// This content with its length; ranges are ignored.
     Whole(Vec<u8>),
-    /// In chunks, without a length.
+    /// This content in chunks, without a length.
     Chunked(Vec<u8>),
-    /// This and then the end of the connection, without a length.
+    /// This content without a length; the connection is closed after it.
     UntilClose(Vec<u8>),
-    /// These bytes of a body that was declared to be longer, then the end of the connection; ranges are served, each
-    /// cut again.
-    Cut {
-        /// The whole file.
+    /// The first `sent` bytes of the declared content, then the connection is closed; ranges are served, each truncated
+    /// again.
+    Truncated {
         file: Vec<u8>,
-        /// How much of it is sent per connection.
         sent: usize,
     },
-    /// Chunks without end.
     Endless,
-    /// A declared length, one piece, and then nothing, with the connection open.
+    /// Less content than declared, on a connection that stays open.
     Stalled(Vec<u8>),
-    /// Not even headers.
+    /// No response, on a connection that stays open.
     Silent,
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     HangUp,
 }
 
 impl Reply {
-    /// A status and nothing else.
+    /// A status with an empty body.
     pub fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Body::Whole(Vec::new()) }
+        Self { status, headers: Vec::new(), body: ReplyBody::Whole(Vec::new()) }
     }
 
-    /// A file, whole or the part that is asked for.
+    /// A file, whole or the requested range.
     pub fn file(content: impl Into<Vec<u8>>) -> Self {
-        Self::body(Body::File(content.into()))
+        Self::body(ReplyBody::File(content.into()))
     }
 
-    /// Any body, with status 200.
-    pub fn body(body: Body) -> Self {
+    pub fn body(body: ReplyBody) -> Self {
         Self { status: 200, headers: Vec::new(), body }
     }
 
-    /// A redirect.
     pub fn redirect(to: impl Into<String>) -> Self {
         Self::status(302).header("location", to)
     }
 
-    /// Another status than 200.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// One more header.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// The version of the file.
     #[must_use]
     pub fn etag(self, tag: &str) -> Self {
         self.header("etag", tag)
     }
 
-    /// Sends it; whether the connection may be used again.
-    pub(super) fn send(self, request: &Request, to: &mut impl Write) -> io::Result<bool> {
+    /// Sends the response; returns whether the connection may be used again.
+    pub(super) fn send(self, request: &HttpRequest, to: &mut impl Write) -> io::Result<bool> {
         match self.body.clone() {
-            Body::Whole(content) => {
+            ReplyBody::Whole(content) => {
                 self.head(to, self.status, &[("content-length", content.len().to_string())])?;
                 to.write_all(&content).map(|()| true)
             }
-            Body::File(file) => self.part(request, to, &file, file.len()).map(|()| true),
-            Body::Cut { file, sent } => self.part(request, to, &file, sent).map(|()| false),
-            Body::Chunked(content) => {
+            ReplyBody::File(file) => self.send_range(request, to, &file, file.len()).map(|()| true),
+            ReplyBody::Truncated { file, sent } => self.send_range(request, to, &file, sent).map(|()| false),
+            ReplyBody::Chunked(content) => {
                 self.head(to, self.status, &[("transfer-encoding", "chunked".to_owned())])?;
                 for piece in content.chunks(1000) {
                     write!(to, "{:x}\r\n", piece.len())?;
@@ -101,11 +90,11 @@ impl Reply {
                 }
                 to.write_all(b"0\r\n\r\n").map(|()| true)
             }
-            Body::UntilClose(content) => {
+            ReplyBody::UntilClose(content) => {
                 self.head(to, self.status, &[("connection", "close".to_owned())])?;
                 to.write_all(&content).map(|()| false)
             }
-            Body::Endless => {
+            ReplyBody::Endless => {
                 self.head(to, self.status, &[("transfer-encoding", "chunked".to_owned())])?;
                 let piece = [b'x'; 0x1000];
                 loop {
@@ -114,18 +103,18 @@ impl Reply {
                     to.write_all(b"\r\n")?;
                 }
             }
-            Body::Stalled(content) => {
+            ReplyBody::Stalled(content) => {
                 self.head(to, self.status, &[("content-length", (content.len() + 1).to_string())])?;
                 to.write_all(&content)?;
-                wait(to)
+                stall(to)
             }
-            Body::Silent => wait(to),
-            Body::HangUp => Ok(false),
+            ReplyBody::Silent => stall(to),
+            ReplyBody::HangUp => Ok(false),
         }
     }
 
     fn head(&self, to: &mut impl Write, status: u16, more: &[(&str, String)]) -> io::Result<()> {
-        write!(to, "HTTP/1.1 {status} Answer\r\n")?;
+        write!(to, "HTTP/1.1 {status} Test\r\n")?;
         for (name, value) in &self.headers {
             write!(to, "{name}: {value}\r\n")?;
         }
@@ -135,8 +124,14 @@ impl Reply {
         to.write_all(b"\r\n")
     }
 
-    /// The part that is asked for, if it is asked for this version; of it at most `sent` bytes.
-    fn part(&self, request: &Request, to: &mut impl Write, file: &[u8], sent: usize) -> io::Result<()> {
+    /// Sends the requested range, if `If-Range` matches; at most `sent` bytes of it.
+    fn send_range(
+        &self,
+        request: &HttpRequest,
+        to: &mut impl Write,
+        file: &[u8],
+        sent: usize,
+    ) -> io::Result<()> {
         let tag = self.headers.iter().find(|(name, _)| name == "etag").map(|(_, tag)| tag.as_str());
         let range =
             request.range().filter(|_| request.header("if-range").is_none_or(|wanted| Some(wanted) == tag));
@@ -165,9 +160,8 @@ impl Reply {
     }
 }
 
-/// Keeps the connection open and says nothing, until the client or the server ends it. A byte too early would be
-/// noticed, so whether the connection stands is only looked at now and then.
-fn wait(to: &mut impl Write) -> io::Result<bool> {
+/// Keeps the connection open without sending anything.
+fn stall(to: &mut impl Write) -> io::Result<bool> {
     to.flush()?;
     std::thread::park_timeout(Duration::from_mins(10));
     Ok(false)

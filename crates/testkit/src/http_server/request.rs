@@ -1,14 +1,9 @@
-//! What a client asks.
-
 use std::io::{self, BufRead, Read as _};
 
-/// Longest body that is kept.
-const BODY: u64 = 64 << 20;
+const MAX_BODY_BYTES: u64 = 64 << 20;
 
-/// One request, with its body.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// `GET` and so on.
+pub struct HttpRequest {
     pub method: String,
     /// Without the query.
     pub path: String,
@@ -16,17 +11,15 @@ pub struct Request {
     pub query: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// What was sent.
     pub body: Vec<u8>,
 }
 
-impl Request {
-    /// The value of a header.
+impl HttpRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first and, if it is said, the last byte that is asked for.
+    /// The first and, if given, the last byte of the `Range` header.
     pub fn range(&self) -> Option<(u64, Option<u64>)> {
         let (start, end) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
         Some((start.parse().ok()?, end.parse().ok()))
@@ -51,7 +44,7 @@ impl Request {
         }
         let mut request = Self { method, path, query, headers, body: Vec::new() };
         let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-        reader.take(std::cmp::min(length, BODY)).read_to_end(&mut request.body)?;
+        reader.take(std::cmp::min(length, MAX_BODY_BYTES)).read_to_end(&mut request.body)?;
         Ok(Some(request))
     }
 }

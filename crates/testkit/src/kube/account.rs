@@ -1,4 +1,4 @@
-//! A service account that may do exactly what some roles say, and kubeconfigs for it.
+//! Service accounts with given roles, and kubeconfigs for them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,62 +17,52 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::cluster::{Cluster, ClusterError};
+use super::cluster::{ClusterError, TestCluster};
 use super::kubeconfig;
 
-/// Longer than any test.
+/// Lifetime of tokens, longer than any test.
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
-/// Why there is no account.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// The roles are not YAML, or not roles.
-    #[error("these are no roles: {0}")]
+    #[error("the manifest contains no valid roles: {0}")]
     Roles(String),
-    /// The cluster has no client.
-    #[error("the cluster cannot be reached")]
+    #[error("cannot reach the cluster")]
     Cluster(#[from] ClusterError),
-    /// The API server refused something.
-    #[error("the account could not be made: {what} was refused")]
+    #[error("cannot create the account: the API server refused {what}")]
     Refused {
-        /// What.
         what: String,
-        /// What the API server said.
         #[source]
         source: Box<kube::Error>,
     },
-    /// The kubeconfig could not be written.
-    #[error("the kubeconfig {} could not be written", .path.display())]
+    #[error("cannot write the kubeconfig {}", .path.display())]
     Kubeconfig {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// What an account may do.
+/// The permissions of an account.
 #[derive(Debug, Clone)]
 pub enum Grant {
-    /// This, everywhere. The role is made, or made to be this.
+    /// A cluster role for all namespaces, which is created or updated.
     Cluster(ClusterRole),
-    /// This, in the account's namespace. The role is made, or made to be this.
+    /// A role in the account's namespace, which is created or updated.
     Namespace(Role),
-    /// What a cluster role that exists says, everywhere.
+    /// An existing cluster role, for all namespaces.
     Existing(String),
 }
 
 impl Grant {
-    /// Everything.
     pub fn everything() -> Self {
         Self::Existing("cluster-admin".to_owned())
     }
 
-    /// The roles of a manifest, which may have documents of other kinds too.
+    /// The roles of a manifest, which may also contain objects of other kinds.
     pub fn from_yaml(text: &str) -> Result<Vec<Self>, AccountError> {
-        let no_roles = |error: &dyn std::fmt::Display| AccountError::Roles(error.to_string());
-        let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| no_roles(&error))?;
+        let invalid = |error: &dyn std::fmt::Display| AccountError::Roles(error.to_string());
+        let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| invalid(&error))?;
         let mut grants = Vec::new();
         for document in documents {
             let kind = document["kind"].as_str().unwrap_or_default().to_owned();
@@ -83,12 +73,12 @@ impl Grant {
                     _ => None,
                 })
             };
-            grants.extend(read().map_err(|error| no_roles(&error))?);
+            grants.extend(read().map_err(|error| invalid(&error))?);
         }
-        if grants.is_empty() { Err(no_roles(&"there is no role in it")) } else { Ok(grants) }
+        if grants.is_empty() { Err(invalid(&"it contains no role")) } else { Ok(grants) }
     }
 
-    /// The rules that are spelt out in it.
+    /// The rules of the role; empty for an existing one.
     pub fn rules(&self) -> &[PolicyRule] {
         let rules = match self {
             Self::Cluster(role) => role.rules.as_deref(),
@@ -99,19 +89,18 @@ impl Grant {
     }
 }
 
-/// A service account with a token.
 #[derive(Debug, Clone)]
-pub struct Account {
+pub struct TestServiceAccount {
     namespace: String,
     name: String,
     token: String,
     authority_pem: String,
 }
 
-impl Account {
-    /// Makes an account that may do this and nothing else.
+impl TestServiceAccount {
+    /// Creates an account with these permissions and no others.
     pub async fn create(
-        cluster: &Cluster,
+        cluster: &TestCluster,
         namespace: &str,
         name: &str,
         grants: &[Grant],
@@ -125,31 +114,30 @@ impl Account {
         let accounts = Api::<ServiceAccount>::namespaced(client, namespace);
         let spec =
             TokenRequestSpec { expiration_seconds: Some(TOKEN_SECONDS), ..TokenRequestSpec::default() };
-        let wanted = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
-        let granted = accounts
-            .create_token_request(name, &PostParams::default(), &wanted)
+        let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
+        let response = accounts
+            .create_token_request(name, &PostParams::default(), &request)
             .await
             .map_err(|source| refused("token", name, source))?;
         let authorities = cluster.config().root_cert.as_deref().unwrap_or_default();
         Ok(Self {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-            token: granted.status.and_then(|status| status.token).unwrap_or_default(),
+            token: response.status.and_then(|status| status.token).unwrap_or_default(),
             authority_pem: authorities.iter().map(|der| pem(der)).collect(),
         })
     }
 
-    /// What the API server calls it, in its audit log too.
+    /// Its user name, as in the audit log.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
 
-    /// Its token.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Writes a kubeconfig for it; `server` is the address of the cluster or of a proxy before it.
+    /// Writes a kubeconfig for it; `server` is the address of the cluster or of a proxy in front of it.
     pub fn write_kubeconfig(&self, path: &Path, server: &str) -> Result<(), AccountError> {
         kubeconfig::write_for_token(path, server, &self.authority_pem, &self.token)
             .map_err(|source| AccountError::Kubeconfig { path: path.to_owned(), source })
@@ -201,7 +189,7 @@ fn named(name: &str) -> ObjectMeta {
     ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }
 }
 
-/// Makes it, or makes it to be this: several tests may do so at once.
+/// Creates or updates an object; several tests may do so at the same time.
 async fn apply<K>(api: &Api<K>, object: &K) -> Result<(), AccountError>
 where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + Serialize + DeserializeOwned,
@@ -216,14 +204,14 @@ fn refused(kind: &str, name: &str, source: kube::Error) -> AccountError {
     AccountError::Refused { what: format!("{kind} {name}"), source: Box::new(source) }
 }
 
-/// A certificate as text, in lines as long as every reader accepts.
+/// A certificate as PEM, in lines of 64 characters.
 fn pem(der: &[u8]) -> String {
-    const LINE: usize = 64;
+    const LINE_LENGTH: usize = 64;
     let text = STANDARD.encode(der);
     let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
     let mut rest = text.as_str();
     while !rest.is_empty() {
-        let (line, after) = rest.split_at(LINE.min(rest.len()));
+        let (line, after) = rest.split_at(LINE_LENGTH.min(rest.len()));
         pem.push_str(line);
         pem.push('\n');
         rest = after;

@@ -1,9 +1,9 @@
-//! The programs a cluster is made of: found, or built once.
+//! The programs that tests run: found, or built once.
 //!
-//! `KUBEBUILDER_ASSETS` wins for every program it holds, so that somebody who has them already builds nothing.
-//! Everything else is built from Go modules that this crate pins by `go.mod` and `go.sum`, into the user's cache.
-//! The cache directory's name carries the version and a digest of everything that decides the result, so a
-//! change of the pins never meets a stale program, and two checkouts with the same pins share one build.
+//! A program in the directory `KUBEBUILDER_ASSETS` is used as it is. Everything else is built into the user's cache,
+//! from Go modules that this crate pins by `go.mod` and `go.sum`. The name of the cache directory contains the version
+//! and a digest of all inputs of the build, so that changed pins never use a stale program, and two checkouts with the
+//! same pins share one build.
 
 mod build;
 mod table;
@@ -19,43 +19,38 @@ pub use table::Binary;
 /// Environment variable that names a directory with ready-made programs.
 pub const ASSETS_VARIABLE: &str = "KUBEBUILDER_ASSETS";
 
-/// Why a program could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum AssetError {
-    /// There is no place to keep what would be built.
     #[error("no cache directory: set VMAFX_CACHE_DIR, XDG_CACHE_HOME or HOME")]
     NoCacheDirectory,
-    /// Building failed.
-    #[error("{} {} could not be built", .binary.name(), .binary.version())]
+    #[error("cannot build {} {}", .binary.name(), .binary.version())]
     Build {
-        /// What was to be built.
         binary: Binary,
-        /// Why it was not.
         #[source]
         source: BuildError,
     },
 }
 
-/// Where each of the wanted programs is.
+/// The paths of the requested programs.
 #[derive(Debug, Clone, Default)]
 pub struct Assets {
     paths: BTreeMap<Binary, PathBuf>,
 }
 
 impl Assets {
-    /// The path of a program that was asked for; its bare name, hence a look-up in `PATH`, for any other.
+    /// The path of a requested program; for any other its bare name, which is looked up in `PATH`.
     pub fn path(&self, binary: Binary) -> &Path {
         self.paths.get(&binary).map_or(Path::new(binary.name()), PathBuf::as_path)
     }
 }
 
-/// Finds the given programs and builds those that are nowhere. Blocks: a cold build takes minutes.
+/// Finds the given programs and builds the missing ones. Blocks: a cold build takes minutes.
 pub fn ensure(binaries: &[Binary]) -> Result<Assets, AssetError> {
     let mut paths = BTreeMap::new();
     for &binary in binaries {
         let path = match locate(binary)? {
-            Place::Ready(path) => path,
-            Place::Missing(path) => {
+            AssetLocation::Ready(path) => path,
+            AssetLocation::Missing(path) => {
                 build::build(binary, &path).map_err(|source| AssetError::Build { binary, source })?;
                 path
             }
@@ -65,35 +60,33 @@ pub fn ensure(binaries: &[Binary]) -> Result<Assets, AssetError> {
     Ok(Assets { paths })
 }
 
-/// Where a program is, or will be once it is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// It is here.
+pub enum AssetLocation {
     Ready(PathBuf),
-    /// It would be built to here.
+    /// The path that a build would write.
     Missing(PathBuf),
 }
 
-/// Looks for a program without building it.
-pub fn locate(binary: Binary) -> Result<Place, AssetError> {
+/// Looks up a program without building it.
+pub fn locate(binary: Binary) -> Result<AssetLocation, AssetError> {
     if let Some(given) = env::var_os(ASSETS_VARIABLE) {
         let path = Path::new(&given).join(binary.name());
         if path.is_file() {
-            return Ok(Place::Ready(path));
+            return Ok(AssetLocation::Ready(path));
         }
     }
     let cache = cache().ok_or(AssetError::NoCacheDirectory)?;
     let path = cache.join("kubernetes").join(binary.cache_key()).join(binary.name());
-    Ok(if path.is_file() { Place::Ready(path) } else { Place::Missing(path) })
+    Ok(if path.is_file() { AssetLocation::Ready(path) } else { AssetLocation::Missing(path) })
 }
 
-/// The directory for what can be made again: ours if set, else the user's by the XDG rules.
+/// The cache directory: `VMAFX_CACHE_DIR`, else the user's by the XDG rules.
 pub fn cache() -> Option<PathBuf> {
     cache_directory(|name| env::var_os(name))
 }
 
 fn cache_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    // An empty variable counts as unset, as the XDG rules say; joined it would name the working directory.
+    // An empty variable counts as unset, as in the XDG rules; joined, it would name the working directory.
     let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("VMAFX_CACHE_DIR")
         .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("vmafx")))

@@ -1,6 +1,6 @@
-//! What the API server's audit log says: who asked for what, and whether it was allowed.
+//! The audit log of the API server.
 //!
-//! The log has a request before its answer arrives, so whoever has been answered can look at once.
+//! The API server writes an event before it responds, so a client that has its response finds the event in the log.
 
 mod grants;
 
@@ -14,48 +14,39 @@ use serde::Deserialize;
 use super::control_plane::ControlPlane;
 pub use grants::{Permission, never_used};
 
-/// Why the log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// The control plane keeps none.
     #[error("the control plane was started without an audit log")]
     Off,
-    /// The file.
-    #[error("the audit log {} cannot be read", .path.display())]
+    #[error("cannot read the audit log {}", .path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// A line of it.
-    #[error("a line of the audit log is no event")]
+    #[error("a line of the audit log is not an event")]
     Line(#[from] serde_json::Error),
 }
 
-/// A request, as the API server saw it.
+/// A request to the API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
-    /// Who asked.
     pub user: String,
-    /// What for, in the words of RBAC.
+    /// The RBAC verb.
     pub verb: String,
-    /// The path and query.
     pub uri: String,
-    /// The API group; empty for the core group.
+    /// Empty for the core group.
     pub group: String,
-    /// The resource; empty when it was about none.
+    /// Empty for a request that is not about a resource.
     pub resource: String,
-    /// The subresource; empty for the object itself.
+    /// Empty for the object itself.
     pub subresource: String,
-    /// The namespace; empty for all of them.
+    /// Empty for all namespaces.
     pub namespace: String,
-    /// The name; empty for all of them.
+    /// Empty for all objects.
     pub name: String,
-    /// The answer's code; 0 while a watch has not been answered.
+    /// The HTTP status; 0 for a watch that has no response yet.
     pub code: u16,
-    /// Whether it was allowed.
     pub allowed: bool,
 }
 
@@ -64,38 +55,34 @@ pub struct AuditEvent {
 pub struct AuditLog(pub Vec<AuditEvent>);
 
 impl AuditLog {
-    /// Reads the log of a control plane.
     pub fn of(control_plane: &ControlPlane) -> Result<Self, AuditError> {
         Self::read(control_plane.audit_log().ok_or(AuditError::Off)?)
     }
 
-    /// Reads a log.
     pub fn read(path: &Path) -> Result<Self, AuditError> {
         let read = |source| AuditError::Read { path: path.to_owned(), source };
         Self::parse(&fs::read_to_string(path).map_err(read)?)
     }
 
-    /// A last line without an end is still being written.
+    /// A last line without a newline is still being written, and is skipped.
     fn parse(text: &str) -> Result<Self, AuditError> {
-        let mut seen = HashSet::new();
+        let mut ids = HashSet::new();
         let mut events = Vec::new();
         for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             let event: wire::Event = serde_json::from_str(line)?;
-            // A watch has an event when it begins and one when it ends.
-            if seen.insert(event.audit_id.clone()) {
+            // A watch has one event when it starts and one when it ends.
+            if ids.insert(event.audit_id.clone()) {
                 events.push(event.into());
             }
         }
         Ok(Self(events))
     }
 
-    /// Those of one user.
     #[must_use]
     pub fn by(self, user: &str) -> Self {
         Self(self.0.into_iter().filter(|event| event.user == user).collect())
     }
 
-    /// Those that were not allowed.
     pub fn denied(&self) -> Vec<&AuditEvent> {
         self.0.iter().filter(|event| !event.allowed).collect()
     }
@@ -119,7 +106,7 @@ impl From<wire::Event> for AuditEvent {
     }
 }
 
-/// The parts of the log's own format that matter.
+/// The relevant parts of the audit log's format.
 mod wire {
     use super::Deserialize;
 

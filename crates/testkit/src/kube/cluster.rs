@@ -1,4 +1,4 @@
-//! A cluster that can be reached, whoever runs it.
+//! A cluster for tests, and namespaces in it.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,42 +11,35 @@ use kube::{Api, Client, Config};
 
 use super::kubeconfig;
 
-/// Why a cluster could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// Its kubeconfig is of no use.
-    #[error("the kubeconfig {} cannot be used", .path.display())]
+    #[error("cannot use the kubeconfig {}", .path.display())]
     Kubeconfig {
-        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
         #[source]
         source: KubeconfigError,
     },
-    /// No client could be made from it.
-    #[error("no client could be made for the cluster")]
+    #[error("cannot create a client for the cluster")]
     Client(#[source] kube::Error),
-    /// A namespace could not be made.
-    #[error("no namespace could be made for the test")]
+    #[error("cannot create a namespace for the test")]
     Namespace(#[source] kube::Error),
 }
 
-/// How to reach a cluster. Cheap to clone; clients are made from it, one per runtime.
+/// A cluster that is reached through a kubeconfig. Cheap to clone; each runtime creates its own clients.
 #[derive(Debug, Clone)]
-pub struct Cluster {
+pub struct TestCluster {
     config: Config,
     kubeconfig: PathBuf,
-    /// Whether the cluster is still there when the tests are over, so that they must tidy up after themselves.
+    /// Whether the cluster still exists after the tests, so that they must clean up.
     outlives_tests: bool,
 }
 
-impl Cluster {
-    /// The cluster that a kubeconfig names.
+impl TestCluster {
     pub async fn from_kubeconfig(path: &Path) -> Result<Self, ClusterError> {
         Self::read(path, true).await
     }
 
-    /// The cluster that a kubeconfig names, thrown away with everything in it when its owner is done.
+    /// A cluster that its owner discards with everything in it.
     pub(crate) async fn disposable(path: &Path) -> Result<Self, ClusterError> {
         Self::read(path, false).await
     }
@@ -58,25 +51,24 @@ impl Cluster {
         Ok(Self { config, kubeconfig: path.to_owned(), outlives_tests })
     }
 
-    /// A client that may do everything, tied to the runtime it is made in.
+    /// A client with all permissions, bound to the current runtime.
     ///
-    /// Every `#[tokio::test]` has a runtime of its own, and a client's connections die with it: share the cluster
-    /// between tests, never a client.
+    /// Every `#[tokio::test]` has its own runtime, and a client's connections die with it: share the cluster between
+    /// tests, never a client.
     pub fn client(&self) -> Result<Client, ClusterError> {
         Client::try_from(self.config.clone()).map_err(ClusterError::Client)
     }
 
-    /// What a client is made from, for those who want to change it first.
+    /// The configuration of clients, for callers that change it first.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The kubeconfig's file.
     pub fn kubeconfig_path(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// A namespace for one test, named after it, with the `default` service account that Pods need.
+    /// Creates a namespace for one test, with the `default` service account that Pods need.
     pub async fn namespace(&self, prefix: &str) -> Result<TestNamespace, ClusterError> {
         let client = self.client()?;
         let namespace = Namespace {
@@ -84,40 +76,38 @@ impl Cluster {
             ..Namespace::default()
         };
         let namespaces = Api::<Namespace>::all(client.clone());
-        let made =
+        let created =
             namespaces.create(&PostParams::default(), &namespace).await.map_err(ClusterError::Namespace)?;
-        let name = made.metadata.name.unwrap_or_default();
-        let made = TestNamespace { name, client, cluster: self.clone() };
-        made.default_service_account().await?;
-        Ok(made)
+        let name = created.metadata.name.unwrap_or_default();
+        let created = TestNamespace { name, client, cluster: self.clone() };
+        created.create_default_service_account().await?;
+        Ok(created)
     }
 }
 
-/// A namespace of one test, and a client for it.
+/// The namespace of one test.
 pub struct TestNamespace {
     name: String,
     client: Client,
-    cluster: Cluster,
+    cluster: TestCluster,
 }
 
 impl TestNamespace {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A client that may do everything, in the runtime that the namespace was made in.
+    /// A client with all permissions, bound to the runtime in which the namespace was created.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// The cluster it is in.
-    pub fn cluster(&self) -> &Cluster {
+    pub fn cluster(&self) -> &TestCluster {
         &self.cluster
     }
 
-    /// Where there is no controller manager nobody else makes it, and every Pod would be refused.
-    async fn default_service_account(&self) -> Result<(), ClusterError> {
+    /// Without a controller manager nothing else creates it, and every Pod would be rejected.
+    async fn create_default_service_account(&self) -> Result<(), ClusterError> {
         let account = ServiceAccount {
             metadata: ObjectMeta { name: Some("default".to_owned()), ..ObjectMeta::default() },
             ..ServiceAccount::default()
@@ -131,10 +121,10 @@ impl TestNamespace {
 }
 
 impl Drop for TestNamespace {
-    /// Asks for the namespace's deletion, on a thread and a connection of its own because the test's runtime
-    /// may be ending. Nobody waits for the result: a namespace left behind is a nuisance, not a failure.
+    /// Requests the deletion of the namespace, on its own thread and connection because the test's runtime may be
+    /// ending. Errors are ignored: a leftover namespace is not a failure.
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(5);
+        const DELETE_TIMEOUT: Duration = Duration::from_secs(5);
         if !self.cluster.outlives_tests {
             return;
         }
@@ -144,7 +134,7 @@ impl Drop for TestNamespace {
             runtime.block_on(async {
                 let namespaces = Api::<Namespace>::all(cluster.client().ok()?);
                 let params = DeleteParams::background();
-                tokio::time::timeout(PATIENCE, namespaces.delete(&name, &params)).await.ok()?.ok()
+                tokio::time::timeout(DELETE_TIMEOUT, namespaces.delete(&name, &params)).await.ok()?.ok()
             })
         });
         let _ = delete.join();

@@ -1,4 +1,4 @@
-//! Custom resource definitions, installed so that a test may use them at once.
+//! Installing custom resource definitions.
 
 use std::time::Duration;
 
@@ -12,27 +12,20 @@ use kube::{Api, Client, ResourceExt as _};
 
 use crate::wait;
 
-/// How long the API server may take from a definition to its resource.
+/// Time within which the API server must serve the resource of a new definition.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Why a definition is not in use.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
-    /// The API server refused it.
-    #[error("the definition {name} was refused")]
+    #[error("the API server refused the definition {name}")]
     Refused {
-        /// Its name.
         name: String,
-        /// What the API server said.
         #[source]
         source: Box<kube::Error>,
     },
-    /// It was taken, but its resource cannot be used.
-    #[error("the resource of {name} is not served")]
+    #[error("the API server does not serve the resource of {name}")]
     NotServed {
-        /// Its name.
         name: String,
-        /// How long we waited, and what was last seen.
         #[source]
         source: wait::TimedOut,
     },
@@ -40,22 +33,22 @@ pub enum CrdError {
 
 /// Installs or updates definitions and returns once every served version of each can be listed.
 ///
-/// "Established" is not enough: for a moment after it the API server still answers 404. Several tests may do this
-/// at once with the same definitions.
+/// "Established" is not enough: for a moment after it the API server still answers 404. Several tests may install the
+/// same definitions at the same time.
 pub async fn install_crds(client: &Client, crds: &[CustomResourceDefinition]) -> Result<(), CrdError> {
     for crd in crds {
         apply(client, crd).await?;
     }
     for crd in crds {
         let name = crd.name_any();
-        served(client, crd).await.map_err(|source| CrdError::NotServed { name, source })?;
+        wait_until_served(client, crd).await.map_err(|source| CrdError::NotServed { name, source })?;
     }
     Ok(())
 }
 
-/// The same definition without its schema: it lets in what the real one refuses, as one of another release might.
+/// The same definition without its schema: it accepts objects that the real one rejects, like one of another release.
 #[must_use]
-pub fn loose(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+pub fn without_schema(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
         let anything = JSONSchemaProps {
             type_: Some("object".to_owned()),
@@ -68,8 +61,8 @@ pub fn loose(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     crd
 }
 
-/// Server-side apply is the same for the first and for the hundredth; only two *first* ones can collide, and then
-/// the loser is told 409 and tries again.
+/// Server-side apply both creates and updates. Only two concurrent creations can collide; the loser gets 409 and
+/// retries.
 async fn apply(client: &Client, crd: &CustomResourceDefinition) -> Result<(), CrdError> {
     let name = crd.name_any();
     let api = Api::<CustomResourceDefinition>::all(client.clone());
@@ -88,12 +81,12 @@ async fn apply(client: &Client, crd: &CustomResourceDefinition) -> Result<(), Cr
     }
 }
 
-async fn served(client: &Client, crd: &CustomResourceDefinition) -> Result<(), wait::TimedOut> {
+async fn wait_until_served(client: &Client, crd: &CustomResourceDefinition) -> Result<(), wait::TimedOut> {
     let name = crd.name_any();
     let definitions = Api::<CustomResourceDefinition>::all(client.clone());
     wait::until(DEADLINE, &format!("{name} to be established"), || async {
-        let found = definitions.get_opt(&name).await.map_err(|error| error.to_string())?;
-        let established = conditions::is_crd_established().matches_object(found.as_ref());
+        let definition = definitions.get_opt(&name).await.map_err(|error| error.to_string())?;
+        let established = conditions::is_crd_established().matches_object(definition.as_ref());
         established.then_some(()).ok_or_else(|| "not established".to_owned())
     })
     .await?;

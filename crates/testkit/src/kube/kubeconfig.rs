@@ -1,4 +1,4 @@
-//! Kubeconfig files, written as JSON, which is YAML too.
+//! Kubeconfig files, written as JSON, which is valid YAML.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::pki::{Authority, Identity};
 /// The only context of every file written here.
 pub(crate) const CONTEXT: &str = "vmafx-testkit";
 
-/// Writes a kubeconfig for a certificate, with everything in it, so that the file alone is enough.
+/// Writes a self-contained kubeconfig for a client certificate.
 pub(crate) fn write(path: &Path, server: &str, authority: &Authority, user: &Identity) -> io::Result<()> {
     let user = json!({
         "client-certificate-data": data(&user.certificate_pem),
@@ -22,17 +22,17 @@ pub(crate) fn write(path: &Path, server: &str, authority: &Authority, user: &Ide
     store(path, server, authority.certificate_pem(), &user)
 }
 
-/// Writes a kubeconfig for a token, with everything in it.
+/// Writes a self-contained kubeconfig for a token.
 pub(crate) fn write_for_token(path: &Path, server: &str, authority_pem: &str, token: &str) -> io::Result<()> {
     store(path, server, authority_pem, &json!({"token": token}))
 }
 
-/// Serialises as base64, which is what the format wants.
+/// Serializes as base64, which the format requires.
 fn data(pem: &str) -> ByteString {
     ByteString(pem.as_bytes().to_vec())
 }
 
-/// Readable by its owner only: it holds a key.
+/// The file is readable by its owner only, because it contains a key.
 fn store(path: &Path, server: &str, authority_pem: &str, user: &Value) -> io::Result<()> {
     let config = json!({
         "apiVersion": "v1",
@@ -45,7 +45,7 @@ fn store(path: &Path, server: &str, authority_pem: &str, user: &Value) -> io::Re
         }}],
         "users": [{"name": CONTEXT, "user": user}],
     });
-    // Renamed into place: whoever waits for the file must never read half of it.
+    // Renamed into place, so that whoever waits for the file never reads half of it.
     let parent = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(parent)?;
     io::Write::write_all(&mut file, config.to_string().as_bytes())?;
@@ -53,11 +53,11 @@ fn store(path: &Path, server: &str, authority_pem: &str, user: &Value) -> io::Re
     Ok(())
 }
 
-/// Reads one, whatever `KUBECONFIG` says.
+/// Reads a kubeconfig, independent of the variable `KUBECONFIG`.
 pub(crate) async fn read(path: &Path) -> Result<Config, KubeconfigError> {
     let kubeconfig = Kubeconfig::read_from(path)?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    // A proxy variable in the environment must not carry calls to a loopback address away from this machine.
+    // A proxy variable in the environment must not redirect calls to a loopback address.
     config.proxy_url = None;
     Ok(config)
 }

@@ -1,7 +1,7 @@
-//! A certificate authority for one cluster, and everything it signs.
+//! A certificate authority for one cluster, and the certificates that it signs.
 //!
-//! Keys are P-256: made in microseconds, where RSA would take a tenth of a second each. Nothing is reused between
-//! clusters, so a client of one is never let into another that happens to get the same port.
+//! Keys are P-256, which are generated in microseconds, where RSA takes a tenth of a second each. Nothing is reused
+//! between clusters, so a client of one is never accepted by another that happens to get the same port.
 
 use std::fs;
 use std::io;
@@ -12,24 +12,17 @@ use rcgen::{
     KeyPair, KeyUsagePurpose,
 };
 
-/// Why a certificate could not be made or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
-    /// The certificate was refused.
-    #[error("the certificate of {name} could not be made")]
+    #[error("cannot create the certificate of {name}")]
     Make {
-        /// Whose.
         name: String,
-        /// What rcgen said.
         #[source]
         source: rcgen::Error,
     },
-    /// It could not be written.
-    #[error("{} could not be written", .path.display())]
+    #[error("cannot write {}", .path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -38,26 +31,19 @@ pub enum PkiError {
 /// A certificate and its key, in files and in memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
-    /// The certificate's file, PEM.
     pub(crate) certificate: PathBuf,
-    /// The private key's file, PEM.
     pub(crate) key: PathBuf,
-    /// The certificate.
     pub(crate) certificate_pem: String,
-    /// The private key.
     pub(crate) key_pem: String,
 }
 
 /// The files of the key that service account tokens are signed with.
 #[derive(Debug, Clone)]
 pub(crate) struct ServiceAccountKey {
-    /// Signs.
     pub(crate) private: PathBuf,
-    /// Verifies.
     pub(crate) public: PathBuf,
 }
 
-/// The authority.
 #[derive(Debug)]
 pub(crate) struct Authority {
     directory: PathBuf,
@@ -66,7 +52,7 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// Makes one whose files live in `directory`.
+    /// Creates a CA whose files are in `directory`.
     pub(crate) fn create(directory: &Path) -> Result<Self, PkiError> {
         let name = "vmafx-testkit-ca";
         let make = |source| PkiError::Make { name: name.to_owned(), source };
@@ -80,17 +66,15 @@ impl Authority {
         Ok(Self { directory: directory.to_owned(), pem: certificate.pem(), issuer: Issuer::new(params, key) })
     }
 
-    /// The file of the authority's certificate.
     pub(crate) fn certificate(&self) -> PathBuf {
         self.directory.join("ca.crt")
     }
 
-    /// The authority's certificate.
     pub(crate) fn certificate_pem(&self) -> &str {
         &self.pem
     }
 
-    /// A server, known by these names and addresses. It may call others as well, as the kubelet does.
+    /// A server certificate for these names and addresses. It is also a client certificate, which the kubelet needs.
     pub(crate) fn server(
         &self,
         name: &str,
@@ -100,13 +84,13 @@ impl Authority {
         self.sign(name, subject(name, group), hosts)
     }
 
-    /// A client: Kubernetes takes the common name as user and the organisation as group.
+    /// A client certificate: Kubernetes uses the common name as user and the organization as group.
     pub(crate) fn client(&self, user: &str, group: &str) -> Result<Identity, PkiError> {
         self.sign(user, subject(user, Some(group)), &[])
     }
 
-    /// The key pair of service account tokens: RSA, as in every real cluster, so that tokens are signed as there.
-    /// The public half needs a file too: the API server does not find it in a private key of this format.
+    /// The key pair of service account tokens: RSA, as in real clusters. The public key needs its own file, because the
+    /// API server cannot derive it from a private key in this format.
     pub(crate) fn service_accounts(&self) -> Result<ServiceAccountKey, PkiError> {
         let make = |source| PkiError::Make { name: "service accounts".to_owned(), source };
         let key = KeyPair::generate_for(&rcgen::PKCS_RSA_SHA256).map_err(make)?;
@@ -129,7 +113,7 @@ impl Authority {
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
         let certificate = params.signed_by(&key, &self.issuer).map_err(make)?;
-        // User names such as system:node:node1 make poor file names.
+        // User names such as system:node:node1 are not good file names.
         let stem = name.replace(':', "-");
         let identity = Identity {
             certificate: self.directory.join(format!("{stem}.crt")),

@@ -1,6 +1,6 @@
-//! Can this machine run a whole node? One line that says yes, or why not and what to do.
+//! Whether this machine can run a whole node, in one line that says why not and what to do.
 //!
-//! Facts are gathered first and judged second, so that the judgement can be tested without a strange machine.
+//! Facts are collected first and evaluated second, so that the evaluation can be tested on any machine.
 
 use std::fmt;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::node::cgroups;
 use super::process::find_program;
 
-/// The programs that are not built here, and the Debian package of each.
+/// Programs that are not built here, with their Debian packages.
 const PROGRAMS: [(&str, &str); 7] = [
     ("runc", "runc"),
     ("ip", "iproute2"),
@@ -19,44 +19,39 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("mount", "mount"),
 ];
 
-/// The network plugins that a node uses.
 const PLUGINS: [&str; 3] = ["ptp", "host-local", "loopback"];
 
-/// Where distributions put network plugins.
+/// Directories in which distributions install CNI plugins.
 const PLUGIN_DIRECTORIES: [&str; 3] = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 
-/// What a node does first, done on trial: everything vanishes with the namespaces.
-/// `-n`: no note of it in the host's table of mounts.
+/// The first steps of a node, as a trial: everything vanishes with the namespaces. `-n` keeps the mounts out of the
+/// host's `/etc/mtab`.
 const TRIAL: &str = "mount -n -t tmpfs tmpfs /run && mkdir /run/upper /run/work \
     && mount -n -t overlay overlay -o lowerdir=/var,upperdir=/run/upper,workdir=/run/work /var";
 
-/// What matters about a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
-    /// The operating system, as Rust calls it.
+pub struct MachineFacts {
+    /// In Rust's notation.
     pub os: &'static str,
-    /// Whether we are root.
     pub root: bool,
-    /// The programs that are missing, with their packages.
+    /// With their packages.
     pub missing_programs: Vec<(&'static str, &'static str)>,
-    /// Whether there is a directory with all the network plugins.
+    /// Whether a directory contains all CNI plugins.
     pub plugins: bool,
-    /// What went wrong when namespaces and an overlay mount were tried; not tried without root.
+    /// The result of a trial of namespaces and an overlay mount, which needs root.
     pub namespaces: Result<(), String>,
-    /// What went wrong when a cgroup was made; not tried without root.
+    /// The result of creating a cgroup, which needs root.
     pub cgroups: Result<(), String>,
 }
 
-/// Whether this machine can run a whole node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// It can.
+pub enum ProbeResult {
     Possible,
-    /// It cannot, and why.
+    /// The reason, and what to do.
     Impossible(String),
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ProbeResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Possible => write!(f, "whole node: yes"),
@@ -65,57 +60,59 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Looks at this machine and judges. Takes a few milliseconds and leaves nothing behind.
-pub fn probe() -> Verdict {
-    judge(&Facts::gather())
+/// Checks this machine. Takes a few milliseconds and leaves nothing behind.
+pub fn probe() -> ProbeResult {
+    evaluate(&MachineFacts::collect())
 }
 
-/// The judgement: the first thing that is in the way, in the order in which a user would put it right.
-pub fn judge(facts: &Facts) -> Verdict {
+/// Reports the first obstacle, in the order in which a user would remove them.
+pub fn evaluate(facts: &MachineFacts) -> ProbeResult {
     let obstacle = if facts.os != "linux" {
-        Some(format!("it needs Linux, and this is {}", facts.os))
+        Some(format!("it needs Linux, but this is {}", facts.os))
     } else if !facts.missing_programs.is_empty() {
         Some(missing(&facts.missing_programs))
     } else if !facts.plugins {
-        Some(format!("no network plugins ({}): install containernetworking-plugins", PLUGINS.join(", ")))
+        Some(format!(
+            "the CNI plugins {} are missing: install containernetworking-plugins",
+            PLUGINS.join(", ")
+        ))
     } else if !facts.root {
-        Some("not root".to_owned())
+        Some("it needs root".to_owned())
     } else if let Err(why) = &facts.namespaces {
         Some(format!("namespaces or overlay mounts are not allowed: {why}"))
     } else if let Err(why) = &facts.cgroups {
-        Some(format!("cgroups cannot be written: {why}"))
+        Some(format!("cannot create cgroups: {why}"))
     } else {
         None
     };
-    obstacle.map_or(Verdict::Possible, Verdict::Impossible)
+    obstacle.map_or(ProbeResult::Possible, ProbeResult::Impossible)
 }
 
 fn missing(programs: &[(&str, &str)]) -> String {
     let names: Vec<_> = programs.iter().map(|(name, _)| *name).collect();
     let mut packages: Vec<_> = programs.iter().map(|(_, package)| *package).collect();
     packages.dedup();
-    format!("no {}: install {}", names.join(", "), packages.join(" "))
+    format!("{} not found: install {}", names.join(", "), packages.join(" "))
 }
 
-impl Facts {
-    /// Looks at this machine.
-    pub fn gather() -> Self {
+impl MachineFacts {
+    pub fn collect() -> Self {
         let root = rustix::process::geteuid().is_root();
         let missing_programs: Vec<_> =
             PROGRAMS.into_iter().filter(|(program, _)| find_program(program).is_none()).collect();
-        let try_it = root && missing_programs.is_empty();
+        let can_try = root && missing_programs.is_empty();
         Self {
             os: std::env::consts::OS,
             root,
             plugins: plugin_directory().is_some(),
-            namespaces: if try_it { trial() } else { Ok(()) },
-            cgroups: if try_it { cgroups::trial().map_err(|error| error.to_string()) } else { Ok(()) },
+            namespaces: if can_try { trial() } else { Ok(()) },
+            cgroups: if can_try { cgroups::trial().map_err(|error| error.to_string()) } else { Ok(()) },
             missing_programs,
         }
     }
 }
 
-/// The directory with the network plugins.
+/// The directory with the CNI plugins.
 pub(crate) fn plugin_directory() -> Option<&'static str> {
     let complete = |directory: &&str| {
         PLUGINS.iter().all(|plugin| std::path::Path::new(directory).join(plugin).is_file())
@@ -143,8 +140,8 @@ mod tests {
 
     use super::*;
 
-    fn able() -> Facts {
-        Facts {
+    fn capable_machine() -> MachineFacts {
+        MachineFacts {
             os: "linux",
             root: true,
             missing_programs: Vec::new(),
@@ -156,33 +153,33 @@ mod tests {
 
     #[test]
     fn a_machine_with_everything_can() {
-        assert_eq!(judge(&able()).to_string(), "whole node: yes");
+        assert_eq!(evaluate(&capable_machine()).to_string(), "whole node: yes");
     }
 
     #[rstest]
-    #[case::macos(Facts { os: "macos", ..able() }, "it needs Linux, and this is macos")]
-    #[case::user(Facts { root: false, ..able() }, "not root")]
+    #[case::macos(MachineFacts { os: "macos", ..capable_machine() }, "it needs Linux, but this is macos")]
+    #[case::user(MachineFacts { root: false, ..capable_machine() }, "it needs root")]
     #[case::programs(
-        Facts { missing_programs: vec![("runc", "runc"), ("nft", "nftables")], ..able() },
-        "no runc, nft: install runc nftables"
+        MachineFacts { missing_programs: vec![("runc", "runc"), ("nft", "nftables")], ..capable_machine() },
+        "runc, nft not found: install runc nftables"
     )]
     #[case::one_package(
-        Facts { missing_programs: vec![("unshare", "util-linux"), ("nsenter", "util-linux")], ..able() },
-        "no unshare, nsenter: install util-linux"
+        MachineFacts { missing_programs: vec![("unshare", "util-linux"), ("nsenter", "util-linux")], ..capable_machine() },
+        "unshare, nsenter not found: install util-linux"
     )]
     #[case::plugins(
-        Facts { plugins: false, ..able() },
-        "no network plugins (ptp, host-local, loopback): install containernetworking-plugins"
+        MachineFacts { plugins: false, ..capable_machine() },
+        "the CNI plugins ptp, host-local, loopback are missing: install containernetworking-plugins"
     )]
     #[case::sandboxed(
-        Facts { namespaces: Err("unshare failed".into()), ..able() },
+        MachineFacts { namespaces: Err("unshare failed".into()), ..capable_machine() },
         "namespaces or overlay mounts are not allowed: unshare failed"
     )]
     #[case::cgroups(
-        Facts { cgroups: Err("Read-only file system".into()), ..able() },
-        "cgroups cannot be written: Read-only file system"
+        MachineFacts { cgroups: Err("Read-only file system".into()), ..capable_machine() },
+        "cannot create cgroups: Read-only file system"
     )]
-    fn what_is_in_the_way_is_said_in_one_line(#[case] facts: Facts, #[case] why: &str) {
-        assert_eq!(judge(&facts), Verdict::Impossible(why.to_owned()));
+    fn an_obstacle_is_reported_in_one_line(#[case] facts: MachineFacts, #[case] why: &str) {
+        assert_eq!(evaluate(&facts), ProbeResult::Impossible(why.to_owned()));
     }
 }

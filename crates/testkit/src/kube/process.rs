@@ -1,12 +1,12 @@
-//! A child process with a log of its own that never outlives the process that started it.
+//! A child process with its own log that never outlives its parent.
 //!
-//! Dropping a [`Process`] kills it. That is not enough: a test run that is killed drops nothing, and a `static`
-//! is never dropped. So the kernel is asked to do it, by `PR_SET_PDEATHSIG`, through `setpriv(1)`. Two traps:
+//! Dropping a [`ChildProcess`] kills it. That is not enough: a test run that is killed drops nothing, and a `static` is
+//! never dropped. So the kernel is asked to kill the child, by `PR_SET_PDEATHSIG`, through `setpriv(1)`. Two pitfalls:
 //!
 //! * The signal is sent when the *thread* that started the child ends, and the test harness ends a thread after
 //!   every test. All children are therefore started by one thread that never ends (`process/spawner.rs`).
-//! * A parent that dies between `fork` and `prctl` is missed. The child looks at its parent once more after
-//!   `prctl`, and ends if that is somebody else by now.
+//! * A parent that dies between `fork` and `prctl` is missed. The child checks its parent once more after `prctl`,
+//!   and exits if that has changed.
 //!
 //! Guarded by `tests/control_plane.rs`: `a_killed_owner_leaves_no_process_and_no_directory`.
 
@@ -27,48 +27,30 @@ use tokio::time::timeout;
 
 use crate::wait;
 
-const ONE_PROBE: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why a child could not be started, or did not become ready.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// The program could not be run.
-    #[error("{name} could not be started from {}", .program.display())]
+    #[error("cannot start {name} from {}", .program.display())]
     Start {
-        /// What we call it.
         name: String,
-        /// Its file.
         program: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// It ended before it was ready.
     #[error("{name} ended early ({status}):\n{log}")]
-    Ended {
-        /// What we call it.
-        name: String,
-        /// How it ended.
-        status: ExitStatus,
-        /// The end of its log.
-        log: String,
-    },
-    /// It runs but does not get ready.
+    Ended { name: String, status: ExitStatus, log: String },
     #[error("{name} was not ready in time:\n{log}")]
     NotReady {
-        /// What we call it.
         name: String,
-        /// The end of its log.
         log: String,
-        /// How long we waited, and what was last seen.
         #[source]
         source: wait::TimedOut,
     },
 }
 
-/// What to run.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct ChildCommand {
     name: String,
     program: PathBuf,
     args: Vec<OsString>,
@@ -77,8 +59,8 @@ pub struct Launch {
     log: PathBuf,
 }
 
-impl Launch {
-    /// A program, what to call it in messages, and the file for everything it prints.
+impl ChildCommand {
+    /// A program, its name in messages, and the file for its output.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
         Self {
             name: name.into(),
@@ -90,21 +72,19 @@ impl Launch {
         }
     }
 
-    /// One more argument.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// More arguments.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// `--name=path`, which is how every program of a cluster takes its files.
+    /// Adds `--flag=path`.
     #[must_use]
     pub fn path(self, flag: &str, path: impl AsRef<Path>) -> Self {
         let mut arg = OsString::from(flag);
@@ -113,21 +93,20 @@ impl Launch {
         self.arg(arg)
     }
 
-    /// An environment variable on top of ours.
+    /// Adds an environment variable to the inherited ones.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.envs.push((name.into(), value.into()));
         self
     }
 
-    /// The working directory.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    fn command(&self) -> io::Result<Command> {
+    fn to_command(&self) -> io::Result<Command> {
         let mut command = match setpriv() {
             Some(setpriv) => {
                 let mut command = Command::new(setpriv);
@@ -146,7 +125,7 @@ impl Launch {
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
-            // Ctrl-C at a terminal must reach the owner only, which then takes its children down in order.
+            // Ctrl-C at a terminal must reach the owner only, which then stops its children in order.
             .process_group(0);
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
@@ -157,37 +136,36 @@ impl Launch {
 
 /// A running child. Dropping it kills it.
 #[derive(Debug)]
-pub struct Process {
+pub struct ChildProcess {
     name: String,
     log: PathBuf,
     child: Child,
 }
 
-impl Process {
-    /// Starts it. It ends with this process, however that ends.
-    pub fn start(launch: &Launch) -> Result<Self, ProcessError> {
+impl ChildProcess {
+    /// Starts a child, which ends with this process, however that ends.
+    pub fn start(command: &ChildCommand) -> Result<Self, ProcessError> {
         let start = |source| ProcessError::Start {
-            name: launch.name.clone(),
-            program: launch.program.clone(),
+            name: command.name.clone(),
+            program: command.program.clone(),
             source,
         };
-        let child = launch.command().and_then(spawner::spawn).map_err(start)?;
-        Ok(Self { name: launch.name.clone(), log: launch.log.clone(), child })
+        let child = command.to_command().and_then(spawner::spawn).map_err(start)?;
+        Ok(Self { name: command.name.clone(), log: command.log.clone(), child })
     }
 
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until `ready` holds; fails at once, with the end of the log, if the process ends meanwhile.
+    /// Waits until `ready` holds; fails at once, with the end of the log, if the process ends first.
     pub async fn ready<A, F, Fut>(
         &mut self,
         deadline: Duration,
         mut ready: F,
     ) -> Result<A::Value, ProcessError>
     where
-        A: wait::Answer,
+        A: wait::PollResult,
         F: FnMut() -> Fut,
         Fut: Future<Output = A>,
     {
@@ -198,11 +176,11 @@ impl Process {
             async move {
                 match (ended, answer) {
                     (Some(ended), _) => Ok(Err(ended)),
-                    // Bounded, or a probe that hangs would hide that the process has ended.
-                    (None, Some(answer)) => match timeout(ONE_PROBE, answer).await.map(A::settle) {
+                    // Bounded, because a probe that hangs would hide that the process has ended.
+                    (None, Some(answer)) => match timeout(PROBE_TIMEOUT, answer).await.map(A::into_result) {
                         Ok(Ok(value)) => Ok(Ok(value)),
-                        Ok(Err(seen)) => Err(seen.unwrap_or_default()),
-                        Err(_) => Err("no answer".to_owned()),
+                        Ok(Err(observed)) => Err(observed.unwrap_or_default()),
+                        Err(_) => Err("the probe timed out".to_owned()),
                     },
                     (None, None) => Err(String::new()),
                 }
@@ -214,20 +192,20 @@ impl Process {
         })
     }
 
-    /// The error that says how it ended, if it has.
+    /// The error for a process that has ended; `None` while it runs.
     pub fn ended(&mut self) -> Option<ProcessError> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(ProcessError::Ended { name: self.name.clone(), status, log: self.log_tail() })
     }
 
-    /// Blocks until it ends by itself.
+    /// Blocks until the process ends by itself.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 
-    /// Sends a signal, unless it has ended.
+    /// Sends a signal, unless the process has ended.
     pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
-        // `try_wait` first: once reaped, the number may belong to another process.
+        // `try_wait` first: once reaped, the id may belong to another process.
         if self.child.try_wait()?.is_some() {
             return Ok(());
         }
@@ -235,13 +213,13 @@ impl Process {
         pid.map_or(Ok(()), |pid| Ok(kill_process(pid, signal)?))
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills the process and waits until it is gone.
     pub fn kill(&mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait().map(drop)
     }
 
-    /// The last lines of its log.
+    /// The last lines of the log.
     pub fn log_tail(&self) -> String {
         const LINES: usize = 20;
         let log = fs::read(&self.log).unwrap_or_default();
@@ -251,27 +229,29 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         let _ = self.kill();
     }
 }
 
-/// Looks for a program in `PATH`, and in the two directories that administrators' tools live in, since an
-/// ordinary user's `PATH` often lacks them.
+/// Looks for a program in `PATH`, and in `/usr/sbin` and `/sbin`, which an ordinary user's `PATH` often lacks.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let beyond = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    env::split_paths(&path).chain(beyond).map(|directory| directory.join(name)).find(|file| file.is_file())
+    let admin_directories = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path)
+        .chain(admin_directories)
+        .map(|directory| directory.join(name))
+        .find(|file| file.is_file())
 }
 
-/// `setpriv`, or `None` with a warning, once: children then end on drop only.
+/// `setpriv`, or `None` after a single warning: children are then killed on drop only.
 fn setpriv() -> Option<&'static OsStr> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
         let found = find_program("setpriv");
         if found.is_none() {
-            tracing::warn!("no setpriv (util-linux): servers outlive a test run that is killed");
+            tracing::warn!("setpriv (util-linux) is missing: servers outlive a test run that is killed");
         }
         found
     });
@@ -282,13 +262,13 @@ fn setpriv() -> Option<&'static OsStr> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, directory: &Path) -> Process {
-        let launch = Launch::new("a script", "/bin/sh", directory.join("log")).args(["-c", script]);
-        Process::start(&launch).unwrap()
+    fn shell(script: &str, directory: &Path) -> ChildProcess {
+        let command = ChildCommand::new("a script", "/bin/sh", directory.join("log")).args(["-c", script]);
+        ChildProcess::start(&command).unwrap()
     }
 
     #[tokio::test]
-    async fn an_early_end_is_told_at_once_with_the_end_of_the_log() {
+    async fn an_early_exit_is_reported_at_once_with_the_end_of_the_log() {
         let directory = tempfile::tempdir().unwrap();
         let mut process = shell("seq 30; echo no such flag; exit 3", directory.path());
         let ready = process.ready(Duration::from_mins(1), std::future::pending::<bool>);
@@ -299,31 +279,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_child_outlives_the_thread_that_asked_for_it() {
+    async fn a_child_outlives_the_thread_that_requested_it() {
         const SOON: Duration = Duration::from_secs(20);
         let directory = tempfile::tempdir().unwrap();
         let (path, log) = (directory.path().to_owned(), directory.path().join("log"));
-        let says = async |word: &str| {
-            let said = async || fs::read_to_string(&log).is_ok_and(|text| text.contains(word));
-            wait::until(SOON, word, said).await
+        let logs = async |word: &str| {
+            let logged = async || fs::read_to_string(&log).is_ok_and(|text| text.contains(word));
+            wait::until(SOON, word, logged).await
         };
-        let (pass_on, asked) = std::sync::mpsc::channel();
+        let (send_child, child) = std::sync::mpsc::channel();
         let (let_end, may_end) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let script = "trap 'echo alive' USR1; echo ready; while :; do sleep 0.02; done";
-            pass_on.send(shell(script, &path)).unwrap();
+            send_child.send(shell(script, &path)).unwrap();
             let _ = may_end.recv();
             fs::read_link("/proc/thread-self").unwrap()
         });
-        let mut process = asked.recv().unwrap();
-        // Ready, hence past the point where the death signal is set up.
-        says("ready").await.unwrap();
+        let mut process = child.recv().unwrap();
+        // Once it is ready, the death signal has been set up.
+        logs("ready").await.unwrap();
         drop(let_end);
         let thread = Path::new("/proc").join(thread.join().unwrap());
-        wait::until(SOON, "the thread's end", async || !thread.exists()).await.unwrap();
-        // A signal at the thread's end would have come first, and the dead do not answer.
+        wait::until(SOON, "the thread to end", async || !thread.exists()).await.unwrap();
+        // A death signal at the thread's end would have arrived first, and killed the child.
         process.signal(Signal::USR1).unwrap();
-        says("alive").await.unwrap();
+        logs("alive").await.unwrap();
     }
 
     #[test]

@@ -1,60 +1,53 @@
-//! How many requests the API server has answered, by its own count.
+//! The API server's own counts of requests.
 
 use std::collections::BTreeMap;
 
 use kube::Client;
 
-/// Why there are no counts.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestCountsError {
-    /// The API server did not say.
-    #[error("the API server's metrics cannot be read")]
-    Ask(#[source] Box<kube::Error>),
-    /// The request could not be made.
-    #[error("the request for metrics cannot be made")]
+    #[error("cannot read the API server's metrics")]
+    Read(#[source] Box<kube::Error>),
+    #[error("cannot build the request for metrics")]
     Request(#[from] http::Error),
 }
 
-/// A kind of request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestKind {
-    /// In the words of the API server's metrics: `POST`, `PUT`, `PATCH`, `APPLY`, `DELETE`, `GET`, `LIST`, `WATCH`.
+    /// As in the API server's metrics: `POST`, `PUT`, `PATCH`, `APPLY`, `DELETE`, `GET`, `LIST`, `WATCH`.
     pub verb: String,
-    /// The API group; empty for the core group.
+    /// Empty for the core group.
     pub group: String,
-    /// The resource.
     pub resource: String,
-    /// The subresource; empty for the object itself.
+    /// Empty for the object itself.
     pub subresource: String,
 }
 
 impl RequestKind {
-    /// Whether it changes what is stored.
     pub fn is_write(&self) -> bool {
         matches!(self.verb.as_str(), "POST" | "PUT" | "PATCH" | "APPLY" | "DELETE" | "DELETECOLLECTION")
     }
 }
 
-/// Numbers of requests, of all clients together.
+/// Numbers of requests of all clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestCounts(pub BTreeMap<RequestKind, u64>);
 
 impl RequestCounts {
-    /// Those since the API server's start. Dry runs do not count.
+    /// The counts since the API server started. Dry runs are not counted.
     pub async fn read(client: &Client) -> Result<Self, RequestCountsError> {
         let request = http::Request::get("/metrics").body(Vec::new())?;
         let text = client.request_text(request).await;
-        Ok(Self::parse(&text.map_err(|source| RequestCountsError::Ask(Box::new(source)))?))
+        Ok(Self::parse(&text.map_err(|source| RequestCountsError::Read(Box::new(source)))?))
     }
 
-    /// Only writes.
     #[must_use]
     pub fn writes(mut self) -> Self {
         self.0.retain(|kind, _| kind.is_write());
         self
     }
 
-    /// What came on top of earlier counts; what did not change is left out.
+    /// The difference to earlier counts; unchanged ones are left out.
     #[must_use]
     pub fn since(mut self, earlier: &Self) -> Self {
         for (kind, count) in &mut self.0 {
@@ -79,14 +72,14 @@ impl RequestCounts {
             if !label("dry_run").is_empty() {
                 continue;
             }
-            // "resource" is the end of "subresource" too: the comma before it tells them apart.
+            // The comma before "resource" distinguishes it from "subresource".
             let kind = RequestKind {
                 verb: label("verb"),
                 group: label("group"),
                 resource: label(",resource"),
                 subresource: label("subresource"),
             };
-            // A float by the format, a whole number by its meaning.
+            // The format writes integers as floats.
             let count: u64 = value.split(['.', ' ']).next().and_then(|value| value.parse().ok()).unwrap_or(0);
             *counts.entry(kind).or_default() += count;
         }
@@ -115,11 +108,11 @@ mod tests {
             + &line("WATCH", 200, "statefulsets", "", "", 7)
             + "apiserver_request_total_other{} 1\n";
         let counts = RequestCounts::parse(&text).writes().since(&earlier);
-        let said: Vec<_> = counts
+        let lines: Vec<_> = counts
             .0
             .iter()
             .map(|(kind, count)| format!("{} {}/{} {count}", kind.verb, kind.resource, kind.subresource))
             .collect();
-        assert_eq!(said, ["APPLY statefulsets/ 3", "PATCH statefulsets/status 1"]);
+        assert_eq!(lines, ["APPLY statefulsets/ 3", "PATCH statefulsets/status 1"]);
     }
 }

@@ -1,6 +1,6 @@
-//! A directory that is gone once its owner is, however the owner ends.
+//! A directory that is removed when its owner ends, however it ends.
 //!
-//! A `static` is never dropped and a killed process drops nothing, so a destructor cannot do it. A small shell
+//! A `static` is never dropped and a killed process drops nothing, so a destructor is not enough. A small shell process
 //! waits at the other end of a pipe instead: the pipe closes when the owner drops it or dies.
 
 use std::fs;
@@ -9,9 +9,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Removes `$0` once its input ends. The servers that write there get their death signal at the same moment, so
-/// a file may appear while the directory is being removed: hence several attempts. Signals are ignored, or
-/// whoever ends the whole process group would end the cleaner first.
+/// Removes `$0` once its input ends. The servers that write there get their death signal at the same moment, so a file
+/// may appear while the directory is being removed: hence several attempts. Signals are ignored, because one sent to
+/// the whole process group would end the cleaner first.
 const CLEANER: &str = r#"
 trap "" HUP INT TERM
 while read -r _; do :; done
@@ -19,24 +19,23 @@ tries=0
 until rm -rf -- "$0" || [ $tries = 50 ]; do tries=$((tries + 1)); sleep 0.1; done
 "#;
 
-/// What etcd, at its most, and the logs may take.
+/// Memory that etcd's largest database and the logs may need.
 #[cfg(target_os = "linux")]
-const ROOM: u64 = 1 << 30;
+const NEEDED_BYTES: u64 = 1 << 30;
 
-/// The directory.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(crate) struct ScratchDirectory {
     path: PathBuf,
     cleaner: Child,
 }
 
-impl Scratch {
-    /// Makes one, in memory where there is room, since etcd is mostly about its disk.
+impl ScratchDirectory {
+    /// Creates a directory, in memory where there is enough, since etcd's speed depends on its disk.
     pub(crate) fn create() -> io::Result<Self> {
         Self::create_in(&base(), "vmafx-kube-")
     }
 
-    /// Makes one in the given place.
+    /// Creates a directory in `base`.
     pub(crate) fn create_in(base: &Path, prefix: &str) -> io::Result<Self> {
         let path = tempfile::Builder::new().prefix(prefix).tempdir_in(base)?.keep();
         let cleaner = Command::new("/bin/sh")
@@ -56,7 +55,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         drop(self.cleaner.stdin.take());
         let _ = self.cleaner.wait();
@@ -67,7 +66,7 @@ impl Drop for Scratch {
 fn base() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
-    if free > ROOM { memory.to_owned() } else { std::env::temp_dir() }
+    if free > NEEDED_BYTES { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -81,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_dropped_directory_is_gone_with_everything_in_it() {
-        let scratch = Scratch::create().unwrap();
+        let scratch = ScratchDirectory::create().unwrap();
         let path = scratch.path().to_owned();
         fs::write(path.join("file"), "content").unwrap();
         drop(scratch);

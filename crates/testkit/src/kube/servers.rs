@@ -1,4 +1,4 @@
-//! How etcd, the API server and the controller manager are started; the same in both shapes.
+//! The command lines of etcd, the API server and the controller manager, for both kinds of clusters.
 
 use std::fs;
 use std::io;
@@ -8,38 +8,32 @@ use serde_json::json;
 
 use super::assets::{Assets, Binary};
 use super::pki::{Authority, Identity, PkiError, ServiceAccountKey};
-use super::process::Launch;
+use super::process::ChildCommand;
 
-/// What the API server writes to its audit log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Audit {
-    /// Nothing; there is no log.
+pub enum AuditLevel {
+    /// There is no log.
     #[default]
     Off,
-    /// Who did what to which object.
     Metadata,
-    /// That, and what was sent.
+    /// Metadata and request bodies.
     Request,
 }
 
-/// What every server of one cluster shares: its directory, programs and certificates.
+/// The files that all servers of one cluster share: directory, programs and certificates.
 #[derive(Debug)]
-pub(crate) struct Base {
-    /// Where everything is kept.
+pub(crate) struct ClusterFiles {
     pub(crate) directory: PathBuf,
-    /// The programs.
     pub(crate) assets: Assets,
-    /// Who signs.
     pub(crate) authority: Authority,
-    /// The servers' certificate.
     pub(crate) server: Identity,
-    /// The one who may do everything.
+    /// A client certificate with all permissions.
     pub(crate) admin: Identity,
     service_accounts: ServiceAccountKey,
 }
 
-impl Base {
-    /// Makes the certificates. `hosts` is what the API server is called by.
+impl ClusterFiles {
+    /// Creates the certificates; `hosts` are the names and addresses of the API server.
     pub(crate) fn create(directory: &Path, assets: Assets, hosts: &[&str]) -> Result<Self, PkiError> {
         let log = directory.join("log");
         fs::create_dir_all(&log).map_err(|source| PkiError::Write { path: log, source })?;
@@ -55,33 +49,32 @@ impl Base {
     }
 
     /// A program with its log in this cluster's directory.
-    pub(crate) fn launch(&self, binary: Binary) -> Launch {
+    pub(crate) fn command(&self, binary: Binary) -> ChildCommand {
         let log = self.directory.join("log").join(format!("{}.log", binary.name()));
-        Launch::new(binary.name(), self.assets.path(binary), log)
+        ChildCommand::new(binary.name(), self.assets.path(binary), log)
     }
 
-    /// etcd with one member. It speaks TLS and asks for our client certificate even on loopback: otherwise every
-    /// user of the machine could write to it, and an API server that lost a race for a port could use another
-    /// cluster's store.
-    pub(crate) fn etcd(&self, port: u16) -> Launch {
+    /// etcd with one member. It requires TLS with our client certificate even on loopback: otherwise every user of the
+    /// machine could write to it, and an API server that lost a race for a port could use another cluster's etcd.
+    pub(crate) fn etcd(&self, port: u16) -> ChildCommand {
         let url = format!("https://127.0.0.1:{port}");
-        self.launch(Binary::Etcd)
+        self.command(Binary::Etcd)
             .path("--data-dir", self.directory.join("etcd"))
             .arg(format!("--listen-client-urls={url}"))
             .arg(format!("--advertise-client-urls={url}"))
-            // No peers: any free port will do, and the advertised one is never called.
+            // There are no peers: any free port will do, and the advertised one is never used.
             .arg("--listen-peer-urls=http://127.0.0.1:0")
             .path("--cert-file", &self.server.certificate)
             .path("--key-file", &self.server.key)
             .path("--trusted-ca-file", self.authority.certificate())
             .arg("--client-cert-auth")
-            // The data is thrown away with the cluster: durability would only cost time.
+            // The data is discarded with the cluster: durability would only cost time.
             .args(["--unsafe-no-fsync", "--quota-backend-bytes=536870912", "--log-level=warn"])
     }
 
     /// The API server, with the defaults of Kubernetes wherever they work on one machine.
-    pub(crate) fn api_server(&self, port: u16, etcd_port: u16, address: &str) -> Launch {
-        self.launch(Binary::KubeApiserver)
+    pub(crate) fn api_server(&self, port: u16, etcd_port: u16, address: &str) -> ChildCommand {
+        self.command(Binary::KubeApiserver)
             .arg(format!("--secure-port={port}"))
             .arg(format!("--bind-address={address}"))
             .arg(format!("--etcd-servers=https://127.0.0.1:{etcd_port}"))
@@ -98,32 +91,30 @@ impl Base {
             .arg("--allow-privileged=true")
     }
 
-    /// The built-in controllers.
-    pub(crate) fn controller_manager(&self, port: u16, kubeconfig: &Path) -> Launch {
-        self.launch(Binary::KubeControllerManager)
+    pub(crate) fn controller_manager(&self, port: u16, kubeconfig: &Path) -> ChildCommand {
+        self.command(Binary::KubeControllerManager)
             .path("--kubeconfig", kubeconfig)
             .path("--service-account-private-key-file", &self.service_accounts.private)
             .path("--root-ca-file", self.authority.certificate())
             .arg("--use-service-account-credentials=true")
             .arg("--bind-address=127.0.0.1")
             .arg(format!("--secure-port={port}"))
-            // There is only one: an election would cost two seconds at every start.
+            // There is only one replica, and an election would take two seconds at every start.
             .arg("--leader-elect=false")
-            // The default spares an API server with many clients; here it would only make tests wait.
+            // The default protects an API server with many clients; here it would only slow tests down.
             .args(["--kube-api-qps=200", "--kube-api-burst=400"])
     }
 
-    /// Where the audit log is.
     pub(crate) fn audit_log(&self) -> PathBuf {
         self.directory.join("audit.log")
     }
 
-    /// Makes the API server keep an audit log. An event is in the file before its request is answered.
-    pub(crate) fn with_audit(&self, launch: Launch, audit: Audit) -> io::Result<Launch> {
+    /// Enables the audit log. An event is written before its request is answered.
+    pub(crate) fn with_audit(&self, command: ChildCommand, audit: AuditLevel) -> io::Result<ChildCommand> {
         let level = match audit {
-            Audit::Off => return Ok(launch),
-            Audit::Metadata => "Metadata",
-            Audit::Request => "Request",
+            AuditLevel::Off => return Ok(command),
+            AuditLevel::Metadata => "Metadata",
+            AuditLevel::Request => "Request",
         };
         let policy = json!({
             "apiVersion": "audit.k8s.io/v1",
@@ -133,6 +124,6 @@ impl Base {
         });
         let path = self.directory.join("audit-policy.json");
         fs::write(&path, policy.to_string())?;
-        Ok(launch.path("--audit-policy-file", path).path("--audit-log-path", self.audit_log()))
+        Ok(command.path("--audit-policy-file", path).path("--audit-log-path", self.audit_log()))
     }
 }

@@ -1,18 +1,16 @@
-//! Who a server runs as: it refuses to be root.
-
 use std::fs;
 
 use super::PostgresError;
 
-/// An account of this machine.
+/// The account that the server runs as: Postgres refuses to run as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Account {
+pub(super) struct SystemAccount {
     pub(super) uid: u32,
     pub(super) gid: u32,
 }
 
-impl Account {
-    /// The one to change to; `None` when we are nobody special ourselves.
+impl SystemAccount {
+    /// The account to change to; `None` when this process is not root.
     pub(super) fn choose() -> Result<Option<Self>, PostgresError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -36,7 +34,7 @@ mod tests {
     #[test]
     fn an_account_is_found_by_its_whole_name() {
         let accounts = "postgresql:x:1:2::/:/bin/sh\npostgres:x:101:104:,,,:/var/lib/postgresql:/bin/bash\n";
-        assert_eq!(Account::named("postgres", accounts), Some(Account { uid: 101, gid: 104 }));
-        assert_eq!(Account::named("nobody", accounts), None);
+        assert_eq!(SystemAccount::named("postgres", accounts), Some(SystemAccount { uid: 101, gid: 104 }));
+        assert_eq!(SystemAccount::named("nobody", accounts), None);
     }
 }

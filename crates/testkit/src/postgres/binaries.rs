@@ -1,4 +1,4 @@
-//! Where the server's programs are. Debian keeps them out of `PATH`, in a directory for each version.
+//! The directory of Postgres's programs. Debian does not put it in `PATH`, and has one per version.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -13,23 +13,23 @@ pub const BINARIES_VARIABLE: &str = "VMAFX_POSTGRES_BIN";
 
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// The directory: the one that is named, else the newest of Debian's, else what `pg_config` says, else `PATH`.
+/// The directory from the environment variable, else Debian's newest, else that of `pg_config`, else the one in `PATH`.
 pub(super) async fn find() -> Result<PathBuf, PostgresError> {
     if let Some(named) = env::var_os(BINARIES_VARIABLE).filter(|path| !path.is_empty()) {
         let named = PathBuf::from(named);
-        return if complete(&named) { Ok(named) } else { Err(PostgresError::NoServer) };
+        return if is_complete(&named) { Ok(named) } else { Err(PostgresError::NoServer) };
     }
     if let Some(newest) = newest(Path::new(DEBIAN)) {
         return Ok(newest);
     }
-    let told = Command::new("pg_config").arg("--bindir").output().await.ok();
-    let told = told.and_then(|output| String::from_utf8(output.stdout).ok());
-    let told = told.map(|text| PathBuf::from(text.trim())).filter(|path| complete(path));
-    let in_path = || find_program("postgres")?.parent().map(Path::to_owned).filter(|path| complete(path));
-    told.or_else(in_path).ok_or(PostgresError::NoServer)
+    let configured = Command::new("pg_config").arg("--bindir").output().await.ok();
+    let configured = configured.and_then(|output| String::from_utf8(output.stdout).ok());
+    let configured = configured.map(|text| PathBuf::from(text.trim())).filter(|path| is_complete(path));
+    let in_path = || find_program("postgres")?.parent().map(Path::to_owned).filter(|path| is_complete(path));
+    configured.or_else(in_path).ok_or(PostgresError::NoServer)
 }
 
-fn complete(directory: &Path) -> bool {
+fn is_complete(directory: &Path) -> bool {
     ["initdb", "postgres"].iter().all(|program| directory.join(program).is_file())
 }
 
@@ -39,7 +39,7 @@ fn newest(versions: &Path) -> Option<PathBuf> {
         let version = entry.file_name().to_str()?.parse::<u32>().ok()?;
         Some((version, entry.path().join("bin")))
     });
-    numbered.filter(|(_, bin)| complete(bin)).max().map(|(_, bin)| bin)
+    numbered.filter(|(_, bin)| is_complete(bin)).max().map(|(_, bin)| bin)
 }
 
 #[cfg(test)]

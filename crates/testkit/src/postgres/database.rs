@@ -1,50 +1,48 @@
-//! A database for one test.
-
 use tokio_postgres::NoTls;
 use uuid::Uuid;
 
 use super::PostgresError;
-use super::launch::Launcher;
+use super::launch::PostgresLauncher;
 
-/// A database and the role that owns it.
+/// A database for one test, and the role that owns it.
 #[derive(Debug, Clone)]
-pub struct Database {
+pub struct PostgresDatabase {
     name: String,
     dsn: String,
-    superuser: String,
+    superuser_dsn: String,
 }
 
-impl Database {
-    /// Its name, which is its role's too.
+impl PostgresDatabase {
+    /// The name of the database and of its role.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where its role connects.
+    /// The DSN of the role.
     pub fn dsn(&self) -> &str {
         &self.dsn
     }
 
-    /// Where a superuser connects, for a test that looks behind the curtain.
-    pub fn superuser(&self) -> &str {
-        &self.superuser
+    /// The DSN of a superuser, for tests that inspect the server itself.
+    pub fn superuser_dsn(&self) -> &str {
+        &self.superuser_dsn
     }
 }
 
-pub(super) async fn create(launcher: &Launcher) -> Result<Database, PostgresError> {
+pub(super) async fn create(launcher: &PostgresLauncher) -> Result<PostgresDatabase, PostgresError> {
     let id = Uuid::new_v4().simple().to_string();
     let (name, password) = (format!("test_{}", &id[..12]), &id[12..]);
-    let admin = launcher.superuser("postgres");
+    let admin = launcher.superuser_dsn("postgres");
     execute(&admin, &format!("CREATE ROLE {name} LOGIN PASSWORD '{password}'")).await?;
     execute(&admin, &format!("CREATE DATABASE {name} OWNER {name}")).await?;
-    Ok(Database {
+    Ok(PostgresDatabase {
         dsn: format!("postgres://{name}:{password}@127.0.0.1:{}/{name}", launcher.port),
-        superuser: launcher.superuser(&name),
+        superuser_dsn: launcher.superuser_dsn(&name),
         name,
     })
 }
 
-/// Runs one statement on a connection of its own.
+/// Runs one statement on a new connection.
 pub(super) async fn execute(dsn: &str, statement: &str) -> Result<(), tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(dsn, NoTls).await?;
     tokio::select! {

@@ -1,4 +1,4 @@
-//! How the cluster is made and the server is run.
+//! Running `initdb` and the server.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,23 +8,23 @@ use std::time::Duration;
 use tokio::process::Command;
 use uuid::Uuid;
 
-use super::account::Account;
+use super::account::SystemAccount;
 use super::{PostgresError, database};
-use crate::kube::process::{Launch, Process, find_program};
+use crate::kube::process::{ChildCommand, ChildProcess, find_program};
 
-/// Everything that a start needs, so that a restart is the same.
+/// Everything that a start needs, kept so that a restart is identical.
 #[derive(Debug, Clone)]
-pub(super) struct Launcher {
+pub(super) struct PostgresLauncher {
     binaries: PathBuf,
-    account: Option<Account>,
+    account: Option<SystemAccount>,
     directory: PathBuf,
-    /// Of the superuser `postgres`.
+    /// Password of the superuser `postgres`.
     pub(super) password: String,
     pub(super) port: u16,
 }
 
-impl Launcher {
-    pub(super) fn new(binaries: PathBuf, account: Option<Account>, directory: &Path) -> Self {
+impl PostgresLauncher {
+    pub(super) fn new(binaries: PathBuf, account: Option<SystemAccount>, directory: &Path) -> Self {
         let password = Uuid::new_v4().simple().to_string();
         Self { binaries, account, directory: directory.to_owned(), password, port: 0 }
     }
@@ -37,18 +37,17 @@ impl Launcher {
         self.directory.join("data")
     }
 
-    /// Where the superuser connects.
-    pub(super) fn superuser(&self, database: &str) -> String {
+    pub(super) fn superuser_dsn(&self, database: &str) -> String {
         format!("postgres://postgres:{}@127.0.0.1:{}/{database}", self.password, self.port)
     }
 
-    /// Makes the cluster. Not synced: it is worth nothing before the first test writes to it.
-    pub(super) async fn initialise(&self, password: &Path) -> Result<(), PostgresError> {
+    /// Runs `initdb`, without syncing: the files are worthless before the first test writes to them.
+    pub(super) async fn initdb(&self, password: &Path) -> Result<(), PostgresError> {
         let (program, mut args) = self.as_account("initdb", &[])?;
         args.extend(
             ["--no-sync", "--username=postgres", "--encoding=UTF8", "--locale=C"].map(OsString::from),
         );
-        // Plain passwords: the stronger methods are slow on purpose, and every test connects many times.
+        // Plain passwords: stronger methods are slow by design, and every test connects many times.
         args.push("--auth=password".into());
         args.push(flag("--pwfile=", password));
         args.push(flag("--pgdata=", &self.data()));
@@ -59,14 +58,14 @@ impl Launcher {
             .kill_on_drop(true)
             .output()
             .await?;
-        let told = || String::from_utf8_lossy(&output.stderr).into_owned();
-        if output.status.success() { Ok(()) } else { Err(PostgresError::Initialise(told())) }
+        let stderr = || String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() { Ok(()) } else { Err(PostgresError::InitDb(stderr())) }
     }
 
-    /// Starts it and waits until it answers.
-    pub(super) async fn start(&self, patience: Duration) -> Result<Process, PostgresError> {
+    /// Starts the server and waits until it answers.
+    pub(super) async fn start(&self, timeout: Duration) -> Result<ChildProcess, PostgresError> {
         let (program, args) = self.as_account("postgres", &["--pdeathsig", "QUIT"])?;
-        let launch = Launch::new("postgres", program, self.directory.join("log"))
+        let launch = ChildCommand::new("postgres", program, self.directory.join("log"))
             .args(args)
             .directory(&self.directory)
             .arg("-D")
@@ -78,15 +77,15 @@ impl Launcher {
             .arg(flag("ssl_cert_file=", &self.directory.join("postgres.crt")))
             .arg("-c")
             .arg(flag("ssl_key_file=", &self.directory.join("postgres.key")));
-        let mut process = Process::start(&launch)?;
-        let dsn = self.superuser("postgres");
-        process.ready(patience, || database::execute(&dsn, "SELECT 1")).await?;
+        let mut process = ChildProcess::start(&launch)?;
+        let dsn = self.superuser_dsn("postgres");
+        process.ready(timeout, || database::execute(&dsn, "SELECT 1")).await?;
         Ok(process)
     }
 
-    /// A program and its first arguments, run as the account. With the account the death signal is lost, so it is set
-    /// again afterwards, and the parent is looked at again, as in [`crate::kube::process`]. The signal is the one for
-    /// an immediate end: a server that is killed outright leaves shared memory behind.
+    /// The command line that runs a program as the account. Changing the account clears the death signal, so `setpriv`
+    /// sets it again, and the parent is checked again, as in [`crate::kube::process`]. The signal is QUIT, Postgres's
+    /// immediate shutdown, because SIGKILL would leave shared memory behind.
     fn as_account(&self, program: &str, more: &[&str]) -> Result<(PathBuf, Vec<OsString>), PostgresError> {
         let program = self.binaries.join(program);
         let Some(setpriv) = find_program("setpriv") else {
@@ -97,7 +96,7 @@ impl Launcher {
             };
         };
         let mut args: Vec<OsString> = more.iter().map(OsString::from).collect();
-        if let Some(Account { uid, gid }) = self.account {
+        if let Some(SystemAccount { uid, gid }) = self.account {
             args.extend([
                 format!("--reuid={uid}").into(),
                 format!("--regid={gid}").into(),

@@ -1,28 +1,26 @@
-//! Where a registry keeps what it is given.
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::kube::process::{Launch, find_program};
+use crate::kube::process::{ChildCommand, find_program};
 
-/// Where a registry keeps what it is given.
+/// The storage of a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    /// In memory: nothing outlives the process.
+pub enum RegistryStorage {
+    /// In memory; nothing outlives the process.
     Memory,
-    /// On disk, for as long as the [`Registry`](super::Registry) lives.
+    /// On disk, for as long as the [`RegistryServer`](super::RegistryServer) lives.
     Disk,
-    /// The same, but it takes nothing new.
+    /// On disk, without accepting uploads.
     ReadOnly,
-    /// The same, but no file can grow beyond so many bytes: a disk that is full.
+    /// On disk, with a maximum file size, which imitates a full disk.
     Full {
-        /// The longest file. The registry's own log must fit in.
-        file: u64,
+        /// The registry's own log must fit in as well.
+        max_file_bytes: u64,
     },
 }
 
-impl Storage {
+impl RegistryStorage {
     pub(super) fn settings(self, data: &Path) -> Value {
         let delete = json!({"enabled": true});
         match self {
@@ -38,10 +36,13 @@ impl Storage {
         }
     }
 
-    /// How the program is run.
-    pub(super) fn launch(self, program: PathBuf, log: &Path) -> Launch {
-        let Self::Full { file } = self else { return Launch::new("registry", program, log) };
+    /// The command that runs the registry.
+    pub(super) fn command(self, program: PathBuf, log: &Path) -> ChildCommand {
+        let Self::Full { max_file_bytes } = self else { return ChildCommand::new("registry", program, log) };
         let prlimit = find_program("prlimit").unwrap_or_else(|| "prlimit".into());
-        Launch::new("registry", prlimit, log).arg(format!("--fsize={file}")).arg("--").arg(program)
+        ChildCommand::new("registry", prlimit, log)
+            .arg(format!("--fsize={max_file_bytes}"))
+            .arg("--")
+            .arg(program)
     }
 }

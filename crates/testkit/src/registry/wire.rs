@@ -1,4 +1,4 @@
-//! The few requests that a push needs, without a library.
+//! A minimal HTTP client for pushing.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,12 +7,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::hex;
+
 /// `sha256:…`
 pub(super) fn digest(content: &[u8]) -> String {
-    Sha256::digest(content).iter().fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    format!("sha256:{}", hex(&Sha256::digest(content)))
 }
 
-/// Sends one request; where the answer says that something lies, if it does.
+/// Sends one request and returns the `Location` header of the response.
 pub(super) fn send(
     address: &str,
     method: &str,
@@ -31,13 +33,13 @@ pub(super) fn send(
     }
     write!(connection, "content-length: {}\r\n\r\n", body.len())?;
     connection.write_all(body)?;
-    let mut answer = Vec::new();
-    connection.read_to_end(&mut answer)?;
-    let answer = String::from_utf8_lossy(&answer);
-    let mut lines = answer.lines();
+    let mut response = Vec::new();
+    connection.read_to_end(&mut response)?;
+    let response = String::from_utf8_lossy(&response);
+    let mut lines = response.lines();
     let status = lines.next().unwrap_or_default();
     if !status.contains(" 20") {
-        return Err(io::Error::other(format!("{method} {path}: {answer}")));
+        return Err(io::Error::other(format!("{method} {path}: {response}")));
     }
     let location = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
     let mut location = location.filter(|(name, _)| name.eq_ignore_ascii_case("location"));

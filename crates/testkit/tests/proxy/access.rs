@@ -1,13 +1,13 @@
-//! Who asks: accounts with roles of their own, the audit log, and the API server's counts.
+//! Accounts with roles, the audit log, and the API server's request counts.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::ListParams;
 use kube::{Api, Client, Config};
-use vmafx_testkit::kube::account::{Account, Grant};
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
 use vmafx_testkit::kube::audit::{AuditLog, never_used};
 use vmafx_testkit::kube::proxy::ApiProxy;
 use vmafx_testkit::kube::request_counts::RequestCounts;
-use vmafx_testkit::kube::{Audit, Cluster, ControlPlane, Options, TestNamespace};
+use vmafx_testkit::kube::{AuditLevel, ControlPlane, ControlPlaneOptions, TestCluster, TestNamespace};
 
 use crate::{code, create};
 
@@ -26,16 +26,16 @@ rules:
 - {apiGroups: [''], resources: [configmaps], verbs: [create, delete]}
 ";
 
-async fn client(account: &Account, server: &str) -> Client {
+async fn client(account: &TestServiceAccount, server: &str) -> Client {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kubeconfig");
     account.write_kubeconfig(&path, server).unwrap();
-    Cluster::from_kubeconfig(&path).await.unwrap().client().unwrap()
+    TestCluster::from_kubeconfig(&path).await.unwrap().client().unwrap()
 }
 
-async fn account(namespace: &TestNamespace) -> Account {
+async fn account(namespace: &TestNamespace) -> TestServiceAccount {
     let grants = Grant::from_yaml(ROLES).unwrap();
-    Account::create(namespace.cluster(), namespace.name(), "worker", &grants).await.unwrap()
+    TestServiceAccount::create(namespace.cluster(), namespace.name(), "worker", &grants).await.unwrap()
 }
 
 fn url(config: &Config) -> String {
@@ -62,7 +62,7 @@ async fn an_account_may_do_what_its_roles_say_and_nothing_else_also_through_a_pr
 
 #[tokio::test]
 async fn the_audit_log_tells_what_was_denied_and_what_was_never_used() {
-    let options = Options { audit: Audit::Metadata, ..Options::default() };
+    let options = ControlPlaneOptions { audit: AuditLevel::Metadata, ..ControlPlaneOptions::default() };
     let plane = ControlPlane::start(options).await.unwrap();
     let namespace = plane.namespace("audited").await.unwrap();
     let account = account(&namespace).await;
@@ -87,7 +87,7 @@ async fn the_audit_log_tells_what_was_denied_and_what_was_never_used() {
 
 #[tokio::test]
 async fn the_api_server_counts_writes_and_nothing_else_changes_the_count() {
-    let plane = ControlPlane::start(Options::default()).await.unwrap();
+    let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     let namespace = plane.namespace("counted").await.unwrap();
     let maps = Api::<ConfigMap>::namespaced(namespace.client(), namespace.name());
     let counts = async || {

@@ -1,17 +1,17 @@
-//! Each fault: what the client sees, and what the API server was asked to do.
+//! Each fault: the client's view, and the requests that reach the API server.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kube::api::DeleteParams;
 use rstest::rstest;
-use vmafx_testkit::kube::proxy::{Act, Pass, Which};
+use vmafx_testkit::kube::proxy::{Fault, RequestMatcher, ResponseHandling};
 use vmafx_testkit::wait;
 
-use crate::{SOON, Stage, code, create};
+use crate::{ProxyFixture, SOON, code, create};
 
-/// Long enough for an answer that was on its way.
-const A_MOMENT: Duration = Duration::from_millis(300);
+/// Long enough for a response that is on its way.
+const RESPONSE_TIME: Duration = Duration::from_millis(300);
 
 #[rstest]
 #[case(409)]
@@ -19,89 +19,95 @@ const A_MOMENT: Duration = Duration::from_millis(300);
 #[case(429)]
 #[case(500)]
 #[tokio::test]
-async fn an_answer_of_the_proxy_is_that_of_an_api_server_and_nothing_is_done(#[case] answer: u16) {
-    let stage = Stage::set().await;
-    let fault = stage.proxy.inject(Which::writes().nth(2), Act::Answer(answer));
-    stage.create("a").await.unwrap();
-    assert_eq!(code(stage.create("b").await), answer);
-    assert!(!stage.exists("b").await);
+async fn an_injected_response_looks_like_the_api_servers_and_nothing_is_forwarded(#[case] answer: u16) {
+    let fixture = ProxyFixture::start().await;
+    let fault = fixture.proxy.inject(RequestMatcher::writes().nth(2), Fault::Respond(answer));
+    fixture.create("a").await.unwrap();
+    assert_eq!(code(fixture.create("b").await), answer);
+    assert!(!fixture.exists("b").await);
     assert_eq!(fault.hits()[0].name, "b");
-    stage.create("b").await.unwrap();
+    fixture.create("b").await.unwrap();
     assert_eq!(fault.hits().len(), 1, "once");
-    let failed = &stage.proxy.writes()[1];
+    let failed = &fixture.proxy.writes()[1];
     assert_eq!((failed.server, failed.client), (None, Some(answer)));
 }
 
 #[tokio::test]
-async fn too_many_requests_come_with_a_pause() {
-    let stage = Stage::set().await;
-    let _fault = stage.proxy.inject(Which::writes(), Act::Answer(429));
-    let kube::Error::Api(status) = stage.create("a").await.unwrap_err() else { panic!("no answer") };
+async fn too_many_requests_come_with_a_retry_delay() {
+    let fixture = ProxyFixture::start().await;
+    let _fault = fixture.proxy.inject(RequestMatcher::writes(), Fault::Respond(429));
+    let kube::Error::Api(status) = fixture.create("a").await.unwrap_err() else {
+        panic!("not a response of an API server")
+    };
     assert_eq!(status.details.unwrap().retry_after_seconds, 1);
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_one_to_something_that_was_done() {
-    let stage = Stage::set().await;
-    let _fault = stage.proxy.inject(Which::writes().nth(1), Act::Lose(500));
-    assert_eq!(code(stage.create("a").await), 500);
-    assert!(stage.exists("a").await);
-    let lost = &stage.proxy.writes()[0];
+async fn fail_after_reports_an_error_for_a_write_that_succeeded() {
+    let fixture = ProxyFixture::start().await;
+    let _fault = fixture.proxy.inject(RequestMatcher::writes().nth(1), Fault::FailAfter(500));
+    assert_eq!(code(fixture.create("a").await), 500);
+    assert!(fixture.exists("a").await);
+    let lost = &fixture.proxy.writes()[0];
     assert_eq!((lost.server, lost.client), (Some(201), Some(500)));
 }
 
 #[rstest]
-#[case::before(Act::CutBefore, false)]
-#[case::after(Act::CutAfter, true)]
+#[case::before(Fault::DisconnectBefore, false)]
+#[case::after(Fault::DisconnectAfter, true)]
 #[tokio::test]
-async fn a_connection_is_cut_before_or_after_the_api_server_was_asked(#[case] act: Act, #[case] done: bool) {
-    let stage = Stage::set().await;
-    let _fault = stage.proxy.inject(Which::writes().nth(1), act);
-    assert!(!matches!(stage.create("a").await, Ok(_) | Err(kube::Error::Api(_))));
-    assert_eq!(stage.exists("a").await, done);
-    assert_eq!(stage.proxy.writes()[0].client, None);
-    stage.create("b").await.unwrap();
+async fn a_connection_is_cut_before_or_after_the_api_server_was_asked(
+    #[case] injected: Fault,
+    #[case] done: bool,
+) {
+    let fixture = ProxyFixture::start().await;
+    let _fault = fixture.proxy.inject(RequestMatcher::writes().nth(1), injected);
+    assert!(!matches!(fixture.create("a").await, Ok(_) | Err(kube::Error::Api(_))));
+    assert_eq!(fixture.exists("a").await, done);
+    assert_eq!(fixture.proxy.writes()[0].client, None);
+    fixture.create("b").await.unwrap();
 }
 
 #[rstest]
-#[case::before(Act::Silence, false)]
-#[case::after(Act::SilenceAfter, true)]
+#[case::before(Fault::NoResponse, false)]
+#[case::after(Fault::NoResponseAfter, true)]
 #[tokio::test]
-async fn a_silent_server_is_waited_for_in_vain(#[case] act: Act, #[case] done: bool) {
-    let stage = Stage::set().await;
-    let fault = stage.proxy.inject(Which::writes().nth(1), act);
-    assert!(tokio::time::timeout(A_MOMENT, stage.create("a")).await.is_err());
-    fault.hit(SOON).await.unwrap();
+async fn a_request_without_a_response_times_out(#[case] injected: Fault, #[case] done: bool) {
+    let fixture = ProxyFixture::start().await;
+    let fault = fixture.proxy.inject(RequestMatcher::writes().nth(1), injected);
+    assert!(tokio::time::timeout(RESPONSE_TIME, fixture.create("a")).await.is_err());
+    fault.wait_for_hit(SOON).await.unwrap();
     if done {
-        wait::until(SOON, "the write", async || stage.exists("a").await).await.unwrap();
+        wait::until(SOON, "the write", async || fixture.exists("a").await).await.unwrap();
     }
-    assert_eq!(stage.exists("a").await, done);
+    assert_eq!(fixture.exists("a").await, done);
 }
 
 #[tokio::test]
 async fn a_held_write_is_done_when_it_is_released() {
-    let stage = Stage::set().await;
-    let fault = stage.proxy.inject(Which::writes().of("configmaps").nth(1), Act::Hold);
-    let maps = stage.maps();
+    let fixture = ProxyFixture::start().await;
+    let fault = fixture.proxy.inject(RequestMatcher::writes().of("configmaps").nth(1), Fault::Hold);
+    let maps = fixture.maps();
     let write = create(&maps, "a");
     let test = async {
-        fault.hit(SOON).await.unwrap();
-        assert!(!stage.exists("a").await);
+        fault.wait_for_hit(SOON).await.unwrap();
+        assert!(!fixture.exists("a").await);
         fault.release();
     };
     let (written, ()) = tokio::join!(write, test);
     written.unwrap();
-    assert!(stage.exists("a").await);
+    assert!(fixture.exists("a").await);
 }
 
 #[tokio::test]
 async fn each_path_fails_once() {
-    let stage = Stage::set().await;
-    let fault =
-        stage.proxy.inject(Which::writes().and(|r| r.method == "DELETE").once_each(), Act::Answer(500));
+    let fixture = ProxyFixture::start().await;
+    let fault = fixture
+        .proxy
+        .inject(RequestMatcher::writes().and(|r| r.method == "DELETE").once_per_path(), Fault::Respond(500));
     for name in ["a", "b"] {
-        stage.create(name).await.unwrap();
-        let delete = async || stage.maps().delete(name, &DeleteParams::default()).await;
+        fixture.create(name).await.unwrap();
+        let delete = async || fixture.maps().delete(name, &DeleteParams::default()).await;
         assert_eq!(code(delete().await), 500);
         delete().await.unwrap();
     }
@@ -110,43 +116,45 @@ async fn each_path_fails_once() {
 
 #[tokio::test]
 async fn a_callback_runs_when_the_write_is_done_and_its_answer_is_not_passed_on() {
-    let stage = Stage::set().await;
+    let fixture = ProxyFixture::start().await;
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let note = Arc::clone(&seen);
-    let _fault = stage.proxy.inject(
-        Which::writes().nth(2),
-        Act::after(move |record| {
-            note.lock().unwrap().push((record.request.name.clone(), record.server, record.client));
-            Pass::Cut
+    let record_in = Arc::clone(&seen);
+    let _fault = fixture.proxy.inject(
+        RequestMatcher::writes().nth(2),
+        Fault::after(move |record| {
+            record_in.lock().unwrap().push((record.request.name.clone(), record.server, record.client));
+            ResponseHandling::Disconnect
         }),
     );
-    stage.create("a").await.unwrap();
-    assert!(stage.create("b").await.is_err());
-    assert!(stage.exists("b").await);
+    fixture.create("a").await.unwrap();
+    assert!(fixture.create("b").await.is_err());
+    assert!(fixture.exists("b").await);
     assert_eq!(*seen.lock().unwrap(), [("b".to_owned(), Some(201), None)]);
 }
 
 #[tokio::test]
 async fn a_callback_before_the_write_can_keep_it_from_the_api_server() {
-    let stage = Stage::set().await;
-    let _fault = stage.proxy.inject(Which::writes().nth(1), Act::before(|_| Pass::Cut));
-    assert!(stage.create("a").await.is_err());
-    assert!(!stage.exists("a").await);
+    let fixture = ProxyFixture::start().await;
+    let _fault = fixture
+        .proxy
+        .inject(RequestMatcher::writes().nth(1), Fault::before(|_| ResponseHandling::Disconnect));
+    assert!(fixture.create("a").await.is_err());
+    assert!(!fixture.exists("a").await);
 }
 
 #[tokio::test]
 async fn a_fault_that_was_dropped_is_no_more() {
-    let stage = Stage::set().await;
-    drop(stage.proxy.inject(Which::writes(), Act::Answer(500)));
-    stage.create("a").await.unwrap();
+    let fixture = ProxyFixture::start().await;
+    drop(fixture.proxy.inject(RequestMatcher::writes(), Fault::Respond(500)));
+    fixture.create("a").await.unwrap();
 }
 
 #[tokio::test]
 async fn while_connections_are_refused_nobody_gets_through() {
-    let stage = Stage::set().await;
-    let maps = stage.maps();
+    let fixture = ProxyFixture::start().await;
+    let maps = fixture.maps();
     maps.get_opt("a").await.unwrap();
-    let refusing = stage.proxy.refuse();
+    let refusing = fixture.proxy.refuse_connections();
     assert!(maps.get_opt("a").await.is_err(), "the connection from before is cut");
     assert!(maps.get_opt("a").await.is_err(), "and a new one as well");
     drop(refusing);

@@ -1,4 +1,4 @@
-//! The proxy before the API server, accounts, the audit log and the API server's own counts.
+//! The fault proxy, accounts, the audit log and the API server's request counts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod access;
@@ -16,14 +16,14 @@ use vmafx_testkit::kube::{ControlPlane, TestNamespace};
 
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
-/// A proxy, and a namespace that is reached around it.
-pub(crate) struct Stage {
+/// A proxy, and a namespace that can also be accessed directly.
+pub(crate) struct ProxyFixture {
     pub(crate) proxy: ApiProxy,
     pub(crate) namespace: TestNamespace,
 }
 
-impl Stage {
-    pub(crate) async fn set() -> Self {
+impl ProxyFixture {
+    pub(crate) async fn start() -> Self {
         let cluster = ControlPlane::shared().await.unwrap();
         let namespace = cluster.namespace("proxy").await.unwrap();
         Self { proxy: ApiProxy::start(cluster).await.unwrap(), namespace }
@@ -34,7 +34,7 @@ impl Stage {
         Api::namespaced(self.proxy.client().unwrap(), self.namespace.name())
     }
 
-    /// Around it.
+    /// Around the proxy.
     pub(crate) fn direct(&self) -> Api<ConfigMap> {
         Api::namespaced(self.namespace.client(), self.namespace.name())
     }
@@ -53,10 +53,10 @@ pub(crate) async fn create(maps: &Api<ConfigMap>, name: &str) -> Result<ConfigMa
     maps.create(&PostParams::default(), &ConfigMap { metadata, ..ConfigMap::default() }).await
 }
 
-/// The code of an answer that says no.
+/// The status of an error response.
 pub(crate) fn code<T: std::fmt::Debug>(answer: Result<T, kube::Error>) -> u16 {
     match answer.unwrap_err() {
         kube::Error::Api(status) => status.code,
-        other => panic!("no answer of an API server: {other:?}"),
+        other => panic!("not a response of an API server: {other:?}"),
     }
 }

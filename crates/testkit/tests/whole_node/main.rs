@@ -1,4 +1,4 @@
-//! The whole node: it runs real Pods, and whatever ends, nothing is left. Run by `make e2e`.
+//! The whole node: it runs real Pods, and leaves nothing behind however it ends. Run by `make e2e`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
 mod policies;
@@ -15,42 +15,44 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 use vmafx_testkit::kube::assets::{Binary, ensure};
 use vmafx_testkit::kube::image::Image;
-use vmafx_testkit::kube::node::{Footprint, Launcher, NODE_NAME, NodeError, PAUSE_IMAGE, State, stop};
-use vmafx_testkit::kube::probe::{Verdict, probe};
-use vmafx_testkit::kube::{Cluster, WholeNode};
+use vmafx_testkit::kube::node::{
+    Footprint, NODE_NAME, NodeError, PAUSE_IMAGE, RoleLauncher, StateDirectory, stop,
+};
+use vmafx_testkit::kube::probe::{ProbeResult, probe};
+use vmafx_testkit::kube::{TestCluster, WholeNode};
 use vmafx_testkit::wait;
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// One test at a time, or two cores would start ten servers each; `None`, said aloud, where a node cannot run.
-async fn turn() -> Option<MutexGuard<'static, ()>> {
-    static TURN: Mutex<()> = Mutex::const_new(());
+/// Serializes the tests, because each starts ten servers. Prints why and returns `None` where a node cannot run.
+async fn exclusive() -> Option<MutexGuard<'static, ()>> {
+    static LOCK: Mutex<()> = Mutex::const_new(());
     match probe() {
-        Verdict::Possible => Some(TURN.lock().await),
-        Verdict::Impossible(why) => {
-            say(&format!("skipped: {why}"));
+        ProbeResult::Possible => Some(LOCK.lock().await),
+        ProbeResult::Impossible(why) => {
+            print_uncaptured(&format!("skipped: {why}"));
             None
         }
     }
 }
 
-/// Past the harness's capture, which hides what a passing test prints: a skipped test must be seen.
-fn say(line: &str) {
+/// Writes past the harness's capture, which hides the output of passing tests: a skipped test must be visible.
+fn print_uncaptured(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-fn launcher() -> Launcher {
-    Launcher::new(env!("CARGO_BIN_EXE_testkit-helper"), &["role"])
+fn launcher() -> RoleLauncher {
+    RoleLauncher::new(env!("CARGO_BIN_EXE_testkit-helper"), &["role"])
 }
 
 async fn start(base: &Path) -> WholeNode {
     let started = Instant::now();
     let node = WholeNode::start(base, &launcher()).await.unwrap();
-    say(&format!("node ready in {:.1} s", started.elapsed().as_secs_f64()));
+    print_uncaptured(&format!("node ready in {:.1} s", started.elapsed().as_secs_f64()));
     node
 }
 
-async fn nothing_is_left_of(footprint: &Footprint) {
+async fn wait_until_nothing_is_left(footprint: &Footprint) {
     let gone = async || {
         let remains = footprint.remains().unwrap();
         if remains.is_empty() { Ok(()) } else { Err(remains.join("\n")) }
@@ -58,7 +60,7 @@ async fn nothing_is_left_of(footprint: &Footprint) {
     wait::until(SOON, "nothing to be left", gone).await.unwrap();
 }
 
-/// As the strictest of the Pod security levels wants it.
+/// Conforms to the Pod security level `restricted`.
 fn pod(name: &str, image: &str, args: &[&str]) -> Pod {
     serde_json::from_value(json!({
         "metadata": {"name": name, "labels": {"app": name}},
@@ -82,13 +84,13 @@ fn pod(name: &str, image: &str, args: &[&str]) -> Pod {
     .unwrap()
 }
 
-async fn reaches(pods: &Api<Pod>, name: &str, phase: &str) {
-    let seen = async || {
+async fn wait_for_phase(pods: &Api<Pod>, name: &str, phase: &str) {
+    let in_phase = async || {
         let pod = pods.get(name).await.map_err(|error| error.to_string())?;
         let status = pod.status.unwrap_or_default();
         if status.phase.as_deref() == Some(phase) { Ok(()) } else { Err(format!("{status:?}")) }
     };
-    wait::until(SOON, &format!("{name} to be {phase}"), seen).await.unwrap();
+    wait::until(SOON, &format!("{name} to be {phase}"), in_phase).await.unwrap();
 }
 
 async fn enforce_restricted(client: &Client, namespace: &str) {
@@ -97,9 +99,9 @@ async fn enforce_restricted(client: &Client, namespace: &str) {
     namespaces.patch(namespace, &PatchParams::default(), &Patch::Merge(&labels)).await.unwrap();
 }
 
-/// The cluster's processes that have ended and that nobody has asked how.
-fn zombies(state: &State) -> Vec<i32> {
-    let footprint = Footprint::take(state).unwrap();
+/// The cluster's processes that have ended and are not reaped.
+fn zombies(state: &StateDirectory) -> Vec<i32> {
+    let footprint = Footprint::record(state).unwrap();
     let is_zombie = |pid: &i32| {
         std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
     };
@@ -109,7 +111,7 @@ fn zombies(state: &State) -> Vec<i32> {
 #[tokio::test]
 #[ignore = "needs root: run by make e2e"]
 async fn a_cluster_runs_real_pods_and_is_gone_when_stopped() {
-    let Some(_turn) = turn().await else { return };
+    let Some(_lock) = exclusive().await else { return };
     let base = tempfile::tempdir().unwrap();
     let node = start(base.path()).await;
 
@@ -129,11 +131,11 @@ async fn a_cluster_runs_real_pods_and_is_gone_when_stopped() {
     services.create(&params, &serde_json::from_value(service).unwrap()).await.unwrap();
     let server = pod("server", "localhost/server:1", &["serve", ":8080", "hello from a pod"]);
     pods.create(&params, &server).await.unwrap();
-    reaches(&pods, "server", "Running").await;
-    // DNS, the Service's address and the way from Pod to Pod, all in one.
+    wait_for_phase(&pods, "server", "Running").await;
+    // Tests DNS, the Service's address and the route between Pods.
     let name = format!("greeter.{}.svc.cluster.local:80", namespace.name());
     pods.create(&params, &pod("caller", PAUSE_IMAGE, &["fetch", &name])).await.unwrap();
-    reaches(&pods, "caller", "Succeeded").await;
+    wait_for_phase(&pods, "caller", "Succeeded").await;
     let log = pods.logs("caller", &LogParams::default()).await.unwrap();
     assert!(log.ends_with("hello from a pod\n"), "{log}");
 
@@ -141,13 +143,13 @@ async fn a_cluster_runs_real_pods_and_is_gone_when_stopped() {
     let deleted = async || matches!(pods.get_opt("caller").await, Ok(None));
     wait::until(SOON, "the caller to be gone", deleted).await.unwrap();
     let collected = async || zombies(node.state()).is_empty();
-    wait::until(SOON, "the first process to collect the dead", collected).await.unwrap();
+    wait::until(SOON, "the first process to reap orphans", collected).await.unwrap();
 
     let inside = node.run("ip", &["-brief", "address"]).unwrap();
     assert!(String::from_utf8_lossy(&inside.stdout).contains("10.88.0.1"), "{inside:?}");
 
-    let footprint = Footprint::take(node.state()).unwrap();
-    assert!(footprint.namespaces("net") >= 2, "the cluster's and the server Pod's: {footprint:?}");
+    let footprint = Footprint::record(node.state()).unwrap();
+    assert!(footprint.namespace_count("net") >= 2, "the cluster's and the server Pod's: {footprint:?}");
     let kinds = ["cgroup", "process", "directory"];
     let remains = footprint.remains().unwrap();
     assert!(kinds.iter().all(|kind| remains.iter().any(|line| line.starts_with(kind))), "{remains:?}");
@@ -158,7 +160,7 @@ async fn a_cluster_runs_real_pods_and_is_gone_when_stopped() {
 #[tokio::test]
 #[ignore = "needs root: run by make e2e"]
 async fn a_killed_owner_leaves_nothing() {
-    let Some(_turn) = turn().await else { return };
+    let Some(_lock) = exclusive().await else { return };
     let base = tempfile::tempdir().unwrap();
     let mut owner = Command::new(env!("CARGO_BIN_EXE_testkit-helper"))
         .arg("whole-node")
@@ -169,27 +171,27 @@ async fn a_killed_owner_leaves_nothing() {
         .unwrap();
     let mut line = String::new();
     BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(serde_json::from_str::<Value>(&line).unwrap()["keeper"].is_number(), "{line}");
-    let state = State::new(base.path()).unwrap();
-    let footprint = Footprint::take(&state).unwrap();
-    // As when a test's temporary directory goes first: the reaper must know what to look for without it.
+    assert!(serde_json::from_str::<Value>(&line).unwrap()["supervisor"].is_number(), "{line}");
+    let state = StateDirectory::new(base.path()).unwrap();
+    let footprint = Footprint::record(&state).unwrap();
+    // Like a test's temporary directory that is removed first: the reaper must not need it.
     std::fs::remove_file(state.directory().join("cluster.json")).unwrap();
     owner.kill().unwrap();
     owner.wait().unwrap();
-    nothing_is_left_of(&footprint).await;
+    wait_until_nothing_is_left(&footprint).await;
 }
 
 #[tokio::test]
 #[ignore = "needs root: run by make e2e"]
-async fn a_killed_keeper_leaves_nothing_and_does_not_touch_another_cluster() {
-    let Some(_turn) = turn().await else { return };
+async fn a_killed_supervisor_leaves_nothing_and_does_not_touch_another_cluster() {
+    let Some(_lock) = exclusive().await else { return };
     let (base, other_base) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (node, other) = (start(base.path()).await, start(other_base.path()).await);
     let pods = Api::<Pod>::default_namespaced(node.client().unwrap());
     pods.create(&PostParams::default(), &pod("idle", PAUSE_IMAGE, &[])).await.unwrap();
-    reaches(&pods, "idle", "Running").await;
+    wait_for_phase(&pods, "idle", "Running").await;
     let (footprint, other_footprint) =
-        (Footprint::take(node.state()).unwrap(), Footprint::take(other.state()).unwrap());
+        (Footprint::record(node.state()).unwrap(), Footprint::record(other.state()).unwrap());
     let cgroups = |footprint: &Footprint| {
         let remains = footprint.remains().unwrap();
         remains.into_iter().filter(|line| line.starts_with("cgroup")).collect::<Vec<_>>()
@@ -197,31 +199,31 @@ async fn a_killed_keeper_leaves_nothing_and_does_not_touch_another_cluster() {
     let others = cgroups(&other_footprint);
     assert!(!others.is_empty() && !others.iter().any(|cgroup| cgroups(&footprint).contains(cgroup)));
 
-    kill(i32::try_from(node.keeper()).unwrap());
-    nothing_is_left_of(&footprint).await;
+    kill(i32::try_from(node.supervisor()).unwrap());
+    wait_until_nothing_is_left(&footprint).await;
 
     assert_eq!(cgroups(&other_footprint), others);
     let version = other.client().unwrap().apiserver_version().await;
     assert!(version.is_ok(), "{version:?}");
     drop(other);
-    nothing_is_left_of(&other_footprint).await;
+    wait_until_nothing_is_left(&other_footprint).await;
 }
 
 #[tokio::test]
 #[ignore = "needs root: run by make e2e"]
 async fn a_server_that_ends_takes_the_cluster_with_it() {
-    let Some(_turn) = turn().await else { return };
+    let Some(_lock) = exclusive().await else { return };
     let base = tempfile::tempdir().unwrap();
     let node = start(base.path()).await;
-    let footprint = Footprint::take(node.state()).unwrap();
+    let footprint = Footprint::record(node.state()).unwrap();
     kill(footprint.pids().find(|pid| is_called(*pid, "kube-scheduler")).unwrap());
-    nothing_is_left_of(&footprint).await;
+    wait_until_nothing_is_left(&footprint).await;
 }
 
 #[tokio::test]
 #[ignore = "needs root: run by make e2e"]
 async fn a_cluster_that_cannot_start_says_why_and_leaves_nothing() {
-    let Some(_turn) = turn().await else { return };
+    let Some(_lock) = exclusive().await else { return };
     let base = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/bin/false", base.path().join("kube-scheduler")).unwrap();
     let owner = Command::new(env!("CARGO_BIN_EXE_testkit-helper"))
@@ -233,19 +235,19 @@ async fn a_cluster_that_cannot_start_says_why_and_leaves_nothing() {
     let stderr = String::from_utf8_lossy(&owner.stderr);
     assert!(stderr.contains("the cluster ended before it was ready"), "{stderr}");
     assert!(stderr.contains("kube-scheduler ended early (exit status: 1)"), "{stderr}");
-    assert!(!State::new(base.path()).unwrap().directory().exists());
+    assert!(!StateDirectory::new(base.path()).unwrap().directory().exists());
 }
 
 #[tokio::test]
 #[ignore = "needs root: run by make e2e"]
 async fn a_detached_cluster_outlives_its_owner_until_it_is_stopped() {
-    let Some(_turn) = turn().await else { return };
+    let Some(_lock) = exclusive().await else { return };
     let base = tempfile::tempdir().unwrap();
-    let state = State::new(base.path()).unwrap();
+    let state = StateDirectory::new(base.path()).unwrap();
     start(base.path()).await.detach().unwrap();
     assert!(state.is_running().unwrap());
-    let footprint = Footprint::take(&state).unwrap();
-    let cluster = Cluster::from_kubeconfig(&state.kubeconfig()).await.unwrap();
+    let footprint = Footprint::record(&state).unwrap();
+    let cluster = TestCluster::from_kubeconfig(&state.kubeconfig()).await.unwrap();
     let nodes = Api::<k8s_openapi::api::core::v1::Node>::all(cluster.client().unwrap());
     nodes.get(NODE_NAME).await.unwrap();
 
@@ -256,7 +258,7 @@ async fn a_detached_cluster_outlives_its_owner_until_it_is_stopped() {
     assert!(!stop(&state).unwrap(), "there is none any more");
 }
 
-/// The kernel keeps the first fifteen characters of a name.
+/// The kernel stores the first fifteen characters of a name.
 fn is_called(pid: i32, name: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm"))
         .is_ok_and(|comm| comm.trim() == &name[..name.len().min(15)])

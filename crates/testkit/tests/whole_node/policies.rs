@@ -1,4 +1,4 @@
-//! `NetworkPolicies`, enforced for as long as somebody asks for it.
+//! Enforcement of `NetworkPolicies`.
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -10,49 +10,49 @@ use vmafx_testkit::kube::assets::Binary;
 use vmafx_testkit::kube::node::{Footprint, PAUSE_IMAGE};
 use vmafx_testkit::wait;
 
-use super::{SOON, is_called, pod, reaches, start, turn};
+use super::{SOON, exclusive, is_called, pod, start, wait_for_phase};
 
-/// Two Pods, and what is between them.
-struct Talk {
+/// A server Pod, and Pods that connect to it.
+struct PolicyFixture {
     pods: Api<Pod>,
     policies: Api<NetworkPolicy>,
     server: String,
-    calls: usize,
+    dials: usize,
 }
 
-impl Talk {
-    async fn set(namespace: &TestNamespace) -> Self {
+impl PolicyFixture {
+    async fn start(namespace: &TestNamespace) -> Self {
         let pods = Api::<Pod>::namespaced(namespace.client(), namespace.name());
         let server = pod("server", PAUSE_IMAGE, &["serve", ":8080", "hello"]);
         pods.create(&PostParams::default(), &server).await.unwrap();
-        reaches(&pods, "server", "Running").await;
+        wait_for_phase(&pods, "server", "Running").await;
         let address = pods.get("server").await.unwrap().status.unwrap().pod_ip.unwrap();
         let policies = Api::namespaced(namespace.client(), namespace.name());
-        Self { pods, policies, server: format!("{address}:8080"), calls: 0 }
+        Self { pods, policies, server: format!("{address}:8080"), dials: 0 }
     }
 
-    /// What another Pod says of the server: a new one each time, since policies are about new connections.
-    async fn call(&mut self) -> String {
-        self.calls += 1;
-        let name = format!("caller-{}", self.calls);
+    /// The output of a new Pod that connects to the server; policies apply to new connections only.
+    async fn dial(&mut self) -> String {
+        self.dials += 1;
+        let name = format!("caller-{}", self.dials);
         let caller = pod(&name, PAUSE_IMAGE, &["dial", &self.server]);
         self.pods.create(&PostParams::default(), &caller).await.unwrap();
-        reaches(&self.pods, &name, "Succeeded").await;
+        wait_for_phase(&self.pods, &name, "Succeeded").await;
         self.pods.logs(&name, &LogParams::default()).await.unwrap()
     }
 
-    async fn until(&mut self, what: &str) {
-        let mut said = self.call().await;
+    async fn wait_for(&mut self, expected: &str) {
+        let mut output = self.dial().await;
         for _ in 0..4 {
-            if said.contains(what) {
+            if output.contains(expected) {
                 return;
             }
-            said = self.call().await;
+            output = self.dial().await;
         }
-        assert!(said.contains(what), "{said}");
+        assert!(output.contains(expected), "{output}");
     }
 
-    async fn forbid(&self) {
+    async fn deny_ingress(&self) {
         let policy = json!({
             "metadata": { "name": "nobody" },
             "spec": { "podSelector": { "matchLabels": { "app": "server" } }, "policyTypes": ["Ingress"] },
@@ -64,26 +64,26 @@ impl Talk {
 #[tokio::test]
 #[ignore = "needs root: run by make e2e"]
 async fn a_policy_keeps_pods_apart_until_it_or_its_enforcement_ends() {
-    let Some(_turn) = turn().await else { return };
+    let Some(_lock) = exclusive().await else { return };
     let base = tempfile::tempdir().unwrap();
     let node = start(base.path()).await;
     let namespace = node.namespace("policies").await.unwrap();
-    let mut talk = Talk::set(&namespace).await;
-    talk.forbid().await;
-    talk.until(" open").await;
+    let mut fixture = PolicyFixture::start(&namespace).await;
+    fixture.deny_ingress().await;
+    fixture.wait_for(" open").await;
 
     let enforced = node.enforce_policies().await.unwrap();
-    talk.until(" closed: ").await;
-    talk.policies.delete("nobody", &DeleteParams::default()).await.unwrap();
-    talk.until(" open").await;
-    talk.forbid().await;
-    talk.until(" closed: ").await;
+    fixture.wait_for(" closed: ").await;
+    fixture.policies.delete("nobody", &DeleteParams::default()).await.unwrap();
+    fixture.wait_for(" open").await;
+    fixture.deny_ingress().await;
+    fixture.wait_for(" closed: ").await;
 
     drop(enforced);
-    talk.until(" open").await;
+    fixture.wait_for(" open").await;
     let gone = async || {
-        let footprint = Footprint::take(node.state()).unwrap();
+        let footprint = Footprint::record(node.state()).unwrap();
         !footprint.pids().any(|pid| is_called(pid, Binary::NetworkPolicies.name()))
     };
-    wait::until(SOON, "what enforced it to be gone", gone).await.unwrap();
+    wait::until(SOON, "the enforcing process to be gone", gone).await.unwrap();
 }

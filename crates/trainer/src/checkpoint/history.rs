@@ -12,7 +12,7 @@
 //! would be lost without anybody having said so.
 
 use vmafx_kit::causes::chain;
-use vmafx_oci::checkpoint::{Facts, STATE};
+use vmafx_oci::checkpoint::{CheckpointMetadata, STATE_MEDIA_TYPE};
 use vmafx_oci::{Digest, Manifest, OciError};
 
 use super::registry::Registry;
@@ -31,7 +31,7 @@ pub struct Checkpoint<T> {
     /// Its manifest.
     pub digest: Digest,
     /// What it says of itself.
-    pub facts: Facts,
+    pub facts: CheckpointMetadata,
     /// What was read of it.
     pub state: T,
 }
@@ -83,7 +83,7 @@ pub enum HistoryError {
 impl HistoryError {
     /// Whether waiting may help.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Registry { source, .. } if source.may_pass())
+        matches!(self, Self::Registry { source, .. } if source.may_succeed_later())
     }
 }
 
@@ -138,7 +138,7 @@ impl Registry {
                     history.newest = Some(Checkpoint { digest, facts, state });
                     return Ok(history);
                 }
-                Err(Fault::Registry(source)) if source.may_pass() && !is_missing(&source) => {
+                Err(Fault::Registry(source)) if source.may_succeed_later() && !is_missing(&source) => {
                     return Err(unknown(source));
                 }
                 Err(fault) => {
@@ -159,7 +159,7 @@ impl Registry {
         manifest: &Manifest,
         read: impl Fn(Saved) -> Result<T, LearnerError>,
     ) -> Result<T, Fault> {
-        let layer = manifest.layer(STATE).ok_or(Fault::NoState)?;
+        let layer = manifest.layer(STATE_MEDIA_TYPE).ok_or(Fault::NoState)?;
         let state = self.client.blob(&self.repository, layer, LARGEST_STATE).await?;
         Ok(read(Saved::from_bytes(&state)?)?)
     }
@@ -168,14 +168,14 @@ impl Registry {
 /// What is no manifest of an artifact, though a tag of ours is on it, is nobody's checkpoint.
 fn sensible<T>(found: Result<Option<T>, OciError>) -> Result<Option<T>, OciError> {
     match found {
-        Err(error) if !error.may_pass() => Ok(None),
+        Err(error) if !error.may_succeed_later() => Ok(None),
         found => found,
     }
 }
 
 /// What it says of itself, if it is a checkpoint.
-fn facts(manifest: &Manifest) -> Option<Facts> {
-    Facts::read(&manifest.annotations).ok()
+fn facts(manifest: &Manifest) -> Option<CheckpointMetadata> {
+    CheckpointMetadata::parse(&manifest.annotations).ok()
 }
 
 /// A layer that is gone does not come back by waiting.

@@ -55,7 +55,7 @@ pub struct PushError {
 
 impl PushError {
     fn new(what: String, error: &OciError) -> Self {
-        Self { reason: error.reason(), what, message: chain(error) }
+        Self { reason: error.reason().as_str(), what, message: chain(error) }
     }
 }
 

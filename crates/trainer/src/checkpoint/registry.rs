@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vmafx_oci::checkpoint::{stable_tag, version_tag};
-use vmafx_oci::{Client, Credentials, Digest, Direct, Limits, Manifest, OciError, Reference, Repository};
+use vmafx_oci::{
+    ArtifactReference, Digest, DirectTransport, Manifest, OciError, RegistryClient, RegistryCredentials,
+    RegistryLimits, Repository,
+};
 
 /// One operation, with all its attempts. The back-off between operations is ours.
 const WHOLE: Duration = Duration::from_mins(1);
@@ -16,7 +19,7 @@ const NEWEST: usize = 1000;
 #[derive(Clone, Debug)]
 pub struct Registry {
     /// Asks the registry.
-    pub client: Client,
+    pub client: RegistryClient,
     /// Where they are.
     pub repository: Repository,
     /// What their tags begin with.
@@ -27,10 +30,10 @@ pub struct Registry {
 
 impl Registry {
     /// A client for registries, with docker's credentials.
-    pub fn client(plain_http: &[String]) -> Result<Client, OciError> {
-        let limits = Limits { whole: WHOLE, ..Limits::default() };
-        let transport = Arc::new(Direct::new(limits.connect)?);
-        Ok(Client::with(transport, Credentials::of_process(), plain_http.to_vec(), limits))
+    pub fn client(plain_http: &[String]) -> Result<RegistryClient, OciError> {
+        let limits = RegistryLimits { operation: WHOLE, ..RegistryLimits::default() };
+        let transport = Arc::new(DirectTransport::new(limits.connect)?);
+        Ok(RegistryClient::with(transport, RegistryCredentials::of_process(), plain_http.to_vec(), limits))
     }
 
     /// The newest versions that there are under this name, whoever made them, in order.
@@ -60,7 +63,7 @@ impl Registry {
         stable_tag(&self.name)
     }
 
-    fn reference(&self, tag: &str) -> Reference {
+    fn reference(&self, tag: &str) -> ArtifactReference {
         self.repository.tagged(tag)
     }
 }

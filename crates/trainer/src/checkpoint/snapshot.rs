@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use vmafx_oci::checkpoint::{Facts, Metrics, Pair};
+use vmafx_oci::checkpoint::{CheckpointMetadata, ModelComparison, PredictionMetrics};
 use vmafx_oci::{Artifact, Digest, checkpoint};
 
 use super::registry::Registry;
@@ -12,7 +12,7 @@ use crate::learner;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// What it says of itself; its number is that of no version yet.
-    pub facts: Facts,
+    pub facts: CheckpointMetadata,
     /// The model.
     pub model: Bytes,
     /// What a run needs to go on.
@@ -22,7 +22,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// As a version of a run, after another one.
     pub fn artifact(&self, number: u64, parent: Option<Digest>) -> Artifact {
-        let facts = Facts { number, parent, ..self.facts.clone() };
+        let facts = CheckpointMetadata { number, parent, ..self.facts.clone() };
         checkpoint::artifact(&facts, self.model.clone(), self.state.clone())
     }
 }
@@ -51,9 +51,9 @@ impl About {
         verdict: &learner::Verdict,
         cursor: &str,
         created: Timestamp,
-    ) -> Facts {
+    ) -> CheckpointMetadata {
         let evaluation = learner.evaluation();
-        Facts {
+        CheckpointMetadata {
             name: registry.name.clone(),
             namespace: self.namespace.clone(),
             uid: registry.uid.clone(),
@@ -76,8 +76,12 @@ impl About {
     }
 }
 
-fn pair(pair: &learner::Pair) -> Pair {
-    let metrics =
-        |of: &learner::Metrics| Metrics { count: of.count, rmse: of.rmse, plcc: of.plcc, srocc: of.srocc };
-    Pair { model: metrics(&pair.model), base: metrics(&pair.base) }
+fn pair(pair: &learner::Pair) -> ModelComparison {
+    let metrics = |of: &learner::Metrics| PredictionMetrics {
+        count: of.count,
+        rmse: of.rmse,
+        plcc: of.plcc,
+        srocc: of.srocc,
+    };
+    ModelComparison { model: metrics(&pair.model), base: metrics(&pair.base) }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::prepare::{Beginning, Preparation};
@@ -32,7 +32,7 @@ pub(super) struct Trainer {
     pub(super) policy: Policy,
     pub(super) limits: GateLimits,
     pub(super) grace: Duration,
-    pub(super) learning: Gate,
+    pub(super) learning: ReadinessGate,
     pub(super) board: Board,
     pub(super) metrics: TrainerMetrics,
 }
@@ -48,7 +48,7 @@ pub(super) struct Inputs {
 impl Trainer {
     pub(super) async fn run(self, inputs: Inputs, shutdown: Shutdown) -> Result<(), BoxError> {
         let preparing = self.preparation.run(&self.board, &self.learning);
-        let Some(beginning) = Box::pin(shutdown.cuts(preparing)).await else { return Ok(()) };
+        let Some(beginning) = Box::pin(shutdown.run_until_begun(preparing)).await else { return Ok(()) };
         let Inputs { begin, mut streamed, mut offered } = inputs;
         // Without a controller there is nobody to tell.
         let _ = begin.send(beginning.place.clone());

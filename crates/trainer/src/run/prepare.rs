@@ -7,7 +7,7 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use vmafx_kit::causes::chain;
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_oci::Digest;
 
 use crate::base::{self, BaseError};
@@ -78,7 +78,7 @@ impl PrepareError {
 
 impl Preparation {
     /// Tries until it is known. A person may have to do something first; whatever it is, this notices.
-    pub(super) async fn run(&self, board: &Board, learning: &Gate) -> Beginning {
+    pub(super) async fn run(&self, board: &Board, learning: &ReadinessGate) -> Beginning {
         let mut pauses = ExponentialBuilder::default()
             .with_jitter()
             .with_min_delay(Duration::from_millis(500))

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use rstest::rstest;
-use vmafx_kit::config::{Environment, Stop, parse};
-use vmafx_kit::daemon::Settings as _;
+use vmafx_kit::config::{Environment, ParseExit, parse};
+use vmafx_kit::daemon::DaemonSettings as _;
 
 use super::*;
 
@@ -12,7 +12,7 @@ const LEAST: [(&str, &str); 3] = [
     ("VMAFX_CONTROLLER_ADDR", "localhost:9090"),
 ];
 
-fn settings(env: &[(&str, &str)]) -> Result<Settings, Stop> {
+fn settings(env: &[(&str, &str)]) -> Result<Settings, ParseExit> {
     let usual = LEAST.iter().filter(|(name, _)| !env.iter().any(|(own, _)| own == name));
     let env: Environment = usual.chain(env).copied().collect();
     parse(["vmafx-trainer"], &env, Settings::RENAMED)
@@ -20,7 +20,7 @@ fn settings(env: &[(&str, &str)]) -> Result<Settings, Stop> {
 
 fn refused(env: &[(&str, &str)]) -> String {
     match settings(env).map(|settings| settings.check()) {
-        Ok(Err(refusal)) | Err(Stop::Refused(refusal)) => refusal.to_string(),
+        Ok(Err(refusal)) | Err(ParseExit::Invalid(refusal)) => refusal.to_string(),
         other => panic!("{env:?} was taken: {other:?}"),
     }
 }

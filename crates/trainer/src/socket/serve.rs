@@ -85,7 +85,7 @@ async fn speak(
 ) -> io::Result<()> {
     let (from, mut to) = stream.split();
     let mut from = BufReader::new(from);
-    while let Some(line) = shutdown.cuts(line::next(&mut from)).await.transpose()?.flatten() {
+    while let Some(line) = shutdown.run_until_begun(line::next(&mut from)).await.transpose()?.flatten() {
         let answer = match line {
             Line::TooLong => Answer::refused(format!("a line is longer than {LONGEST} bytes")),
             Line::Whole(line) => match Offered::parse(&line) {

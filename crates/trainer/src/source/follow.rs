@@ -8,7 +8,7 @@ use futures::{Stream, StreamExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tonic::{Status, Streaming};
 use vmafx_kit::channel::{GrpcChannel, streaming};
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
@@ -49,7 +49,7 @@ pub struct Follow {
     /// Whose samples are wanted.
     pub selector: BTreeMap<String, String>,
     /// Open while samples can come.
-    pub connected: Gate,
+    pub connected: ReadinessGate,
     /// What people read.
     pub board: Board,
     /// What is counted.
@@ -65,8 +65,8 @@ impl Follow {
         shutdown: Shutdown,
     ) -> Result<(), BoxError> {
         // Nobody says where if the process ends before it has learned that.
-        let Some(Ok(place)) = shutdown.cuts(begin).await else { return Ok(()) };
-        shutdown.cuts(self.follow(place, &items)).await;
+        let Some(Ok(place)) = shutdown.run_until_begun(begin).await else { return Ok(()) };
+        shutdown.run_until_begun(self.follow(place, &items)).await;
         self.metrics.disconnected();
         Ok(())
     }

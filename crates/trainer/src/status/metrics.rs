@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use vmafx_kit::metrics::{
-    By, Counter, CounterBy, FloatGauge, Gauge, Histogram, Metrics, Open, OpenLabel, OpenValues,
+    Counter, CounterBy, FloatGauge, Gauge, Histogram, LabelSet, Metrics, OpenLabel, OpenLabelValue,
+    OpenLabelValues,
 };
 
 use super::board::Board;
@@ -25,15 +26,15 @@ impl OpenLabel for Reason {
 #[derive(Clone, Debug)]
 pub struct TrainerMetrics {
     samples: Counter,
-    refused: CounterBy<(Open<Reason>,)>,
+    refused: CounterBy<(OpenLabelValue<Reason>,)>,
     pending: Gauge,
     connected: Gauge,
     resets: Counter,
     checkpoints: Counter,
-    failures: CounterBy<(Open<Reason>,)>,
+    failures: CounterBy<(OpenLabelValue<Reason>,)>,
     seconds: Histogram,
     last: FloatGauge,
-    reasons: std::sync::Arc<OpenValues<Reason>>,
+    reasons: std::sync::Arc<OpenLabelValues<Reason>>,
 }
 
 impl TrainerMetrics {
@@ -62,10 +63,10 @@ impl TrainerMetrics {
                 "trainer_last_checkpoint_timestamp_seconds",
                 "When the last checkpoint was made, in Unix time; 0 is never",
             ),
-            reasons: std::sync::Arc::new(OpenValues::new()),
+            reasons: std::sync::Arc::new(OpenLabelValues::new()),
         };
         for kind in RefusalKind::ALL {
-            drop(new.refused.get_or_create(&By((new.reasons.get(kind.as_str()),))));
+            drop(new.refused.get_or_create(&LabelSet((new.reasons.get(kind.as_str()),))));
         }
         new
     }
@@ -77,7 +78,7 @@ impl TrainerMetrics {
 
     /// A sample was refused.
     pub fn refused(&self, kind: RefusalKind) {
-        self.refused.get_or_create(&By((self.reasons.get(kind.as_str()),))).inc();
+        self.refused.get_or_create(&LabelSet((self.reasons.get(kind.as_str()),))).inc();
     }
 
     /// So many samples are in no checkpoint.
@@ -113,6 +114,6 @@ impl TrainerMetrics {
 
     /// A checkpoint did not.
     pub fn push_failed(&self, reason: &str) {
-        self.failures.get_or_create(&By((self.reasons.get(reason),))).inc();
+        self.failures.get_or_create(&LabelSet((self.reasons.get(reason),))).inc();
     }
 }

@@ -7,7 +7,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::By;
+use vmafx_kit::metrics::LabelSet;
 
 use super::board::Board;
 use crate::learner::Metrics;
@@ -60,7 +60,7 @@ impl Collector for Quality {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (model, window, metrics) in all {
                 if let Some(value) = measure(metrics) {
-                    ConstGauge::new(value).encode(family.encode_family(&By((model, window)))?)?;
+                    ConstGauge::new(value).encode(family.encode_family(&LabelSet((model, window)))?)?;
                 }
             }
         }

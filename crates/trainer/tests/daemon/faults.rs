@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::Value;
-use vmafx_oci::Credentials;
-use vmafx_testkit::registry::{Access, Layer, PASSWORD, Registry, Storage, USER};
+use vmafx_oci::RegistryCredentials;
+use vmafx_testkit::registry::{PASSWORD, RegistryAuth, RegistryLayer, RegistryServer, RegistryStorage, USER};
 
 use crate::clips::{Studio, base_json};
 use crate::controller::{Controller, free_address};
@@ -16,15 +16,15 @@ const FAILURES: &str = "vmafx_trainer_checkpoint_push_failures_total";
 
 #[rstest]
 #[case::down(None, "RegistryUnavailable")]
-#[case::read_only(Some(Storage::ReadOnly), "RegistryReadOnly")]
-#[case::full(Some(Storage::Full { file: 16_000 }), "Registry")]
+#[case::read_only(Some(RegistryStorage::ReadOnly), "RegistryReadOnly")]
+#[case::full(Some(RegistryStorage::Full { max_file_bytes: 16_000 }), "RegistryServer")]
 #[tokio::test(flavor = "multi_thread")]
 async fn training_goes_on_while_a_registry_takes_nothing(
-    #[case] storage: Option<Storage>,
+    #[case] storage: Option<RegistryStorage>,
     #[case] reason: &str,
 ) {
     let controller = Controller::start().await;
-    let mut registry = Registry::start_on(Storage::Disk, Access::Open).await.unwrap();
+    let mut registry = RegistryServer::start_on(RegistryStorage::Disk, RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(14);
     let clips: Vec<_> = (0..60).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips[..20]).await;
@@ -49,7 +49,7 @@ async fn training_goes_on_while_a_registry_takes_nothing(
     let word = error.split(':').next().unwrap();
     assert!(trainer.metric(&format!("{FAILURES}{{reason=\"{word}\"}}")).await.unwrap() >= 1.0);
 
-    registry.restart_on(Storage::Disk).await.unwrap();
+    registry.restart_on(RegistryStorage::Disk).await.unwrap();
     let status =
         trainer.until("a push", |status| status["push_error"] == "" && status["samples_pending"] == 0).await;
     // The number follows that of the last one that got there, however many did not.
@@ -64,7 +64,7 @@ async fn training_goes_on_while_a_registry_takes_nothing(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_registry_that_is_down_at_the_start_is_waited_for() {
     let controller = Controller::start().await;
-    let mut registry = Registry::start_on(Storage::Disk, Access::Open).await.unwrap();
+    let mut registry = RegistryServer::start_on(RegistryStorage::Disk, RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(15);
     let clips: Vec<_> = (0..20).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips).await;
@@ -82,7 +82,7 @@ async fn a_registry_that_is_down_at_the_start_is_waited_for() {
     );
     assert_eq!(status["push_error"], status["error"]);
     assert_eq!(trainer.page("/readyz").await.unwrap().0, 503);
-    registry.restart_on(Storage::Disk).await.unwrap();
+    registry.restart_on(RegistryStorage::Disk).await.unwrap();
     let status = trainer.until("a beginning", |status| status["phase"] == "running").await;
     assert_eq!((status["current_samples"].as_u64(), status["push_error"].as_str()), (Some(20), Some("")));
     trainer.until("no error", |status| status["error"] == "").await;
@@ -91,7 +91,7 @@ async fn a_registry_that_is_down_at_the_start_is_waited_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_that_come_later_are_used() {
     let controller = Controller::start().await;
-    let registry = Registry::start(Access::Password).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Password).await.unwrap();
     let mut studio = Studio::new(16);
     let clips: Vec<_> = (0..20).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips).await;
@@ -109,14 +109,14 @@ async fn credentials_that_come_later_are_used() {
     trainer
         .until("a checkpoint", |status| status["samples_pending"] == 0 && status["model_version"] != "")
         .await;
-    let shelf = Shelf::at(registry.address(), Credentials::in_directory(docker.path()));
+    let shelf = Shelf::at(registry.address(), RegistryCredentials::in_directory(docker.path()));
     assert!(!shelf.numbers("m").await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_registry_is_known_by_the_authority_that_the_trainer_is_given() {
     let controller = Controller::start().await;
-    let registry = Registry::start(Access::Tls).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Tls).await.unwrap();
     let mut studio = Studio::new(20);
     controller.judge("node-0", &[studio.clip()]).await;
     // This machine by a name that does not say so, hence asked with TLS.
@@ -127,7 +127,7 @@ async fn a_registry_is_known_by_the_authority_that_the_trainer_is_given() {
     assert!(status["error"].as_str().unwrap().contains("certificate"), "{status}");
     stranger.kill();
 
-    let trainer = plan.set("SSL_CERT_FILE", registry.authority().to_str().unwrap()).start();
+    let trainer = plan.set("SSL_CERT_FILE", registry.ca_file().to_str().unwrap()).start();
     let version = |status: &Value| status["model_version"].as_str() == Some("m-v000001");
     trainer.until("a checkpoint", version).await;
 }
@@ -135,7 +135,7 @@ async fn a_registry_is_known_by_the_authority_that_the_trainer_is_given() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_base_model_that_comes_later_is_found_and_outlives_its_file() {
     let controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(17);
     controller.judge("node-0", &[studio.clip()]).await;
     let directory = tempfile::tempdir().unwrap();
@@ -163,7 +163,7 @@ async fn a_base_model_that_comes_later_is_found_and_outlives_its_file() {
 #[case::a_collection("vmaf_b_v0.6.3", "vmaf_b_v0.6.3")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_base_model_that_cannot_be_is_told(#[case] model: &str, #[case] why: &str) {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let trainer = Plan::new("m", registry.address())
         .controller(&free_address())
         .set("VMAFX_TRAINER_BASE_MODEL", model)
@@ -176,7 +176,7 @@ async fn a_base_model_that_cannot_be_is_told(#[case] model: &str, #[case] why: &
 #[tokio::test(flavor = "multi_thread")]
 async fn a_base_model_is_pulled_from_a_registry() {
     let controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(18);
     controller.judge("node-0", &[studio.clip()]).await;
     let model = format!("oci://{}/bases:mine", registry.address());
@@ -188,7 +188,7 @@ async fn a_base_model_is_pulled_from_a_registry() {
     assert!(status["error"].as_str().unwrap().contains(&model), "{status}");
     let json = base_json();
     let pushed = tokio::task::spawn_blocking(move || {
-        let layer = Layer { media_type: "application/vnd.vmafx.model.v1+json", content: &json };
+        let layer = RegistryLayer { media_type: "application/vnd.vmafx.model.v1+json", content: &json };
         registry.push("bases", "mine", &[layer]).map(|_| registry)
     });
     let registry = pushed.await.unwrap().unwrap();
@@ -201,7 +201,7 @@ async fn a_base_model_is_pulled_from_a_registry() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trainer_that_cannot_save_leaves_in_time_and_nothing_is_lost() {
     let controller = Controller::start().await;
-    let mut registry = Registry::start_on(Storage::Disk, Access::Open).await.unwrap();
+    let mut registry = RegistryServer::start_on(RegistryStorage::Disk, RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(19);
     let clips: Vec<_> = (0..5).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips).await;
@@ -215,7 +215,7 @@ async fn a_trainer_that_cannot_save_leaves_in_time_and_nothing_is_lost() {
     // It ends with success, and well before anybody has to end it.
     let left = tokio::time::timeout(Duration::from_mins(1), trainer.leave()).await;
     assert!(left.is_ok());
-    registry.restart_on(Storage::Disk).await.unwrap();
+    registry.restart_on(RegistryStorage::Disk).await.unwrap();
     let trainer = plan.start();
     trainer.learned(5).await;
 }

@@ -4,7 +4,7 @@ use vmafx_api::training::TrainingPhase;
 use vmafx_operator::training::poll::Report;
 use vmafx_proto::controller::v1::StreamSamplesRequest;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 use vmafx_trainer::learner::{Learner, Options, Sample};
 
 use crate::clips::{Studio, base};
@@ -17,7 +17,8 @@ const MANY: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn samples_become_a_checkpoint_and_the_next_trainer_goes_on_from_it() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(1);
     let clips: Vec<_> = (0..360).map(|_| studio.clip()).collect();
@@ -74,7 +75,8 @@ async fn samples(controller: &Controller) -> Vec<Sample> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_checkpoint_names_the_one_before_it_and_a_gate_that_fails_holds_the_stable_tag() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(2);
     let clips: Vec<_> = (0..MANY).map(|_| studio.clip()).collect();
@@ -107,7 +109,8 @@ async fn each_checkpoint_names_the_one_before_it_and_a_gate_that_fails_holds_the
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_samples_of_the_selected_nodes_are_learned() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let mut studio = Studio::new(3);
     for pool in ["a", "b", "a"] {
         controller.judge(pool, &[studio.clip()]).await;
@@ -126,7 +129,8 @@ async fn only_samples_of_the_selected_nodes_are_learned() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_understands_every_word_of_the_status() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let mut studio = Studio::new(4);
     let clips: Vec<_> = (0..MANY).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips).await;

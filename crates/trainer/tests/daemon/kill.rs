@@ -1,6 +1,6 @@
 //! A trainer that is killed again and again learns what an undisturbed one learns.
 
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::clips::{Chance, Studio};
 use crate::controller::Controller;
@@ -22,7 +22,8 @@ async fn last(shelf: &Shelf, name: &str) -> Version {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trainer_that_is_killed_at_random_learns_the_same_model_to_the_last_byte() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(5);
     let clips: Vec<_> = (0..CLIPS).map(|_| studio.clip()).collect();

@@ -1,6 +1,6 @@
 //! Other trainers under the same name.
 
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::clips::Studio;
 use crate::controller::Controller;
@@ -9,7 +9,8 @@ use crate::trainer::Plan;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_run_of_an_old_name_begins_anew_and_overwrites_nothing() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(10);
     let clips: Vec<_> = (0..40).map(|_| studio.clip()).collect();
@@ -34,7 +35,8 @@ async fn a_new_run_of_an_old_name_begins_anew_and_overwrites_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_trainer_of_one_run_takes_no_number_twice_and_says_that_it_is_not_alone() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(11);
     let clips: Vec<_> = (0..60).map(|_| studio.clip()).collect();
@@ -61,7 +63,8 @@ async fn a_second_trainer_of_one_run_takes_no_number_twice_and_says_that_it_is_n
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_checkpoint_is_passed_over_and_one_of_another_base_is_not() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(12);
     let clips: Vec<_> = (0..30).map(|_| studio.clip()).collect();
@@ -72,7 +75,7 @@ async fn a_damaged_checkpoint_is_passed_over_and_one_of_another_base_is_not() {
     trainer.leave().await;
     let newest = *shelf.numbers("m").await.last().unwrap();
     let good = shelf.get(&format!("m-v{newest:06}")).await.unwrap();
-    let facts = vmafx_oci::checkpoint::Facts { number: newest + 1, ..good.facts.clone() };
+    let facts = vmafx_oci::checkpoint::CheckpointMetadata { number: newest + 1, ..good.facts.clone() };
     let bad = vmafx_oci::checkpoint::artifact(&facts, good.model.clone(), good.state.slice(..1000));
     shelf.put(&facts.version(), &bad).await;
 
@@ -94,7 +97,8 @@ async fn a_damaged_checkpoint_is_passed_over_and_one_of_another_base_is_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_checkpoints_are_all_unreadable_does_not_begin_from_nothing() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(13);
     controller.judge("node-0", &[studio.clip()]).await;

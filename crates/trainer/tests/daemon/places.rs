@@ -1,6 +1,6 @@
 //! A controller that does not know the trainer's place in its samples any more.
 
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::clips::Studio;
 use crate::controller::Controller;
@@ -9,7 +9,7 @@ use crate::trainer::Plan;
 const RESETS: &str = "vmafx_trainer_stream_resets_total";
 
 /// Without a checkpoint on the way: with one, what was got over is history.
-fn plan(registry: &Registry, controller: &Controller) -> Plan {
+fn plan(registry: &RegistryServer, controller: &Controller) -> Plan {
     Plan::new("m", registry.address())
         .controller(&controller.address)
         .set("VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", "1000")
@@ -18,7 +18,7 @@ fn plan(registry: &Registry, controller: &Controller) -> Plan {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_copy_of_the_store_teaches_nothing_twice() {
     let mut controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(8);
     let clips: Vec<_> = (0..60).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips[..30]).await;
@@ -58,7 +58,7 @@ async fn an_older_copy_of_the_store_teaches_nothing_twice() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_store_is_read_from_its_beginning() {
     let mut controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(9);
     let clips: Vec<_> = (0..30).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips[..20]).await;
@@ -84,7 +84,7 @@ async fn a_new_store_is_read_from_its_beginning() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_controller_that_comes_back_is_read_on_from_where_it_was() {
     let mut controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut studio = Studio::new(25);
     let clips: Vec<_> = (0..30).map(|_| studio.clip()).collect();
     controller.judge("node-0", &clips[..20]).await;

@@ -1,6 +1,6 @@
 //! A stream that somebody spoils.
 
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 use vmafx_trainer::learner::{Learner, Options, Sample};
 
 use crate::clips::{Clip, Studio, base};
@@ -10,7 +10,8 @@ use crate::trainer::Plan;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nonsense_is_counted_and_lies_do_not_reach_the_stable_tag() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let shelf = Shelf::of(&registry);
     let mut studio = Studio::new(22);
     let clips: Vec<_> = (0..300).map(|_| studio.clip()).collect();

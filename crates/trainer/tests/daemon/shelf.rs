@@ -1,46 +1,47 @@
 //! What is in the registry.
 
 use bytes::Bytes;
-use vmafx_oci::checkpoint::{Facts, MODEL, STATE, number_of};
-use vmafx_oci::{Client, Credentials, Digest, Manifest, Repository};
-use vmafx_testkit::registry::Registry;
+use vmafx_oci::checkpoint::{CheckpointMetadata, MODEL_MEDIA_TYPE, STATE_MEDIA_TYPE, version_number};
+use vmafx_oci::{Digest, Manifest, RegistryClient, RegistryCredentials, Repository};
+use vmafx_testkit::registry::RegistryServer;
 
 pub(crate) struct Shelf {
-    client: Client,
+    client: RegistryClient,
     repository: Repository,
 }
 
 /// A version, whole.
 pub(crate) struct Version {
     pub(crate) digest: Digest,
-    pub(crate) facts: Facts,
+    pub(crate) facts: CheckpointMetadata,
     pub(crate) model: Bytes,
     pub(crate) state: Bytes,
 }
 
 impl Shelf {
-    pub(crate) fn of(registry: &Registry) -> Self {
-        Self::at(registry.address(), Credentials::none())
+    pub(crate) fn of(registry: &RegistryServer) -> Self {
+        Self::at(registry.address(), RegistryCredentials::none())
     }
 
-    pub(crate) fn at(address: &str, credentials: Credentials) -> Self {
-        vmafx_kit::tls::choose_provider();
-        let client = Client::new(credentials, Vec::new()).unwrap();
+    pub(crate) fn at(address: &str, credentials: RegistryCredentials) -> Self {
+        vmafx_kit::tls::install_crypto_provider();
+        let client = RegistryClient::new(credentials, Vec::new()).unwrap();
         Self { client, repository: Repository::parse(&format!("{address}/models")).unwrap() }
     }
 
     /// The versions of a run, in order.
     pub(crate) async fn numbers(&self, name: &str) -> Vec<u64> {
         let tags = self.client.tags(&self.repository).await.unwrap_or_default();
-        let mut numbers: Vec<u64> = tags.iter().filter_map(|tag| number_of(name, tag)).collect();
+        let mut numbers: Vec<u64> = tags.iter().filter_map(|tag| version_number(name, tag)).collect();
         numbers.sort_unstable();
         numbers
     }
 
     pub(crate) async fn get(&self, tag: &str) -> Option<Version> {
         let (digest, manifest) = self.client.resolve(&self.repository.tagged(tag)).await.ok()?;
-        let facts = Facts::read(&manifest.annotations).unwrap();
-        let (model, state) = (self.layer(&manifest, MODEL).await, self.layer(&manifest, STATE).await);
+        let facts = CheckpointMetadata::parse(&manifest.annotations).unwrap();
+        let (model, state) =
+            (self.layer(&manifest, MODEL_MEDIA_TYPE).await, self.layer(&manifest, STATE_MEDIA_TYPE).await);
         Some(Version { digest, facts, model, state })
     }
 

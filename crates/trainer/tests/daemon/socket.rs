@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::clips::Studio;
 use crate::shelf::Shelf;
@@ -32,7 +32,7 @@ impl Client {
     }
 }
 
-async fn started(registry: &Registry) -> (Trainer, PathBuf, tempfile::TempDir) {
+async fn started(registry: &RegistryServer) -> (Trainer, PathBuf, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s.sock");
     let trainer =
@@ -47,7 +47,7 @@ fn line(job: &str, row: &[f64], label: f64) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn samples_are_taken_from_several_clients_and_are_in_the_next_checkpoint() {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let (trainer, path, _directory) = started(&registry).await;
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let mut studio = Studio::new(20);
@@ -74,7 +74,7 @@ async fn samples_are_taken_from_several_clients_and_are_in_the_next_checkpoint()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_answered_and_changes_nothing() {
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let (trainer, path, _directory) = started(&registry).await;
     let mut client = Client::connect(&path);
     let mut studio = Studio::new(21);

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 use vmafx_testkit::wait;
 
 use crate::controller::free_address;
@@ -48,20 +48,20 @@ impl Plan {
         let directory = tempfile::tempdir().unwrap();
         let (address, log) = (free_address(), directory.path().join("log"));
         let program = PathBuf::from(env!("CARGO_BIN_EXE_vmafx-trainer"));
-        let mut launch = Launch::new("vmafx-trainer", program, &log)
+        let mut launch = ChildCommand::new("vmafx-trainer", program, &log)
             .env("VMAFX_TRAINER_STATUS_ADDR", &address)
             .env("VMAFX_LOG_FORMAT", "text");
         for (name, value) in &self.variables {
             launch = launch.env(name, value);
         }
-        let process = Process::start(&launch).unwrap();
+        let process = ChildProcess::start(&launch).unwrap();
         Trainer { process, address, directory }
     }
 }
 
 /// A trainer, killed when dropped.
 pub(crate) struct Trainer {
-    process: Process,
+    process: ChildProcess,
     address: String,
     directory: tempfile::TempDir,
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::process::{Launch, Process};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 use crate::bench::controller::{self, Controller};
 use crate::bench::figure::Figure;
@@ -23,12 +23,12 @@ pub(super) fn measure(runtime: &Runtime, home: &Path) -> Result<[Figure; 2]> {
     let controller = Controller::start(runtime, directory.path(), &[])?;
     let http = controller::free_port()?;
     let launch =
-        Launch::new("vmafx-node", workspace::release("vmafx-node"), directory.path().join("node.log"))
+        ChildCommand::new("vmafx-node", workspace::release("vmafx-node"), directory.path().join("node.log"))
             .env("VMAFX_CONTROLLER_ADDR", controller.grpc.to_string())
             .env("VMAFX_CONTROLLER_TOKEN", controller::TOKEN)
             .env("VMAFX_HTTP_ADDR", http.to_string())
             .path("--scratch-dir", directory.path().join("scratch"));
-    let mut node = Process::start(&launch).context("cannot start the node")?;
+    let mut node = ChildProcess::start(&launch).context("cannot start the node")?;
     let ready = || std::future::ready(controller::is_ready(http).unwrap_or(false));
     runtime.block_on(node.ready(TIMEOUT, ready))?;
     let mut shares = Vec::new();

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::process::{Launch, Process};
-use vmafx_testkit::kube::{ControlPlane, Options, install_crds};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, install_crds};
 
 use crate::bench::controller::{Controller, TOKEN, free_port, is_ready};
 use crate::workspace;
@@ -23,7 +23,7 @@ pub(super) struct BenchCluster {
 }
 
 impl BenchCluster {
-    pub(super) fn start(runtime: &Runtime, options: Options) -> Result<Self> {
+    pub(super) fn start(runtime: &Runtime, options: ControlPlaneOptions) -> Result<Self> {
         // Below `target`, because the directory for temporary files may be in memory.
         let home = workspace::root().join("target/bench");
         fs::create_dir_all(&home)?;
@@ -42,7 +42,7 @@ impl BenchCluster {
         &self,
         runtime: &Runtime,
         settings: &[(&str, &str)],
-    ) -> Result<(Process, Duration)> {
+    ) -> Result<(ChildProcess, Duration)> {
         self.operator_with(runtime, self.plane.kubeconfig_path(), settings)
     }
 
@@ -52,10 +52,10 @@ impl BenchCluster {
         runtime: &Runtime,
         kubeconfig: &Path,
         settings: &[(&str, &str)],
-    ) -> Result<(Process, Duration)> {
+    ) -> Result<(ChildProcess, Duration)> {
         let health = free_port()?;
         let log = self.directory.path().join("operator.log");
-        let mut launch = Launch::new("vmafx-operator", workspace::release("vmafx-operator"), log)
+        let mut launch = ChildCommand::new("vmafx-operator", workspace::release("vmafx-operator"), log)
             .env("KUBECONFIG", kubeconfig)
             .env("POD_NAMESPACE", "default")
             .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
@@ -68,7 +68,7 @@ impl BenchCluster {
             launch = launch.env(*variable, *value);
         }
         let started = Instant::now();
-        let mut process = Process::start(&launch).context("cannot start the operator")?;
+        let mut process = ChildProcess::start(&launch).context("cannot start the operator")?;
         let ready = || std::future::ready(is_ready(health).unwrap_or(false));
         runtime.block_on(process.ready(TIMEOUT, ready))?;
         Ok((process, started.elapsed()))

@@ -9,8 +9,8 @@ use kube::api::PostParams;
 use serde_json::json;
 use tokio::runtime::Runtime;
 use vmafx_api::{VmafxModelTraining, VmafxNode};
-use vmafx_testkit::kube::Options;
-use vmafx_testkit::kube::account::{Account, Grant};
+use vmafx_testkit::kube::ControlPlaneOptions;
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
 use vmafx_testkit::kube::proxy::ApiProxy;
 
 use super::cluster::BenchCluster;
@@ -28,11 +28,14 @@ const IDLE: Duration = Duration::from_mins(2);
 /// Counts the requests at a proxy that only the operator uses.
 #[expect(clippy::cast_precision_loss, reason = "counts of a bench")]
 pub(super) fn measure(runtime: &Runtime, report: &mut dyn FnMut(Figure)) -> Result<()> {
-    let cluster = BenchCluster::start(runtime, Options { controller_manager: true, ..Options::default() })?;
+    let cluster = BenchCluster::start(
+        runtime,
+        ControlPlaneOptions { controller_manager: true, ..ControlPlaneOptions::default() },
+    )?;
     let proxy = runtime.block_on(ApiProxy::start(&cluster.plane))?;
     let kubeconfig = cluster.directory.path().join("proxy.kubeconfig");
     let everything = [Grant::everything()];
-    let account = Account::create(&cluster.plane, "default", "operator", &everything);
+    let account = TestServiceAccount::create(&cluster.plane, "default", "operator", &everything);
     runtime.block_on(account)?.write_kubeconfig(&kubeconfig, &proxy.url())?;
     run(&cluster, "finished", FINISHED)?;
     run(&cluster, "waiting", WAITING)?;
@@ -43,7 +46,7 @@ pub(super) fn measure(runtime: &Runtime, report: &mut dyn FnMut(Figure)) -> Resu
         &[("VMAFX_OPERATOR_TRAINER_IMAGE", "vmafx-trainer:bench")],
     )?;
     thread::sleep(SETTLE);
-    let mark = proxy.mark();
+    let mark = proxy.request_count();
     thread::sleep(IDLE);
     let writes = proxy.writes_since(mark);
     for write in writes.iter().take(5) {

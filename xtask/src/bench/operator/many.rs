@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::Options;
+use vmafx_testkit::kube::ControlPlaneOptions;
 
 use super::cluster::BenchCluster;
 use super::load::run;
@@ -21,7 +21,7 @@ const COMPACTION: Duration = Duration::from_secs(10);
 
 pub(super) fn measure(runtime: &Runtime, report: &mut dyn FnMut(Figure)) -> Result<()> {
     let compaction = format!("--etcd-compaction-interval={}s", COMPACTION.as_secs());
-    let options = Options { api_server_args: vec![compaction], ..Options::default() };
+    let options = ControlPlaneOptions { api_server_args: vec![compaction], ..ControlPlaneOptions::default() };
     let cluster = BenchCluster::start(runtime, options)?;
     run(&cluster, "finished", FINISHED)?;
     run(&cluster, "waiting", WAITING)?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
-use vmafx_testkit::kube::Options;
+use vmafx_testkit::kube::ControlPlaneOptions;
 use vmafx_testkit::kube::request_counts::RequestCounts;
 
 use super::cluster::BenchCluster;
@@ -16,7 +16,7 @@ const REPEATS: usize = 3;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a bench")]
 pub(super) fn measure(runtime: &Runtime, report: &mut dyn FnMut(Figure)) -> Result<()> {
-    let cluster = BenchCluster::start(runtime, Options::default())?;
+    let cluster = BenchCluster::start(runtime, ControlPlaneOptions::default())?;
     // The comparison runs before the operator starts, so that nothing else uses the cluster.
     let mut bare = Vec::new();
     for _ in 0..REPEATS {

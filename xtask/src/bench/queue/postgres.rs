@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
-use vmafx_testkit::postgres::Server;
+use vmafx_testkit::postgres::PostgresServer;
 
 use super::load;
 use crate::bench::controller::Controller;
@@ -16,7 +16,7 @@ const REPEATS: usize = 5;
 
 /// The load generator fails if a job is assigned twice.
 pub(super) fn measure(runtime: &Runtime, home: &Path, report: &mut dyn FnMut(Figure)) -> Result<()> {
-    let server = runtime.block_on(Server::start())?;
+    let server = runtime.block_on(PostgresServer::start())?;
     let database = runtime.block_on(server.database())?;
     // Without TLS, as is usual for a server on the same machine.
     let dsn = format!("{}?sslmode=disable", database.dsn());

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use vmafx_testkit::kube::process::{Launch, Process};
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::bench::process::resident;
 use crate::workspace;
@@ -25,18 +25,18 @@ const PUSH_SECONDS: &str = "vmafx_trainer_checkpoint_push_seconds_";
 /// Seconds of each checkpoint, from the snapshot to the registry's last response, and megabytes at each.
 pub(super) fn measure() -> Result<(Vec<f64>, Vec<f64>)> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let registry = runtime.block_on(Registry::start(Access::Open))?;
+    let registry = runtime.block_on(RegistryServer::start(RegistryAuth::Open))?;
     let directory = tempfile::tempdir()?;
     let (socket, address) = (directory.path().join("samples.sock"), free_address()?);
     let launch =
-        Launch::new("vmafx-trainer", workspace::release("vmafx-trainer"), directory.path().join("log"))
+        ChildCommand::new("vmafx-trainer", workspace::release("vmafx-trainer"), directory.path().join("log"))
             .env("VMAFX_TRAINER_NAME", "bench")
             .env("VMAFX_TRAINER_OUTPUT_REGISTRY", format!("{}/models", registry.address()))
             .env("VMAFX_TRAINER_CHECKPOINT_INTERVAL", "0s")
             .env("VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", SAMPLES_PER_CHECKPOINT.to_string())
             .env("VMAFX_TRAINER_STATUS_ADDR", &address)
             .env("VMAFX_SIDECAR_SOCKET", &socket);
-    let process = Process::start(&launch)?;
+    let process = ChildProcess::start(&launch)?;
     until("the trainer", || Ok(page(&address, "/readyz").is_ok_and(|page| page.contains(" 200 "))))?;
     let mut sender = SampleSender::new(&socket)?;
     sender.send(FILL_SAMPLES)?;

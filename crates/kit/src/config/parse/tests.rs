@@ -4,11 +4,11 @@ use clap::ValueEnum;
 use rstest::rstest;
 
 use super::*;
-use crate::config::{GoDuration, ListenAddr, Secret};
+use crate::config::{GoDuration, ListenAddr, SecretString};
 
-const RENAMED: &[Renamed] = &[
-    Renamed::new("VMAFX_T_PROBE_ADDR", "VMAFX_T_HEALTH_ADDR"),
-    Renamed::new("VMAFX_T_WEBHOOKS_ENABLED", "VMAFX_T_WEBHOOK_PORT").with("a port such as 9443"),
+const RENAMED: &[RenamedVariable] = &[
+    RenamedVariable::new("VMAFX_T_PROBE_ADDR", "VMAFX_T_HEALTH_ADDR"),
+    RenamedVariable::new("VMAFX_T_WEBHOOKS_ENABLED", "VMAFX_T_WEBHOOK_PORT").with("a port such as 9443"),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -30,22 +30,22 @@ struct Args {
     #[arg(long, env = "VMAFX_T_STORE", default_value = "sqlite")]
     store: Store,
     #[arg(long, env = "VMAFX_T_TOKEN")]
-    token: Option<Secret>,
+    token: Option<SecretString>,
     #[arg(long, env = "VMAFX_T_ROOTS", value_delimiter = ',')]
     roots: Vec<String>,
     #[arg(long, env = "VMAFX_T_NAME")]
     name: String,
 }
 
-fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Args, Stop> {
+fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Args, ParseExit> {
     let env = [("VMAFX_T_NAME", "n")].iter().chain(variables).copied().collect();
     parse(["vmafx-t"].iter().chain(flags), &env, RENAMED)
 }
 
 fn refused(flags: &[&str], variables: &[(&str, &str)]) -> String {
     match read(flags, variables) {
-        Err(Stop::Refused(refusal)) => refusal.to_string(),
-        other => panic!("expected a refusal, not {other:?}"),
+        Err(ParseExit::Invalid(error)) => error.to_string(),
+        other => panic!("expected invalid settings, not {other:?}"),
     }
 }
 
@@ -112,20 +112,20 @@ fn bytes_that_are_no_text_are_blamed_on_their_variable() {
     let value = OsString::from_vec(vec![0xff]);
     let env = [("VMAFX_T_NAME", OsString::from("n")), ("VMAFX_T_GRACE", value)].into_iter().collect();
     match parse::<Args>(["vmafx-t"], &env, &[]) {
-        Err(Stop::Refused(refusal)) => {
-            assert_eq!(refusal.to_string(), "VMAFX_T_GRACE does not hold UTF-8 text");
+        Err(ParseExit::Invalid(error)) => {
+            assert_eq!(error.to_string(), "VMAFX_T_GRACE does not hold UTF-8 text");
         }
-        other => panic!("expected a refusal, not {other:?}"),
+        other => panic!("expected invalid settings, not {other:?}"),
     }
 }
 
 #[test]
 fn what_is_missing_is_named_by_variable_and_flag() {
     match parse::<Args>(["vmafx-t"], &Environment::default(), &[]) {
-        Err(Stop::Refused(refusal)) => {
-            assert_eq!(refusal.to_string(), "not set: VMAFX_T_NAME (--name <NAME>)");
+        Err(ParseExit::Invalid(error)) => {
+            assert_eq!(error.to_string(), "not set: VMAFX_T_NAME (--name <NAME>)");
         }
-        other => panic!("expected a refusal, not {other:?}"),
+        other => panic!("expected invalid settings, not {other:?}"),
     }
 }
 
@@ -142,7 +142,7 @@ fn every_renamed_variable_is_refused_with_what_to_write_instead() {
 #[test]
 fn help_teaches_variables_and_defaults_without_showing_what_is_set() {
     let variables = [("VMAFX_T_TOKEN", "hunter2"), ("VMAFX_T_HEALTH_ADDR", ":7")];
-    let Err(Stop::Answer(help)) = read(&["--help"], &variables) else { panic!("expected help") };
+    let Err(ParseExit::HelpOrVersion(help)) = read(&["--help"], &variables) else { panic!("expected help") };
     let help = help.to_string();
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in
@@ -152,6 +152,6 @@ fn help_teaches_variables_and_defaults_without_showing_what_is_set() {
     }
     assert!(!help.contains("hunter2") && !help.contains(":7]"), "{help}");
     assert!(
-        matches!(read(&["--version"], &[]), Err(Stop::Answer(text)) if text.to_string() == "vmafx-t 1.2.3\n")
+        matches!(read(&["--version"], &[]), Err(ParseExit::HelpOrVersion(text)) if text.to_string() == "vmafx-t 1.2.3\n")
     );
 }

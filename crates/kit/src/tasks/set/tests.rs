@@ -11,16 +11,15 @@ const BUDGET: GoDuration = GoDuration(Duration::from_secs(30));
 
 type Done = Result<(), Infallible>;
 
-/// No signal ever comes.
-fn silence() -> impl Stream<Item = Signal> + Unpin {
+fn no_signals() -> impl Stream<Item = StopSignal> + Unpin {
     stream::pending()
 }
 
-fn one(signal: Signal) -> impl Stream<Item = Signal> + Unpin {
+fn one(signal: StopSignal) -> impl Stream<Item = StopSignal> + Unpin {
     stream::iter([signal]).chain(stream::pending())
 }
 
-/// The outcome of a run that must come to an end; time is paused, so an hour costs nothing.
+/// The result of a run that must end; time is paused, so an hour costs nothing.
 async fn ended(run: impl Future<Output = Result<(), TaskError>>) -> Result<(), TaskError> {
     tokio::time::timeout(Duration::from_hours(1), run).await.expect("the tasks must end")
 }
@@ -44,7 +43,7 @@ fn with_one_service() -> TaskSet {
 async fn a_panic_stops_the_process_and_names_the_task() {
     let mut tasks = with_one_service();
     tasks.finite("sweep", async { if true { panic!("queue is gone") } else { Done::Ok(()) } });
-    let error = ended(tasks.run(silence(), BUDGET)).await.unwrap_err();
+    let error = ended(tasks.run(no_signals(), BUDGET)).await.unwrap_err();
     assert_eq!(error.to_string(), "the task sweep panicked: queue is gone");
 }
 
@@ -52,7 +51,7 @@ async fn a_panic_stops_the_process_and_names_the_task() {
 async fn an_error_stops_the_process_and_is_the_source() {
     let mut tasks = with_one_service();
     tasks.finite("sweep", async { Err("disk full") });
-    let error = ended(tasks.run(silence(), BUDGET)).await.unwrap_err();
+    let error = ended(tasks.run(no_signals(), BUDGET)).await.unwrap_err();
     assert_eq!(error.to_string(), "the task sweep failed");
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "disk full");
 }
@@ -61,7 +60,7 @@ async fn an_error_stops_the_process_and_is_the_source() {
 async fn a_service_that_ends_early_stops_the_process() {
     let mut tasks = with_one_service();
     tasks.service("watch", async { Done::Ok(()) });
-    let error = ended(tasks.run(silence(), BUDGET)).await.unwrap_err();
+    let error = ended(tasks.run(no_signals(), BUDGET)).await.unwrap_err();
     assert_eq!(error.to_string(), "the task watch ended although it should run until shutdown");
 }
 
@@ -69,7 +68,7 @@ async fn a_service_that_ends_early_stops_the_process() {
 async fn a_support_task_that_ends_early_stops_the_process() {
     let mut tasks = with_one_service();
     tasks.support("metrics", |_| async { Done::Ok(()) });
-    let error = ended(tasks.run(silence(), BUDGET)).await.unwrap_err();
+    let error = ended(tasks.run(no_signals(), BUDGET)).await.unwrap_err();
     assert_eq!(error.to_string(), "the task metrics ended although it should run until shutdown");
 }
 
@@ -78,7 +77,7 @@ async fn a_finite_task_may_end_while_a_service_goes_on() {
     let mut tasks = with_one_service();
     tasks.finite("migrate", async { Done::Ok(()) });
     let shutdown = tasks.shutdown();
-    let run = tasks.run(silence(), BUDGET);
+    let run = tasks.run(no_signals(), BUDGET);
     assert!(tokio::time::timeout(Duration::from_hours(1), run).await.is_err(), "must still run");
     assert!(!shutdown.has_begun());
 }
@@ -91,40 +90,40 @@ async fn when_only_finite_tasks_were_given_their_end_is_the_end() {
         Done::Ok(())
     });
     tasks.support("metrics", until);
-    ended(tasks.run(silence(), BUDGET)).await.unwrap();
+    ended(tasks.run(no_signals(), BUDGET)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_signal_lets_every_task_end_by_itself() {
-    ended(with_one_service().run(one(Signal::Terminate), BUDGET)).await.unwrap();
+    ended(with_one_service().run(one(StopSignal::Terminate), BUDGET)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn shutdown_begun_elsewhere_is_heard() {
     let tasks = with_one_service();
     let shutdown = tasks.shutdown();
-    let (ended, ()) = tokio::join!(ended(tasks.run(silence(), BUDGET)), async { shutdown.begin() });
+    let (ended, ()) = tokio::join!(ended(tasks.run(no_signals(), BUDGET)), async { shutdown.begin() });
     ended.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_overstays_the_budget_is_aborted_and_named() {
-    struct SeenDropped(Arc<Mutex<bool>>);
-    impl Drop for SeenDropped {
+    struct DropFlag(Arc<Mutex<bool>>);
+    impl Drop for DropFlag {
         fn drop(&mut self) {
             *self.0.lock().unwrap() = true;
         }
     }
     let mut tasks = with_one_service();
     let dropped = Arc::new(Mutex::new(false));
-    let held = SeenDropped(dropped.clone());
+    let held = DropFlag(dropped.clone());
     tasks.service("writer", async move {
         let _held = held;
         forever().await
     });
     tasks.service("reader", forever());
     let begun = Instant::now();
-    let error = ended(tasks.run(one(Signal::Terminate), BUDGET)).await.unwrap_err();
+    let error = ended(tasks.run(one(StopSignal::Terminate), BUDGET)).await.unwrap_err();
     assert_eq!(error.to_string(), "shutdown took longer than 30s; aborted: reader, writer");
     assert_eq!(begun.elapsed().as_secs(), 30);
     tokio::task::yield_now().await;
@@ -139,9 +138,9 @@ async fn a_second_signal_does_not_wait_for_the_budget() {
     tasks.service("writer", forever());
     let begun = Instant::now();
     let user = async {
-        send.send(Signal::Interrupt).await.unwrap();
+        send.send(StopSignal::Interrupt).await.unwrap();
         sleep(Duration::from_secs(2)).await;
-        send.send(Signal::Interrupt).await.unwrap();
+        send.send(StopSignal::Interrupt).await.unwrap();
     };
     let (ended, ()) = tokio::join!(ended(tasks.run(signals, BUDGET)), user);
     assert_eq!(ended.unwrap_err().to_string(), "a second signal cut the shutdown short; aborted: writer");
@@ -165,7 +164,7 @@ async fn support_tasks_stop_last() {
         seen.lock().unwrap().push("heartbeat");
         Done::Ok(())
     });
-    ended(tasks.run(one(Signal::Terminate), BUDGET)).await.unwrap();
+    ended(tasks.run(one(StopSignal::Terminate), BUDGET)).await.unwrap();
     assert_eq!(*order.lock().unwrap(), ["jobs", "heartbeat"]);
 }
 
@@ -179,7 +178,7 @@ async fn the_first_problem_is_the_one_reported() {
     });
     tasks.finite("sweep", async { Err("queue is gone") });
     tasks.service("stuck", forever());
-    let error = ended(tasks.run(silence(), BUDGET)).await.unwrap_err();
+    let error = ended(tasks.run(no_signals(), BUDGET)).await.unwrap_err();
     assert_eq!(error.to_string(), "the task sweep failed");
 }
 
@@ -191,6 +190,6 @@ async fn an_error_while_stopping_is_not_swallowed() {
         shutdown.begun().await;
         Err("disk full")
     });
-    let error = ended(tasks.run(one(Signal::Terminate), BUDGET)).await.unwrap_err();
+    let error = ended(tasks.run(one(StopSignal::Terminate), BUDGET)).await.unwrap_err();
     assert_eq!(error.to_string(), "the task flush failed");
 }

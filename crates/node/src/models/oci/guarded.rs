@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reqwest::{Method, RequestBuilder};
 use url::Url;
-use vmafx_oci::transport::explain;
+use vmafx_oci::transport::classify;
 use vmafx_oci::{Transport, TransportError};
 
 use crate::fetch::web::of_client;
@@ -20,13 +20,16 @@ pub(super) struct Guarded(pub(super) Arc<Tools>);
 
 impl Transport for Guarded {
     fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, TransportError> {
-        self.0.web.request(method, url, REACH).map_err(|problem| TransportError::Refused(problem.to_string()))
+        self.0
+            .web
+            .request(method, url, REACH)
+            .map_err(|problem| TransportError::Forbidden(problem.to_string()))
     }
 
-    fn explain(&self, error: &reqwest::Error) -> TransportError {
+    fn classify(&self, error: &reqwest::Error) -> TransportError {
         match of_client(error) {
-            inside @ Problem::AddressInside(_) => TransportError::Refused(inside.to_string()),
-            _ => explain(error),
+            inside @ Problem::AddressInside(_) => TransportError::Forbidden(inside.to_string()),
+            _ => classify(error),
         }
     }
 }

@@ -1,6 +1,6 @@
 use rstest::rstest;
 use vmafx_api::training::TrainingPhase;
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn key() -> ObjectKey {
 }
 
 async fn poller(url: &str, every: Duration) -> Poller {
-    vmafx_kit::tls::choose_provider();
+    vmafx_kit::tls::install_crypto_provider();
     let client = crate::start::http_client(None, false).await.unwrap();
     Poller::new(client, format!("{url}/{{namespace}}/{{name}}").parse().unwrap(), every)
 }
@@ -36,24 +36,24 @@ async fn a_trainer_is_asked_at_its_address_and_over_one_connection() {
 
 #[rstest]
 #[case::a_report(Reply::file(RUNNING), "Running")]
-#[case::in_chunks(Reply::body(Body::Chunked(RUNNING.to_vec())), "Running")]
+#[case::in_chunks(Reply::body(ReplyBody::Chunked(RUNNING.to_vec())), "Running")]
 #[case::as_long_as_it_may_be(Reply::file(padded(LONGEST)), "Running")]
 #[case::longer(
     Reply::file(padded(LONGEST + 1)),
     "the trainer at /video/m/status answered more than 4096 bytes"
 )]
 #[case::without_end(
-    Reply::body(Body::Endless),
+    Reply::body(ReplyBody::Endless),
     "the trainer at /video/m/status answered more than 4096 bytes"
 )]
 #[case::another_code(Reply::file(RUNNING).with_status(204), "the trainer at /video/m/status answered 204")]
 #[case::broken(Reply::status(503), "the trainer at /video/m/status answered 503")]
 #[case::elsewhere(Reply::redirect("/other"), "the trainer at /video/m/status answered 302")]
 #[case::cut(
-    Reply::body(Body::Cut { file: RUNNING.to_vec(), sent: 9 }),
+    Reply::body(ReplyBody::Truncated { file: RUNNING.to_vec(), sent: 9 }),
     "the trainer at /video/m/status ended the connection"
 )]
-#[case::gone(Reply::body(Body::HangUp), "the trainer at /video/m/status ended the connection")]
+#[case::gone(Reply::body(ReplyBody::HangUp), "the trainer at /video/m/status ended the connection")]
 #[case::garbage(
     Reply::file(b"<html>"),
     "the trainer at /video/m/status answered what makes no sense: expected value at line 1 column 1"
@@ -80,10 +80,10 @@ async fn nobody_there_cannot_be_reached() {
 }
 
 #[rstest]
-#[case::not_even_headers(Body::Silent)]
-#[case::half_a_body(Body::Stalled(RUNNING.to_vec()))]
+#[case::not_even_headers(ReplyBody::Silent)]
+#[case::half_a_body(ReplyBody::Stalled(RUNNING.to_vec()))]
 #[tokio::test]
-async fn an_answer_that_does_not_come_is_not_waited_for(#[case] body: Body) {
+async fn an_answer_that_does_not_come_is_not_waited_for(#[case] body: ReplyBody) {
     let said = asked(Reply::body(body)).await;
     assert_eq!(said, "the trainer at /video/m/status did not answer within 5s");
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 
 pub(super) fn object(kind: Kind, spec: &Value) -> DynamicObject {
-    use vmafx_kit::metrics::Label;
+    use vmafx_kit::metrics::MetricLabel;
     let value = json!({
         "apiVersion": "vmafx.dev/v1", "kind": kind.value(), "metadata": { "name": "a" }, "spec": spec,
     });

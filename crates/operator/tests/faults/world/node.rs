@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use vmafx_testkit::kube::proxy::Record;
+use vmafx_testkit::kube::proxy::RecordedRequest;
 use vmafx_testkit::wait;
 
 use super::World;
@@ -79,6 +79,6 @@ impl World {
 }
 
 /// A write in one line.
-pub(crate) fn said(record: &Record) -> String {
+pub(crate) fn said(record: &RecordedRequest) -> String {
     format!("{} → {:?}, told {:?}", record.request, record.server, record.client)
 }

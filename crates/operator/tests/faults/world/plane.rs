@@ -14,8 +14,8 @@ use vmafx_api::{VmafxModelTraining, VmafxNode};
 use vmafx_operator::rbac;
 use vmafx_operator::webhook::args::CONFIGURATION;
 use vmafx_operator::webhook::configuration::{Reach, configuration};
-use vmafx_testkit::kube::account::{Account, Grant};
-use vmafx_testkit::kube::{Audit, Cluster, ControlPlane, Options, install_crds};
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
+use vmafx_testkit::kube::{AuditLevel, ControlPlane, ControlPlaneOptions, TestCluster, install_crds};
 use vmafx_testkit::wait;
 
 use crate::SOON;
@@ -26,7 +26,7 @@ pub(crate) const SYSTEM: &str = "vmafx-system";
 /// A control plane with our definitions, and the operator's account.
 pub(crate) struct Plane {
     pub(crate) control_plane: ControlPlane,
-    pub(crate) account: Account,
+    pub(crate) account: TestServiceAccount,
 }
 
 static PLANE: OnceCell<Plane> = OnceCell::const_new();
@@ -53,9 +53,9 @@ impl Plane {
 
     /// With everything that can be refused being refused, and everything that is asked written down.
     async fn start() -> Self {
-        let options = Options {
+        let options = ControlPlaneOptions {
             controller_manager: true,
-            audit: Audit::Metadata,
+            audit: AuditLevel::Metadata,
             api_server_args: vec![
                 "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned(),
             ],
@@ -69,7 +69,7 @@ impl Plane {
 }
 
 /// What an operator with webhooks looks for. It is asked about the operator's own namespace alone, where nothing is made.
-async fn webhook(cluster: &Cluster) {
+async fn webhook(cluster: &TestCluster) {
     let mut wanted = configuration(CONFIGURATION, &Reach::Url("https://127.0.0.1:1".to_owned()), None);
     let here = [("kubernetes.io/metadata.name".to_owned(), SYSTEM.to_owned())].into();
     let selector = LabelSelector { match_labels: Some(here), ..LabelSelector::default() };
@@ -81,7 +81,7 @@ async fn webhook(cluster: &Cluster) {
 }
 
 /// The operator's account, which may do exactly what the operator's role says.
-pub(crate) async fn account(cluster: &Cluster) -> Account {
+pub(crate) async fn account(cluster: &TestCluster) -> TestServiceAccount {
     let metadata = ObjectMeta { name: Some(SYSTEM.to_owned()), ..ObjectMeta::default() };
     let namespaces = Api::<Namespace>::all(cluster.client().unwrap());
     let namespace = Namespace { metadata, ..Namespace::default() };
@@ -89,7 +89,7 @@ pub(crate) async fn account(cluster: &Cluster) -> Account {
         Err(kube::Error::Api(status)) if status.is_already_exists() => {}
         other => drop(other.unwrap()),
     }
-    Account::create(cluster, SYSTEM, "vmafx-operator", &grants()).await.unwrap()
+    TestServiceAccount::create(cluster, SYSTEM, "vmafx-operator", &grants()).await.unwrap()
 }
 
 /// The role as `make manifests` writes it.
@@ -100,12 +100,12 @@ pub(crate) fn grants() -> Vec<Grant> {
     Grant::from_yaml(&documents.join("\n---\n")).unwrap()
 }
 
-async fn clear(cluster: &Cluster) {
+async fn clear(cluster: &TestCluster) {
     clear_all::<VmafxNode>(cluster).await;
     clear_all::<VmafxModelTraining>(cluster).await;
 }
 
-async fn clear_all<K>(cluster: &Cluster)
+async fn clear_all<K>(cluster: &TestCluster)
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
 {

@@ -1,77 +1,64 @@
 //! Which program comes from which package of which pinned Go module.
 //!
-//! Versions are written down once, in `go/*/go.mod`; everything here reads them from there. The module files are
-//! part of this crate's compiled code, so a build needs neither the checkout nor a tidy working directory.
+//! Versions are stated once, in `go/*/go.mod`, and read from there. The module files are compiled into this crate, so
+//! that a build needs no checkout.
 
 use std::env::consts;
 
 use sha2::{Digest, Sha256};
 
-use crate::kube::hex::hex;
+use crate::hex::hex;
 
 /// A program of the cluster, or a server that tests need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Binary {
-    /// The store behind the API server.
     Etcd,
-    /// The API server.
     KubeApiserver,
-    /// Garbage collection, namespaces, `StatefulSet`s, Jobs and the rest of the built-in controllers.
     KubeControllerManager,
-    /// Gives Pods to nodes.
     KubeScheduler,
-    /// Runs Pods on a node.
     Kubelet,
-    /// Makes Service addresses work on a node.
     KubeProxy,
-    /// The command line.
     Kubectl,
-    /// The container runtime.
     Containerd,
-    /// What containerd starts per Pod.
     ContainerdShim,
-    /// containerd's own command line, which loads images.
     Ctr,
-    /// Cluster DNS.
     CoreDns,
     /// The program of the sandbox image, and a small network probe for tests.
     Pause,
-    /// A gRPC client that nobody here wrote.
+    /// An independent gRPC client.
     Grpcurl,
-    /// Serves S3 and HTTP, and speaks to everything that is neither.
+    /// Serves S3 and HTTP, and is a client for other protocols.
     Rclone,
-    /// An OCI registry.
     Registry,
-    /// What users install with.
     Helm,
-    /// Judges connections by `NetworkPolicies`.
+    /// Enforces `NetworkPolicies`.
     NetworkPolicies,
 }
 
-/// A Go module of `go/`, with the files that a build of it needs.
-struct Module {
+/// A Go module in `go/`, with the files that its build needs.
+struct GoModule {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
 }
 
 macro_rules! module {
     ($name:literal: $($file:literal),+) => {
-        Module { name: $name, files: &[$(($file, include_str!(concat!("../../../go/", $name, "/", $file)))),+] }
+        GoModule { name: $name, files: &[$(($file, include_str!(concat!("../../../go/", $name, "/", $file)))),+] }
     };
 }
 
-static KUBERNETES: Module = module!("kubernetes": "go.mod", "go.sum");
-static CONTAINERD: Module = module!("containerd": "go.mod", "go.sum");
-static COREDNS: Module = module!("coredns": "go.mod", "go.sum");
-static PAUSE: Module = module!("pause": "go.mod", "main.go");
-static RCLONE: Module = module!("rclone": "go.mod", "go.sum", "main.go");
-static REGISTRY: Module = module!("registry": "go.mod", "go.sum", "main.go");
-static GRPCURL: Module = module!("grpcurl": "go.mod", "go.sum");
-static HELM: Module = module!("helm": "go.mod", "go.sum");
-static NETWORK_POLICIES: Module = module!("network-policies": "go.mod", "go.sum");
+static KUBERNETES: GoModule = module!("kubernetes": "go.mod", "go.sum");
+static CONTAINERD: GoModule = module!("containerd": "go.mod", "go.sum");
+static COREDNS: GoModule = module!("coredns": "go.mod", "go.sum");
+static PAUSE: GoModule = module!("pause": "go.mod", "main.go");
+static RCLONE: GoModule = module!("rclone": "go.mod", "go.sum", "main.go");
+static REGISTRY: GoModule = module!("registry": "go.mod", "go.sum", "main.go");
+static GRPCURL: GoModule = module!("grpcurl": "go.mod", "go.sum");
+static HELM: GoModule = module!("helm": "go.mod", "go.sum");
+static NETWORK_POLICIES: GoModule = module!("network-policies": "go.mod", "go.sum");
 
-impl Module {
-    /// The version of a required module, as `go.mod` has it.
+impl GoModule {
+    /// The version of a required module in `go.mod`.
     fn version_of(&self, required: &str) -> Option<&'static str> {
         let go_mod = self.files.iter().find(|(name, _)| *name == "go.mod")?.1;
         go_mod.lines().find_map(|line| {
@@ -98,7 +85,6 @@ impl Binary {
         Self::Pause,
     ];
 
-    /// The name of its file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
@@ -121,13 +107,12 @@ impl Binary {
         }
     }
 
-    /// The version that is pinned.
     pub fn version(self) -> &'static str {
-        // The pause program is our own: the digest in its cache key is its version.
+        // The pause program has no version: the digest in its cache key identifies it.
         self.module().version_of(self.versioned_by()).unwrap_or("v0")
     }
 
-    /// The Go package that is its `main`.
+    /// The Go package of its `main`.
     pub(super) const fn package(self) -> &'static str {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
@@ -148,8 +133,8 @@ impl Binary {
         }
     }
 
-    /// The linker flags. Without the version the API server calls itself `v0.0.0-master` and clients that look
-    /// at it misbehave.
+    /// The linker flags. Without the version the API server reports `v0.0.0-master`, and clients that check it
+    /// misbehave.
     pub(super) fn ldflags(self) -> String {
         let stripped = "-s -w";
         match self.versioned_by() {
@@ -168,7 +153,7 @@ impl Binary {
         }
     }
 
-    /// Its own version, and that of the Kubernetes for which it renders where it is not told of one: ours.
+    /// Helm's own version, and the Kubernetes version that it renders for by default: ours.
     fn helm_versions(self) -> String {
         let minor = Self::KubeApiserver.version().split('.').nth(1).unwrap_or_default();
         let kubernetes = ["pkg/lint/rules", "pkg/chartutil"].map(|package| {
@@ -179,9 +164,9 @@ impl Binary {
         format!("-X helm.sh/helm/v3/internal/version.version={version} {}", kubernetes.join(" "))
     }
 
-    /// The name of its directory in the cache: module, version, and a digest of what decides the build.
+    /// The name of its directory in the cache: module, version, and a digest of the inputs of the build.
     ///
-    /// The Go version is left out on purpose: a newer compiler is no reason to spend ten minutes again.
+    /// The Go version is left out on purpose: a newer compiler does not justify a rebuild of ten minutes.
     pub(super) fn cache_key(self) -> String {
         let module = self.module();
         let mut digest = Sha256::new();
@@ -196,12 +181,11 @@ impl Binary {
         format!("{}-{}-{}-{}-{digest}", module.name, self.version(), consts::OS, consts::ARCH)
     }
 
-    /// The files that a build of it starts from.
     pub(super) fn module_files(self) -> &'static [(&'static str, &'static str)] {
         self.module().files
     }
 
-    fn module(self) -> &'static Module {
+    fn module(self) -> &'static GoModule {
         match self {
             Self::Containerd | Self::ContainerdShim | Self::Ctr => &CONTAINERD,
             Self::CoreDns => &COREDNS,
@@ -254,7 +238,7 @@ mod tests {
 
     #[test]
     fn every_program_is_a_tool_of_its_go_mod_so_that_go_sum_covers_it() {
-        // Those with a main of their own import what they are made of.
+        // Modules with a `main.go` import what they need.
         for binary in all().filter(|binary| binary.package() != ".") {
             let go_mod = binary.module_files()[0].1;
             let listed =

@@ -1,4 +1,4 @@
-//! What a role allows, held against what was asked for.
+//! The permissions of roles, compared with the requests that used them.
 
 use std::fmt;
 
@@ -6,25 +6,20 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::AuditEvent;
 
-/// One thing that a role allows.
+/// One permission of a role. Verbs and groups may be `*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permission {
-    /// A verb on a resource.
     Resource {
-        /// The verb, or `*`.
         verb: String,
-        /// The API group, or `*`.
         group: String,
-        /// The resource, with the subresource after a slash, or `*`.
+        /// With the subresource after a slash, or `*`.
         resource: String,
-        /// The only name for which it holds; none: all.
+        /// `None` permits all names.
         name: Option<String>,
     },
-    /// A verb on a path.
     Path {
-        /// The verb, or `*`.
         verb: String,
-        /// The path; `*` at its end stands for anything.
+        /// A trailing `*` matches any suffix.
         path: String,
     },
 }
@@ -45,7 +40,7 @@ impl fmt::Display for Permission {
 }
 
 impl Permission {
-    /// Everything that a rule allows, one by one.
+    /// The individual permissions of a rule.
     pub fn of(rule: &PolicyRule) -> Vec<Self> {
         let empty = Vec::new();
         let names: Vec<_> = match rule.resource_names.as_deref() {
@@ -71,16 +66,17 @@ impl Permission {
         all
     }
 
-    /// Whether it is what allowed a request. A patch that made an object needed `create` too, which the API server checks
-    /// without a word in its log.
+    /// Whether this permission was needed for a request. A patch that created an object needed `create` too, which the
+    /// API server checks without logging it.
     pub fn covers(&self, event: &AuditEvent) -> bool {
-        let is = |rule: &str, value: &str| rule == "*" || rule == value;
-        let made = event.verb == "patch" && event.code == 201;
+        let matches = |rule: &str, value: &str| rule == "*" || rule == value;
+        let created = event.verb == "patch" && event.code == 201;
         match self {
             Self::Path { verb, path } => {
                 let asked = event.uri.split('?').next().unwrap_or_default();
-                let fits = path.strip_suffix('*').map_or(asked == path, |start| asked.starts_with(start));
-                event.resource.is_empty() && is(verb, &event.verb) && fits
+                let path_matches =
+                    path.strip_suffix('*').map_or(asked == path, |start| asked.starts_with(start));
+                event.resource.is_empty() && matches(verb, &event.verb) && path_matches
             }
             Self::Resource { verb, group, resource, name } => {
                 let asked = match event.subresource.as_str() {
@@ -88,16 +84,16 @@ impl Permission {
                     subresource => format!("{}/{subresource}", event.resource),
                 };
                 !event.resource.is_empty()
-                    && (is(verb, &event.verb) || (made && verb == "create"))
-                    && is(group, &event.group)
-                    && is(resource, &asked)
+                    && (matches(verb, &event.verb) || (created && verb == "create"))
+                    && matches(group, &event.group)
+                    && matches(resource, &asked)
                     && name.as_ref().is_none_or(|name| *name == event.name)
             }
         }
     }
 }
 
-/// What these rules allow and nobody asked for.
+/// The permissions of these rules that no event used.
 pub fn never_used(rules: &[PolicyRule], events: &[AuditEvent]) -> Vec<Permission> {
     let all = rules.iter().flat_map(Permission::of);
     let mut unused: Vec<_> =

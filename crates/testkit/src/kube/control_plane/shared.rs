@@ -1,25 +1,25 @@
-//! The control plane of a test run.
-
 use std::env;
 use std::path::Path;
 
 use tokio::sync::OnceCell;
 
-use super::{Cluster, ControlPlane, ControlPlaneError, Options};
+use super::{ControlPlane, ControlPlaneError, ControlPlaneOptions, TestCluster};
 
-/// Environment variable that names the kubeconfig of a cluster to use instead of starting one. A runner of many
-/// test programs sets it, so that they share one cluster instead of starting one each.
+/// Environment variable with the kubeconfig of a cluster to use instead of starting one. A runner of many test programs
+/// sets it, so that they share one cluster.
 pub const KUBECONFIG_VARIABLE: &str = "VMAFX_TEST_KUBECONFIG";
 
-/// Never dropped, as no `static` is: the death signal and the scratch directory's cleaner see to its end.
+/// A `static` is never dropped: the death signal ends the servers, and the cleaner removes their directory.
 static STARTED: OnceCell<ControlPlane> = OnceCell::const_new();
-static GIVEN: OnceCell<Cluster> = OnceCell::const_new();
+static EXISTING: OnceCell<TestCluster> = OnceCell::const_new();
 
-pub(super) async fn cluster() -> Result<&'static Cluster, ControlPlaneError> {
+pub(super) async fn cluster() -> Result<&'static TestCluster, ControlPlaneError> {
     match env::var_os(KUBECONFIG_VARIABLE).filter(|path| !path.is_empty()) {
-        Some(path) => {
-            Ok(GIVEN.get_or_try_init(async || Cluster::from_kubeconfig(Path::new(&path)).await).await?)
-        }
-        None => Ok(STARTED.get_or_try_init(async || ControlPlane::start(Options::default()).await).await?),
+        Some(path) => Ok(EXISTING
+            .get_or_try_init(async || TestCluster::from_kubeconfig(Path::new(&path)).await)
+            .await?),
+        None => Ok(STARTED
+            .get_or_try_init(async || ControlPlane::start(ControlPlaneOptions::default()).await)
+            .await?),
     }
 }

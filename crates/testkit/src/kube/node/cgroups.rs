@@ -1,19 +1,18 @@
-//! The cgroups of one cluster: a root of its own in every hierarchy, so that all of it can be found and removed.
-//!
-//! They are the one thing that does not vanish with the namespaces. Two clusters never share a root, because its
-//! name is the cluster's id.
+//! The cgroups of one cluster. They have a common root in every hierarchy, so that all can be found and removed: unlike
+//! the other resources, cgroups do not vanish with the namespaces. Two clusters never share a root, because its name is
+//! the cluster's id.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Every place where cgroups are mounted: one on a machine of version 2, one per controller on version 1.
+/// All mount points of cgroups: one with version 2, one per controller with version 1.
 fn hierarchies() -> io::Result<Vec<PathBuf>> {
     Ok(parse_hierarchies(&fs::read_to_string("/proc/self/mountinfo")?))
 }
 
-/// `id parent dev root mountpoint options … - type source options`
+/// Parses lines of the form `id parent dev root mountpoint options … - type source options`.
 fn parse_hierarchies(mountinfo: &str) -> Vec<PathBuf> {
     let hierarchy = |line: &str| {
         let (mount, kind) = line.split_once(" - ")?;
@@ -23,13 +22,13 @@ fn parse_hierarchies(mountinfo: &str) -> Vec<PathBuf> {
     mountinfo.lines().filter_map(hierarchy).collect()
 }
 
-/// Makes the root of a cluster's cgroups in every hierarchy. The kubelet refuses a root that is not there.
+/// Creates the root of a cluster's cgroups in every hierarchy, because the kubelet requires that it exists.
 pub(super) fn create(id: &str) -> io::Result<()> {
     for hierarchy in hierarchies()? {
         let version_2 = hierarchy.join("cgroup.controllers").exists();
         if version_2 {
-            // Children get a controller only if the parent hands it on. One that is missing or taken is the
-            // kubelet's to complain about: it knows which it needs.
+            // Children get a controller only if the parent delegates it. Errors are ignored: the kubelet reports the
+            // controllers that it misses.
             for controller in ["+cpu", "+cpuset", "+memory", "+pids", "+io"] {
                 let _ = fs::write(hierarchy.join("cgroup.subtree_control"), controller);
             }
@@ -37,7 +36,7 @@ pub(super) fn create(id: &str) -> io::Result<()> {
         let root = hierarchy.join(id);
         fs::create_dir_all(&root)?;
         for file in ["cpuset.cpus", "cpuset.mems"] {
-            // Version 1 starts with empty sets, in which no process can be put.
+            // Version 1 starts with empty sets, to which no process can be added.
             if !version_2 && root.join(file).exists() {
                 fs::write(root.join(file), fs::read(hierarchy.join(file))?)?;
             }
@@ -46,17 +45,17 @@ pub(super) fn create(id: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Every cgroup of a cluster that exists.
+/// The existing root cgroups of a cluster.
 pub(super) fn existing(id: &str) -> io::Result<Vec<PathBuf>> {
     Ok(hierarchies()?.into_iter().map(|hierarchy| hierarchy.join(id)).filter(|root| root.exists()).collect())
 }
 
-/// Removes them all; fails, to be tried again, while a process is still on its way out of one.
+/// Removes all cgroups of a cluster; fails, and can be retried, while a process in one of them is still exiting.
 pub(super) fn remove(id: &str) -> io::Result<()> {
     existing(id)?.iter().try_for_each(|root| remove_tree(root))
 }
 
-/// Bottom up, directories only: the files in a cgroup are the kernel's, and go with it.
+/// Removes directories bottom up; the files in a cgroup belong to the kernel and vanish with it.
 fn remove_tree(root: &Path) -> io::Result<()> {
     for entry in fs::read_dir(root)? {
         let entry = entry?;
@@ -67,13 +66,13 @@ fn remove_tree(root: &Path) -> io::Result<()> {
     fs::remove_dir(root)
 }
 
-/// Whether cgroups can be made here.
+/// Creates and removes a cgroup.
 pub(in crate::kube) fn trial() -> io::Result<()> {
-    // A name of its own for every trial: two at once would remove each other's, and call the machine unable.
+    // Every trial has its own name: concurrent ones would remove each other's cgroups and fail.
     static TRIALS: AtomicUsize = AtomicUsize::new(0);
     let id = format!("vmafx-trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
     if hierarchies()?.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "none are mounted"));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no cgroups are mounted"));
     }
     let made = create(&id);
     let removed = remove(&id);
@@ -92,7 +91,7 @@ mod tests {
                 (0..8).map(|_| scope.spawn(|| trial().map_err(|error| error.kind()))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        // Allowed or not depends on the machine; the answer must not depend on the others.
+        // Whether it is permitted depends on the machine; the result must not depend on the other trials.
         assert!(together.iter().all(|result| *result == alone), "{alone:?} {together:?}");
     }
 

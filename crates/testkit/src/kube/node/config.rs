@@ -1,4 +1,4 @@
-//! The configuration files of a node's servers. Whatever reads YAML gets JSON, which is YAML too.
+//! The configuration files of a node's servers. JSON is used for YAML, too.
 
 use std::fs;
 use std::io;
@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 use super::super::kubeconfig::CONTEXT;
 use super::super::pki::Identity;
 use super::super::probe;
-use super::network::{NODE, PODS};
+use super::network::{NODE_ADDRESS, POD_CIDR};
 
 /// The image of every Pod's sandbox.
-pub(super) const SANDBOX: &str = "localhost/vmafx-pause:1";
-/// containerd's socket, in the `/run` that only the cluster sees.
+pub(super) const SANDBOX_IMAGE: &str = "localhost/vmafx-pause:1";
+/// In the `/run` that only the cluster sees.
 pub(super) const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
 
-/// Writes them all to `directory`.
 pub(super) fn write(
     directory: &Path,
     cgroup_root: &str,
@@ -28,13 +27,13 @@ pub(super) fn write(
     fs::create_dir_all(at("cni"))?;
     json("cni/10-vmafx.conflist", network(directory))?;
     fs::write(at("containerd.toml"), containerd(directory, overlay))?;
-    fs::write(at("resolv.conf"), format!("nameserver {NODE}\n"))?;
+    fs::write(at("resolv.conf"), format!("nameserver {NODE_ADDRESS}\n"))?;
     json("kubelet.json", self::kubelet(directory, cgroup_root, kubelet))?;
     json("kube-proxy.json", proxy(directory))?;
     fs::write(at("Corefile"), corefile(directory))
 }
 
-/// No `ipMasq` and no port mapping: both would need iptables, and there is no outside to translate to.
+/// There is no `ipMasq` and no port mapping: both would need iptables, and there is no external network.
 fn network(directory: &Path) -> Value {
     json!({
         "cniVersion": "1.0.0",
@@ -43,8 +42,8 @@ fn network(directory: &Path) -> Value {
             "type": "ptp",
             "ipam": {
                 "type": "host-local",
-                "ranges": [[{"subnet": PODS, "gateway": NODE}]],
-                // Without it a Pod can reach no Service.
+                "ranges": [[{"subnet": POD_CIDR, "gateway": NODE_ADDRESS}]],
+                // Without this route a Pod can reach no Service.
                 "routes": [{"dst": "0.0.0.0/0"}],
                 "dataDir": directory.join("addresses"),
             },
@@ -71,10 +70,10 @@ path = "{directory}/opt"
 snapshotter = "{snapshotter}"
 
 [plugins."io.containerd.cri.v1.images".pinned_images]
-sandbox = "{SANDBOX}"
+sandbox = "{SANDBOX_IMAGE}"
 
 [plugins."io.containerd.cri.v1.runtime"]
-# Where the capability to lower a score is missing, as in many containers, runc would fail to start anything.
+# Without the capability to lower oom_score_adj, as in many containers, runc would fail to start anything.
 restrict_oom_score_adj = true
 
 [plugins."io.containerd.cri.v1.runtime".cni]
@@ -97,18 +96,18 @@ fn kubelet(directory: &Path, cgroup_root: &str, identity: &Identity) -> Value {
         "tlsCertFile": identity.certificate,
         "tlsPrivateKeyFile": identity.key,
         "containerRuntimeEndpoint": format!("unix://{CONTAINERD_SOCKET}"),
-        "clusterDNS": [NODE],
+        "clusterDNS": [NODE_ADDRESS],
         "clusterDomain": "cluster.local",
-        // The host's may be a link into the /run that is out of sight.
+        // The host's file may be a link into the /run that is hidden here.
         "resolvConf": directory.join("resolv.conf"),
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": format!("/{cgroup_root}"),
         "failCgroupV1": false,
         "failSwapOn": false,
-        // Elsewhere it would write to the host.
+        // The default directories would be on the host.
         "podLogsDir": directory.join("log/pods"),
         "volumePluginDir": directory.join("volume-plugins"),
-        // Loaded images cannot be fetched again, and a full disk is not this cluster's fault.
+        // Loaded images cannot be pulled again, so they must not be collected when the disk is full.
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,
         "evictionHard": {"memory.available": "100Mi"},
@@ -120,21 +119,21 @@ fn proxy(directory: &Path) -> Value {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
-        "clusterCIDR": PODS,
+        "clusterCIDR": POD_CIDR,
         "clientConnection": {"kubeconfig": directory.join("inside.kubeconfig")},
         "healthzBindAddress": "127.0.0.1:10256",
-        // These limits belong to the host; a namespace may not touch them.
+        // These limits belong to the host and cannot be set in a namespace.
         "conntrack": {"maxPerCore": 0},
     })
 }
 
-/// No forwarding: there is no outside.
+/// Nothing is forwarded: there is no external network.
 fn corefile(directory: &Path) -> String {
     let kubeconfig = directory.join("inside.kubeconfig");
     let kubeconfig = kubeconfig.display();
     format!(
         ".:53 {{
-  bind {NODE}
+  bind {NODE_ADDRESS}
   errors
   kubernetes cluster.local in-addr.arpa {{
     kubeconfig {kubeconfig} {CONTEXT}

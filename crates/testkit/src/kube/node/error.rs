@@ -1,5 +1,3 @@
-//! What can go wrong with a whole node.
-
 use std::io;
 use std::path::PathBuf;
 
@@ -10,89 +8,54 @@ use super::super::process::ProcessError;
 use crate::wait::TimedOut;
 use vmafx_image::ImageError;
 
-/// Why there is no whole node, or why it could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// This machine cannot run one.
     #[error("this machine cannot run a whole node: {0}")]
     Impossible(String),
-    /// One runs already.
-    #[error("a cluster runs in {} already", .state.display())]
-    AlreadyRunning {
-        /// Where.
-        state: PathBuf,
-    },
-    /// None runs.
+    #[error("a cluster already runs in {}", .state.display())]
+    AlreadyRunning { state: PathBuf },
     #[error("no cluster runs in {}", .state.display())]
-    NotRunning {
-        /// Where.
-        state: PathBuf,
-    },
-    /// A path that the kernel cannot take for a socket.
-    #[error("the state directory's path is too long for a socket: {}", .state.display())]
-    LongPath {
-        /// Where.
-        state: PathBuf,
-    },
-    /// A program is missing.
-    #[error("the cluster's programs are not there")]
+    NotRunning { state: PathBuf },
+    #[error("the path of the state directory is too long for a socket: {}", .state.display())]
+    LongPath { state: PathBuf },
+    #[error("cannot find or build the cluster's programs")]
     Assets(#[from] AssetError),
-    /// Certificates.
-    #[error("the cluster's certificates could not be made")]
+    #[error("cannot create the cluster's certificates")]
     Pki(#[from] PkiError),
-    /// The image that every Pod needs.
-    #[error("the sandbox image could not be made")]
+    #[error("cannot create the sandbox image")]
     Image(#[from] ImageError),
-    /// A server did not start, or ended.
     #[error("a server of the cluster failed")]
     Process(#[from] ProcessError),
-    /// It started but cannot be used.
-    #[error("the cluster cannot be used")]
+    #[error("cannot use the cluster")]
     Cluster(#[from] ClusterError),
-    /// The keeper ended before the node was ready; the log says why.
+    /// The supervisor ended before the node was ready; `log` is the end of its log.
     #[error("the cluster ended before it was ready:\n{log}")]
-    Ended {
-        /// The end of the keeper's log.
-        log: String,
-    },
-    /// It takes too long.
+    Ended { log: String },
     #[error("the cluster is not ready:\n{log}")]
     NotReady {
-        /// The end of the keeper's log.
         log: String,
-        /// What was waited for.
         #[source]
         source: TimedOut,
     },
-    /// It does not end.
-    #[error("the cluster does not end")]
+    #[error("the cluster did not stop")]
     NotEnding(#[source] TimedOut),
-    /// A command failed.
     #[error("`{command}` failed: {output}")]
-    Command {
-        /// What was run.
-        command: String,
-        /// What it printed.
-        output: String,
-    },
-    /// The system refused something.
+    Command { command: String, output: String },
     #[error("{step} failed")]
     System {
-        /// What was being done.
         step: &'static str,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// Says what was being done when the system refused.
-pub(super) trait Step<T> {
+/// Adds the operation to a system error.
+pub(super) trait ResultExt<T> {
     /// `step` reads as "… failed".
     fn step(self, step: &'static str) -> Result<T, NodeError>;
 }
 
-impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> ResultExt<T> for Result<T, E> {
     fn step(self, step: &'static str) -> Result<T, NodeError> {
         self.map_err(|source| NodeError::System { step, source: source.into() })
     }

@@ -1,34 +1,32 @@
-//! Everything by which a cluster can be noticed on this machine, taken while it runs, so that a test can ask
-//! afterwards what is left of it.
+//! The resources of a running cluster on this machine, recorded so that a test can check afterwards what is left.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::error::{NodeError, Step as _};
-use super::state::State;
+use super::error::{NodeError, ResultExt as _};
+use super::state::StateDirectory;
 use super::{cgroups, namespace};
 
-/// The kinds of namespaces that a cluster has: its own, and those of its Pods.
-const KINDS: [&str; 3] = ["pid", "net", "mnt"];
+/// Kinds of namespaces that a cluster and its Pods have.
+const NAMESPACE_KINDS: [&str; 3] = ["pid", "net", "mnt"];
 
-/// What a running cluster occupies.
 #[derive(Debug, Clone)]
 pub struct Footprint {
     id: String,
     directory: PathBuf,
     pids: BTreeSet<i32>,
-    /// As the kernel writes them: `net:[4026532226]`.
+    /// In the kernel's notation, `net:[4026532226]`.
     namespaces: BTreeSet<PathBuf>,
 }
 
 impl Footprint {
-    /// Looks at a running cluster.
-    pub fn take(state: &State) -> Result<Self, NodeError> {
+    /// Records the resources of a running cluster.
+    pub fn record(state: &StateDirectory) -> Result<Self, NodeError> {
         let not_running = || NodeError::NotRunning { state: state.directory().to_owned() };
         let id = state.record().ok_or_else(not_running)?.id;
         let servers = namespace::members(state).into_iter().map(|member| member.pid.as_raw_nonzero().get());
-        // Containers are in process namespaces of their own, further in; they are known by their cgroups.
+        // Containers are in nested process namespaces and are identified by their cgroups.
         let contained = processes()?.into_iter().filter(|pid| in_cgroup(*pid, &id));
         let pids: BTreeSet<_> = servers.chain(contained).collect();
         let own = namespaces("self");
@@ -37,23 +35,23 @@ impl Footprint {
         Ok(Self { id, directory: state.directory().to_owned(), pids, namespaces: foreign })
     }
 
-    /// The processes, by their numbers on the host.
+    /// Process ids on the host.
     pub fn pids(&self) -> impl Iterator<Item = i32> {
         self.pids.iter().copied()
     }
 
-    /// How many namespaces of a kind (`net`, `mnt`, `pid`) it had.
-    pub fn namespaces(&self, kind: &str) -> usize {
+    /// The number of namespaces of a kind (`net`, `mnt`, `pid`).
+    pub fn namespace_count(&self, kind: &str) -> usize {
         self.namespaces.iter().filter(|namespace| namespace.to_string_lossy().starts_with(kind)).count()
     }
 
-    /// What of it is on this machine now, one line each.
+    /// The recorded resources that still exist, one line each.
     pub fn remains(&self) -> Result<Vec<String>, NodeError> {
         let mut remains = Vec::new();
         for cgroup in cgroups::existing(&self.id).step("looking for cgroups")? {
             remains.push(format!("cgroup {}", cgroup.display()));
         }
-        let processes = processes()?.into_iter().filter(|pid| self.is_ours(*pid));
+        let processes = processes()?.into_iter().filter(|pid| self.is_our_process(*pid));
         remains.extend(processes.map(|pid| format!("process {pid}")));
         let mounts = fs::read_to_string("/proc/self/mountinfo").step("looking for mounts")?;
         remains.extend(
@@ -65,8 +63,8 @@ impl Footprint {
         Ok(remains)
     }
 
-    /// In one of its namespaces or cgroups, or one of our own roles for it.
-    fn is_ours(&self, pid: i32) -> bool {
+    /// Whether a process is in one of its namespaces or cgroups, or has one of our roles for it.
+    fn is_our_process(&self, pid: i32) -> bool {
         let process = &pid.to_string();
         if in_cgroup(pid, &self.id)
             || namespaces(process).iter().any(|namespace| self.namespaces.contains(namespace))
@@ -79,10 +77,10 @@ impl Footprint {
         words.windows(3).any(|words| matches!(words[0], b"role") && words[2] == base)
     }
 
-    /// Below its directory, or a namespace held open by a mount.
+    /// Whether a mount is below its directory or keeps one of its namespaces open.
     fn is_our_mount(&self, line: &str) -> bool {
-        let held = |namespace: &PathBuf| line.contains(&*namespace.to_string_lossy());
-        line.contains(&*self.directory.to_string_lossy()) || self.namespaces.iter().any(held)
+        let keeps_open = |namespace: &PathBuf| line.contains(&*namespace.to_string_lossy());
+        line.contains(&*self.directory.to_string_lossy()) || self.namespaces.iter().any(keeps_open)
     }
 }
 
@@ -98,5 +96,5 @@ fn in_cgroup(pid: i32, id: &str) -> bool {
 
 fn namespaces(process: &str) -> BTreeSet<PathBuf> {
     let directory = Path::new("/proc").join(process).join("ns");
-    KINDS.iter().filter_map(|kind| fs::read_link(directory.join(kind)).ok()).collect()
+    NAMESPACE_KINDS.iter().filter_map(|kind| fs::read_link(directory.join(kind)).ok()).collect()
 }

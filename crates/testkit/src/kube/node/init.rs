@@ -1,21 +1,21 @@
-//! The first process in the namespaces. It does what only the first can: collect processes whose parents are gone.
+//! The first process in the namespaces, which reaps orphaned processes.
 //!
-//! It waits for *any* child, which would steal the exit codes of children that somebody else in this process waits
-//! for. So it starts exactly one, which does all the work, and ends with it. The kernel then kills the rest.
+//! It waits for *any* child, which would take the exit codes of children that other code in this process waits for. So
+//! it starts exactly one child, which does all the work, and ends with it. The kernel then kills the rest.
 
 use std::fs;
 
 use rustix::process::{Pid, WaitOptions, wait};
 
-use super::error::{NodeError, Step as _};
-use super::role::{Launcher, Role};
-use super::state::State;
+use super::error::{NodeError, ResultExt as _};
+use super::role::{ProcessRole, RoleLauncher};
+use super::state::StateDirectory;
 
-pub(super) fn init(state: &State, launcher: &Launcher) -> Result<(), NodeError> {
+pub(super) fn init(state: &StateDirectory, launcher: &RoleLauncher) -> Result<(), NodeError> {
     let namespace = fs::read_link("/proc/self/ns/pid").step("reading our namespace")?;
     fs::write(state.namespace_file(), namespace.as_os_str().as_encoded_bytes())
         .step("writing our namespace")?;
-    let child = launcher.command(Role::Cluster, state).spawn().step("starting the cluster")?;
+    let child = launcher.command(ProcessRole::Cluster, state).spawn().step("starting the cluster")?;
     let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     loop {
         match wait(WaitOptions::empty()) {
@@ -24,7 +24,7 @@ pub(super) fn init(state: &State, launcher: &Launcher) -> Result<(), NodeError> 
                     Some(0) => Ok(()),
                     _ => Err(NodeError::Command {
                         command: "cluster".to_owned(),
-                        output: format!("{status:?}; the lines above say why"),
+                        output: format!("{status:?}; see the log above"),
                     }),
                 };
             }

@@ -1,4 +1,4 @@
-//! The mounts that a cluster lives in. All are private to its mount namespace and vanish with it.
+//! The mounts of a cluster. All are private to its mount namespace and vanish with it.
 
 use std::ffi::CString;
 use std::fs;
@@ -6,27 +6,27 @@ use std::path::Path;
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 
-use super::error::{NodeError, Step as _};
-use super::state::State;
+use super::error::{NodeError, ResultExt as _};
+use super::state::StateDirectory;
 
-/// Where the state directory is inside, whatever its path outside: short, and in nobody's way.
-pub(super) const INSIDE: &str = "/run/vmafx";
+/// The path of the state directory inside the namespace, independent of its path on the host.
+pub(super) const STATE_INSIDE: &str = "/run/vmafx";
 
-/// Gives the cluster a `/run` of its own, its state in there, and a `/var` whose changes are thrown away.
-pub(super) fn set_up(state: &State) -> Result<(), NodeError> {
-    // By the working directory, because the path may be below /run and out of sight after the next mount.
+/// Mounts a private `/run` with the state directory in it, and a `/var` whose changes are discarded.
+pub(super) fn set_up(state: &StateDirectory) -> Result<(), NodeError> {
+    // Through the working directory, because the path may be below /run and hidden by the next mount.
     std::env::set_current_dir(state.directory()).step("entering the state directory")?;
     mount("tmpfs", "/run", "tmpfs", MountFlags::empty(), None).step("mounting /run")?;
-    fs::create_dir_all(INSIDE).step("making the state's mount point")?;
-    mount_bind(".", INSIDE).step("mounting the state")?;
-    std::env::set_current_dir(INSIDE).step("entering the state directory")?;
-    // The kubelet and the network plugins write below /var whatever they are told; the host must not see it.
+    fs::create_dir_all(STATE_INSIDE).step("creating the mount point of the state")?;
+    mount_bind(".", STATE_INSIDE).step("mounting the state")?;
+    std::env::set_current_dir(STATE_INSIDE).step("entering the state directory")?;
+    // The kubelet and the CNI plugins write to /var whatever their configuration is; the host must not see it.
     overlay(Path::new("/run/var"), Path::new("/var"), Path::new("/var")).step("mounting /var")
 }
 
-/// Whether containers can have overlay file systems on the state's own file system: not if that is an overlay itself.
+/// Whether the file system of the state directory supports overlay mounts; an overlay itself does not.
 pub(super) fn overlay_works() -> bool {
-    let trial = Path::new(INSIDE).join("overlay-trial");
+    let trial = Path::new(STATE_INSIDE).join("overlay-trial");
     let (lower, target) = (trial.join("lower"), trial.join("merged"));
     let made = fs::create_dir_all(&lower).and_then(|()| fs::create_dir_all(&target));
     let works = made.and_then(|()| overlay(&trial, &lower, &target)).is_ok();

@@ -1,4 +1,4 @@
-//! The processes of a whole node that are ours, and how they start one another.
+//! Our own processes of a whole node, and how they start each other.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,44 +6,43 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 
-use super::error::{NodeError, Step as _};
-use super::state::State;
-use super::{cluster, init, keeper, reaper};
+use super::error::{NodeError, ResultExt as _};
+use super::state::StateDirectory;
+use super::{cluster, init, reaper, supervisor};
 
-/// Environment variable that names the program which plays the roles: it understands `kube role ROLE STATE`.
+/// Environment variable with the program that runs the roles, as `kube role ROLE BASE`.
 pub const LAUNCHER_VARIABLE: &str = "VMAFX_KUBE_LAUNCHER";
 
-/// What one of our processes does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum ProcessRole {
     /// Owns the cluster, and forwards a port of the host to it.
-    Keep,
-    /// The first process in the namespaces: collects the dead.
+    Supervise,
+    /// The first process in the namespaces, which reaps orphans.
     Init,
-    /// Sets up the namespaces, starts the servers and watches over them.
+    /// Sets up the namespaces, starts the servers and supervises them.
     Cluster,
-    /// Waits for the keeper's end and removes what is left.
+    /// Waits for the supervisor's end and removes what is left.
     Reap,
 }
 
-impl Role {
-    const ALL: [Self; 4] = [Self::Keep, Self::Init, Self::Cluster, Self::Reap];
+impl ProcessRole {
+    const ALL: [Self; 4] = [Self::Supervise, Self::Init, Self::Cluster, Self::Reap];
 
     const fn name(self) -> &'static str {
         match self {
-            Self::Keep => "keep",
+            Self::Supervise => "supervise",
             Self::Init => "init",
             Self::Cluster => "cluster",
             Self::Reap => "reap",
         }
     }
 
-    /// Plays the role until its end.
-    pub fn play(self, base: &Path) -> Result<(), NodeError> {
-        let state = State::new(base)?;
+    /// Runs the role to its end.
+    pub fn run(self, base: &Path) -> Result<(), NodeError> {
+        let state = StateDirectory::new(base)?;
         match self {
-            Self::Keep => runtime()?.block_on(keeper::keep(&state, &Launcher::current()?)),
-            Self::Init => init::init(&state, &Launcher::current()?),
+            Self::Supervise => runtime()?.block_on(supervisor::supervise(&state, &RoleLauncher::current()?)),
+            Self::Init => init::init(&state, &RoleLauncher::current()?),
             Self::Cluster => runtime()?.block_on(cluster::run(&state)),
             Self::Reap => reaper::reap(&state),
         }
@@ -54,35 +53,38 @@ fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().step("starting the runtime")
 }
 
-impl FromStr for Role {
+impl FromStr for ProcessRole {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|role| role.name() == name).ok_or_else(|| format!("no such role: {name}"))
+        Self::ALL
+            .into_iter()
+            .find(|role| role.name() == name)
+            .ok_or_else(|| format!("unknown role {name}; use supervise, init, cluster or reap"))
     }
 }
 
-/// A program that plays roles when it is called with `… ROLE BASE` as its last two arguments.
+/// A program that runs a role when its last two arguments are `ROLE BASE`.
 ///
-/// A test program cannot: its `main` is the test harness's.
+/// A test program cannot do that: its `main` belongs to the test harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launcher {
+pub struct RoleLauncher {
     program: PathBuf,
     args: Vec<OsString>,
 }
 
-impl Launcher {
-    /// A program, and the arguments before the role.
+impl RoleLauncher {
+    /// `args` precede the role.
     pub fn new(program: impl Into<PathBuf>, args: &[&str]) -> Self {
         Self { program: program.into(), args: args.iter().map(OsString::from).collect() }
     }
 
-    /// The one that the environment names, which is how tests of other crates get theirs.
+    /// The launcher that the environment names, for tests of other crates.
     pub fn from_env() -> Option<Self> {
         env::var_os(LAUNCHER_VARIABLE).map(|program| Self::new(program, &["kube", "role"]))
     }
 
-    /// The program that is running, which was itself called with a role.
+    /// The running program, which was itself started with a role.
     fn current() -> Result<Self, NodeError> {
         let program = env::current_exe().step("finding our own program")?;
         let mut args: Vec<_> = env::args_os().skip(1).collect();
@@ -90,8 +92,7 @@ impl Launcher {
         Ok(Self { program, args })
     }
 
-    /// The command line that plays a role.
-    pub(super) fn line(&self, role: Role, state: &State) -> Vec<OsString> {
+    pub(super) fn command_line(&self, role: ProcessRole, state: &StateDirectory) -> Vec<OsString> {
         let base = state.directory().parent().unwrap_or(Path::new("/"));
         let mut line = vec![self.program.clone().into_os_string()];
         line.extend(self.args.iter().cloned());
@@ -99,9 +100,8 @@ impl Launcher {
         line
     }
 
-    /// The same as a command.
-    pub(super) fn command(&self, role: Role, state: &State) -> Command {
-        let line = self.line(role, state);
+    pub(super) fn command(&self, role: ProcessRole, state: &StateDirectory) -> Command {
+        let line = self.command_line(role, state);
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]);
         command

@@ -1,4 +1,4 @@
-//! The thread that is the parent of every child.
+//! The thread that starts every child process.
 
 use std::io;
 use std::process::{Child, Command};
@@ -6,26 +6,26 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-struct Order {
+struct SpawnRequest {
     command: Command,
     reply: Sender<io::Result<Child>>,
 }
 
 /// Starts a command from a thread that lives as long as this process.
 pub(super) fn spawn(command: Command) -> io::Result<Child> {
-    static ORDERS: OnceLock<Sender<Order>> = OnceLock::new();
-    let orders = ORDERS.get_or_init(|| {
-        let (orders, inbox) = channel::<Order>();
-        // Never ends: the static keeps the sending side open. If the thread cannot be made, the send below fails.
+    static REQUESTS: OnceLock<Sender<SpawnRequest>> = OnceLock::new();
+    let requests = REQUESTS.get_or_init(|| {
+        let (requests, inbox) = channel::<SpawnRequest>();
+        // The thread never ends, because the static keeps the sender open. If it cannot be created, the send below fails.
         let _ = thread::Builder::new().name("spawner".into()).spawn(move || {
-            for mut order in inbox {
-                let _ = order.reply.send(order.command.spawn());
+            for mut request in inbox {
+                let _ = request.reply.send(request.command.spawn());
             }
         });
-        orders
+        requests
     });
-    let (reply, answer) = channel();
-    let gone = || io::Error::other("the thread that starts processes is gone");
-    orders.send(Order { command, reply }).map_err(|_| gone())?;
-    answer.recv().map_err(|_| gone())?
+    let (reply, response) = channel();
+    let gone = || io::Error::other("the thread that starts child processes has ended");
+    requests.send(SpawnRequest { command, reply }).map_err(|_| gone())?;
+    response.recv().map_err(|_| gone())?
 }

@@ -1,4 +1,4 @@
-//! What is done to which requests.
+//! Faults, and the requests that they apply to.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,129 +7,125 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::ledger::Record;
-use super::request::{ApiRequest, Verb};
+use super::request::{ApiRequest, RbacVerb};
+use super::request_log::RecordedRequest;
 use crate::wait::{self, TimedOut};
 
-/// Which requests a fault is for: by default each that fits, and every time.
+/// The requests that a fault applies to; by default all that match.
 #[derive(Clone)]
-pub struct Which {
-    fits: Arc<dyn Fn(&ApiRequest) -> bool + Send + Sync>,
-    when: When,
+pub struct RequestMatcher {
+    matches: Arc<dyn Fn(&ApiRequest) -> bool + Send + Sync>,
+    occurrence: Occurrence,
 }
 
 #[derive(Clone, Copy)]
-enum When {
-    Always,
+enum Occurrence {
+    Every,
     Nth(usize),
-    OnceEach,
+    OncePerPath,
 }
 
-impl fmt::Debug for Which {
+impl fmt::Debug for RequestMatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Which").finish_non_exhaustive()
+        f.debug_struct("RequestMatcher").finish_non_exhaustive()
     }
 }
 
-impl Which {
-    /// All that fit.
-    pub fn matching(fits: impl Fn(&ApiRequest) -> bool + Send + Sync + 'static) -> Self {
-        Self { fits: Arc::new(fits), when: When::Always }
+impl RequestMatcher {
+    pub fn matching(matches: impl Fn(&ApiRequest) -> bool + Send + Sync + 'static) -> Self {
+        Self { matches: Arc::new(matches), occurrence: Occurrence::Every }
     }
 
-    /// Everything that changes what is stored.
     pub fn writes() -> Self {
         Self::matching(ApiRequest::is_write)
     }
 
-    /// Everything that asks for changes as they come.
     pub fn watches() -> Self {
-        Self::matching(|request| request.verb == Verb::Watch)
+        Self::matching(|request| request.verb == RbacVerb::Watch)
     }
 
-    /// Of those, the ones that fit this too.
+    /// Only requests that also match `also`.
     #[must_use]
     pub fn and(self, also: impl Fn(&ApiRequest) -> bool + Send + Sync + 'static) -> Self {
-        let fits = self.fits;
-        Self { fits: Arc::new(move |request| fits(request) && also(request)), ..self }
+        let matches = self.matches;
+        Self { matches: Arc::new(move |request| matches(request) && also(request)), ..self }
     }
 
-    /// Of those, the ones for this resource and not for a subresource of it.
+    /// Only requests for this resource, not for its subresources.
     #[must_use]
     pub fn of(self, resource: &'static str) -> Self {
         self.and(move |request| request.resource == resource && request.subresource.is_empty())
     }
 
-    /// Of those, only the n-th from now, beginning with 1.
+    /// Only the n-th matching request from now, starting at 1.
     #[must_use]
     pub fn nth(self, n: usize) -> Self {
-        Self { when: When::Nth(n), ..self }
+        Self { occurrence: Occurrence::Nth(n), ..self }
     }
 
-    /// Of those, the first with each method and path.
+    /// Only the first request with each method and path.
     #[must_use]
-    pub fn once_each(self) -> Self {
-        Self { when: When::OnceEach, ..self }
+    pub fn once_per_path(self) -> Self {
+        Self { occurrence: Occurrence::OncePerPath, ..self }
     }
 }
 
-/// Whether an answer is passed on.
+/// What the proxy does after a callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pass {
-    /// As if nothing had happened.
-    On,
-    /// No: the connection ends.
-    Cut,
+pub enum ResponseHandling {
+    Forward,
+    /// The connection is closed without a response.
+    Disconnect,
 }
 
-type Callback = Arc<dyn Fn(&Record) -> Pass + Send + Sync>;
+type Callback = Arc<dyn Fn(&RecordedRequest) -> ResponseHandling + Send + Sync>;
 
-/// What is done to a request.
+/// What the proxy does to a request.
 #[derive(Clone)]
-pub enum Act {
-    /// The API server is never asked; this code is answered, as the API server would word it.
-    Answer(u16),
-    /// The API server does it, but the client is told that it failed with this code.
-    Lose(u16),
-    /// The API server is never asked, and there is no answer.
-    Silence,
-    /// The API server does it, and there is no answer.
-    SilenceAfter,
-    /// The connection ends before the API server is asked.
-    CutBefore,
-    /// The connection ends when the API server has done it.
-    CutAfter,
-    /// It waits at the proxy until it is released.
+pub enum Fault {
+    /// Responds with this status, without asking the API server.
+    Respond(u16),
+    /// Forwards the request, but responds with this status.
+    FailAfter(u16),
+    /// Neither forwards the request nor responds.
+    NoResponse,
+    /// Forwards the request, but does not respond.
+    NoResponseAfter,
+    /// Closes the connection without forwarding the request.
+    DisconnectBefore,
+    /// Forwards the request, then closes the connection.
+    DisconnectAfter,
+    /// Holds the request until it is released.
     Hold,
-    /// Runs before the API server is asked; see [`Act::before`].
+    /// Calls back before the request is forwarded; see [`Fault::before`].
     #[doc(hidden)]
     Before(Callback),
-    /// Runs when the API server has answered; see [`Act::after`].
+    /// Calls back when the API server has responded; see [`Fault::after`].
     #[doc(hidden)]
     After(Callback),
 }
 
-impl Act {
-    /// Calls this before the API server is asked; [`Pass::Cut`]: it is never asked.
-    pub fn before(call: impl Fn(&Record) -> Pass + Send + Sync + 'static) -> Self {
+impl Fault {
+    /// Calls back before the request is forwarded, which [`ResponseHandling::Disconnect`] prevents.
+    pub fn before(call: impl Fn(&RecordedRequest) -> ResponseHandling + Send + Sync + 'static) -> Self {
         Self::Before(Arc::new(call))
     }
 
-    /// Calls this when the API server has answered and the client does not know it yet.
-    pub fn after(call: impl Fn(&Record) -> Pass + Send + Sync + 'static) -> Self {
+    /// Calls back when the API server has responded and the client has not received the response yet.
+    pub fn after(call: impl Fn(&RecordedRequest) -> ResponseHandling + Send + Sync + 'static) -> Self {
         Self::After(Arc::new(call))
     }
 }
 
-impl fmt::Debug for Act {
+impl fmt::Debug for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answer(code) => write!(f, "Answer({code})"),
-            Self::Lose(code) => write!(f, "Lose({code})"),
-            Self::Silence => f.write_str("Silence"),
-            Self::SilenceAfter => f.write_str("SilenceAfter"),
-            Self::CutBefore => f.write_str("CutBefore"),
-            Self::CutAfter => f.write_str("CutAfter"),
+            Self::Respond(code) => write!(f, "Respond({code})"),
+            Self::FailAfter(code) => write!(f, "FailAfter({code})"),
+            Self::NoResponse => f.write_str("NoResponse"),
+            Self::NoResponseAfter => f.write_str("NoResponseAfter"),
+            Self::DisconnectBefore => f.write_str("DisconnectBefore"),
+            Self::DisconnectAfter => f.write_str("DisconnectAfter"),
             Self::Hold => f.write_str("Hold"),
             Self::Before(_) => f.write_str("Before"),
             Self::After(_) => f.write_str("After"),
@@ -137,98 +133,98 @@ impl fmt::Debug for Act {
     }
 }
 
-/// A fault that is in force.
+/// An active fault.
 #[derive(Debug)]
-pub(super) struct Rule {
-    which: Which,
-    act: Act,
-    seen: Mutex<Seen>,
+pub(super) struct FaultRule {
+    requests: RequestMatcher,
+    fault: Fault,
+    history: Mutex<MatchHistory>,
     released: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
-    fitting: usize,
+struct MatchHistory {
+    matched: usize,
     paths: HashSet<String>,
     hits: Vec<ApiRequest>,
 }
 
-impl Rule {
-    /// Counts the request, and says whether something is to be done to it.
-    fn is_due(&self, request: &ApiRequest) -> bool {
-        if !(self.which.fits)(request) {
+impl FaultRule {
+    /// Counts the request, and returns whether the fault applies to it.
+    fn applies_to(&self, request: &ApiRequest) -> bool {
+        if !(self.requests.matches)(request) {
             return false;
         }
-        let mut seen = lock(&self.seen);
-        seen.fitting += 1;
-        let due = match self.which.when {
-            When::Always => true,
-            When::Nth(n) => seen.fitting == n,
-            When::OnceEach => seen.paths.insert(format!("{} {}", request.method, request.path)),
+        let mut history = lock(&self.history);
+        history.matched += 1;
+        let applies = match self.requests.occurrence {
+            Occurrence::Every => true,
+            Occurrence::Nth(n) => history.matched == n,
+            Occurrence::OncePerPath => history.paths.insert(format!("{} {}", request.method, request.path)),
         };
-        if due {
-            seen.hits.push(request.clone());
+        if applies {
+            history.hits.push(request.clone());
         }
-        due
+        applies
     }
 
-    pub(super) fn act(&self) -> &Act {
-        &self.act
+    pub(super) fn fault(&self) -> &Fault {
+        &self.fault
     }
 
-    /// Returns when it is released, or nobody is there any more to release it.
+    /// Returns when the fault is released or dropped.
     pub(super) async fn released(&self) {
         let _ = self.released.subscribe().wait_for(|released| *released).await;
     }
 }
 
-/// The faults that are in force, in the order in which they were made.
+/// The active faults, in the order in which they were injected.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rules(Arc<Mutex<Vec<Arc<Rule>>>>);
+pub(super) struct FaultRules(Arc<Mutex<Vec<Arc<FaultRule>>>>);
 
-impl Rules {
-    pub(super) fn add(&self, which: Which, act: Act) -> Injected {
+impl FaultRules {
+    pub(super) fn add(&self, requests: RequestMatcher, fault: Fault) -> InjectedFault {
         let released = watch::Sender::new(false);
-        let rule = Arc::new(Rule { which, act, seen: Mutex::default(), released });
+        let rule = Arc::new(FaultRule { requests, fault, history: Mutex::default(), released });
         lock(&self.0).push(Arc::clone(&rule));
-        Injected { rule, rules: self.clone() }
+        InjectedFault { rule, rules: self.clone() }
     }
 
-    /// Every fault that the request fits counts it; the first that is due is done.
-    pub(super) fn due(&self, request: &ApiRequest) -> Option<Arc<Rule>> {
+    /// The first fault that applies to a request. Every matching fault counts the request, so all are evaluated.
+    pub(super) fn applicable(&self, request: &ApiRequest) -> Option<Arc<FaultRule>> {
         let rules = lock(&self.0).clone();
-        let mut due = rules.into_iter().filter(|rule| rule.is_due(request)).collect::<Vec<_>>().into_iter();
-        due.next()
+        let applicable: Vec<_> = rules.into_iter().filter(|rule| rule.applies_to(request)).collect();
+        applicable.into_iter().next()
     }
 }
 
-/// A fault in force. Dropping it takes it back, and releases what it holds.
+/// An active fault. Dropping it removes the fault and releases the requests that it holds.
 #[derive(Debug)]
-#[must_use = "a fault that is dropped is taken back"]
-pub struct Injected {
-    rule: Arc<Rule>,
-    rules: Rules,
+#[must_use = "dropping this removes the fault"]
+pub struct InjectedFault {
+    rule: Arc<FaultRule>,
+    rules: FaultRules,
 }
 
-impl Injected {
-    /// The requests it was done to, in order.
+impl InjectedFault {
+    /// The requests that the fault was applied to, in order.
     pub fn hits(&self) -> Vec<ApiRequest> {
-        lock(&self.rule.seen).hits.clone()
+        lock(&self.rule.history).hits.clone()
     }
 
-    /// Returns when it was done to the first request.
-    pub async fn hit(&self, deadline: Duration) -> Result<ApiRequest, TimedOut> {
-        wait::until(deadline, "a request that the fault is for", async || self.hits().into_iter().next())
+    /// Waits for the first request that the fault is applied to.
+    pub async fn wait_for_hit(&self, deadline: Duration) -> Result<ApiRequest, TimedOut> {
+        wait::until(deadline, "a request that the fault applies to", async || self.hits().into_iter().next())
             .await
     }
 
-    /// Lets everything go on that it holds or would hold.
+    /// Releases the requests that the fault holds, and does not hold further ones.
     pub fn release(&self) {
         self.rule.released.send_replace(true);
     }
 }
 
-impl Drop for Injected {
+impl Drop for InjectedFault {
     fn drop(&mut self) {
         lock(&self.rules.0).retain(|rule| !Arc::ptr_eq(rule, &self.rule));
         self.release();

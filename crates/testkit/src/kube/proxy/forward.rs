@@ -1,4 +1,4 @@
-//! One request, from its arrival to its answer.
+//! Handling of one request, from its arrival to the response.
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -10,85 +10,84 @@ use http_body_util::{BodyExt as _, BodyStream, Full, StreamBody};
 use hyper::body::Incoming;
 use serde_json::json;
 
-use super::Shared;
-use super::fault::{Act, Pass};
-use super::ledger::Record;
-use super::request::{ApiRequest, Verb};
-use super::taps::{Cut, WatchTap};
+use super::ProxyState;
+use super::controls::{Closed, WatchControl};
+use super::fault::{Fault, ResponseHandling};
+use super::request::{ApiRequest, RbacVerb};
+use super::request_log::RecordedRequest;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a client is sent.
-pub(super) type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
+pub(super) type ProxyResponse = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
-/// Answers a request. An error ends the connection.
-pub(super) async fn answer(shared: &Shared, request: Request<Incoming>) -> Result<Answer, BoxError> {
+/// An error closes the connection.
+pub(super) async fn respond(
+    shared: &ProxyState,
+    request: Request<Incoming>,
+) -> Result<ProxyResponse, BoxError> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    let mut record = shared.ledger.arrived(ApiRequest::read(&head, body.clone()));
-    let rule = shared.rules.due(&record.request);
-    let act = rule.as_ref().map(|rule| rule.act());
+    let mut record = shared.log.add(ApiRequest::parse(&head, body.clone()));
+    let rule = shared.faults.applicable(&record.request);
+    let fault = rule.as_ref().map(|rule| rule.fault());
 
-    let instead = match act {
-        Some(Act::Answer(code)) => Some(*code),
-        Some(Act::CutBefore) => return Err(Cut.into()),
-        Some(Act::Silence) => std::future::pending().await,
-        Some(Act::Hold) => {
-            if let Some(rule) = &rule {
-                rule.released().await;
-            }
-            None
+    match (fault, &rule) {
+        (Some(Fault::Respond(code)), _) => return Ok(recorded(shared, &mut record, failure(*code))),
+        (Some(Fault::DisconnectBefore), _) => return Err(Closed.into()),
+        (Some(Fault::NoResponse), _) => std::future::pending().await,
+        (Some(Fault::Hold), Some(rule)) => rule.released().await,
+        (Some(Fault::Before(call)), _) if call(&record) == ResponseHandling::Disconnect => {
+            return Err(Closed.into());
         }
-        Some(Act::Before(call)) if call(&record) == Pass::Cut => return Err(Cut.into()),
-        _ => None,
-    };
-    if let Some(code) = instead {
-        return Ok(told(shared, &mut record, failure(code)));
+        _ => {}
     }
 
-    let watch = (record.request.verb == Verb::Watch).then(|| shared.taps.watch(&record.request.resource));
-    let response = shared.upstream.ask(&head, body).await?;
+    let watch =
+        (record.request.verb == RbacVerb::Watch).then(|| shared.controls.watch(&record.request.resource));
+    let response = shared.upstream.send(&head, body).await?;
     record.server = Some(response.status().as_u16());
-    shared.ledger.update(&record);
+    shared.log.update(&record);
 
-    let response = match act {
-        Some(Act::Lose(code)) => failure(*code),
-        Some(Act::CutAfter) => return Err(Cut.into()),
-        Some(Act::SilenceAfter) => std::future::pending().await,
-        Some(Act::After(call)) if call(&record) == Pass::Cut => return Err(Cut.into()),
+    let response = match fault {
+        Some(Fault::FailAfter(code)) => failure(*code),
+        Some(Fault::DisconnectAfter) => return Err(Closed.into()),
+        Some(Fault::NoResponseAfter) => std::future::pending().await,
+        Some(Fault::After(call)) if call(&record) == ResponseHandling::Disconnect => {
+            return Err(Closed.into());
+        }
         _ => match watch {
-            Some(tap) => response.map(|body| tapped(body, tap)),
+            Some(control) => response.map(|body| controlled(body, control)),
             None => response.map(|body| body.map_err(BoxError::from).boxed_unsync()),
         },
     };
-    Ok(told(shared, &mut record, response))
+    Ok(recorded(shared, &mut record, response))
 }
 
-fn told(shared: &Shared, record: &mut Record, response: Answer) -> Answer {
+fn recorded(shared: &ProxyState, record: &mut RecordedRequest, response: ProxyResponse) -> ProxyResponse {
     record.client = Some(response.status().as_u16());
-    shared.ledger.update(record);
+    shared.log.update(record);
     response
 }
 
-/// The events of a watch: held back while its resource is, ended when watches are cut.
-fn tapped(body: Incoming, tap: WatchTap) -> UnsyncBoxBody<Bytes, BoxError> {
-    let events = stream::unfold(Some((BodyStream::new(body), tap)), |open| async {
-        let (mut body, mut tap) = open?;
+/// The events of a watch: held back while its resource is held, and closed when watches are closed.
+fn controlled(body: Incoming, control: WatchControl) -> UnsyncBoxBody<Bytes, BoxError> {
+    let events = stream::unfold(Some((BodyStream::new(body), control)), |open| async {
+        let (mut body, mut control) = open?;
         let event = tokio::select! {
-            cut = tap.cut() => Some(Err(BoxError::from(cut))),
+            closed = control.closed() => Some(Err(BoxError::from(closed))),
             event = body.next() => event.map(|event| event.map_err(BoxError::from)),
         };
-        match (event?, tap.open().await) {
-            (Ok(event), Ok(())) => Some((Ok(event), Some((body, tap)))),
+        match (event?, control.released().await) {
+            (Ok(event), Ok(())) => Some((Ok(event), Some((body, control)))),
             (Err(error), _) => Some((Err(error), None)),
-            (Ok(_), Err(cut)) => Some((Err(cut.into()), None)),
+            (Ok(_), Err(closed)) => Some((Err(closed.into()), None)),
         }
     });
     StreamBody::new(events).boxed_unsync()
 }
 
-/// How the API server says no.
-fn failure(code: u16) -> Answer {
+/// An error response in the API server's format.
+fn failure(code: u16) -> ProxyResponse {
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let reason = match code {
         404 => "NotFound",
@@ -103,7 +102,7 @@ fn failure(code: u16) -> Answer {
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": "said by the proxy of a test",
+        "message": "injected by the test's proxy",
         "reason": reason,
         "code": status.as_u16(),
     });
@@ -112,11 +111,11 @@ fn failure(code: u16) -> Answer {
         body["details"] = json!({"retryAfterSeconds": 1});
     }
     let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {}).boxed_unsync();
-    let mut answer = Response::new(body);
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if busy {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
-    answer
+    response
 }

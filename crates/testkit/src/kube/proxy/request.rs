@@ -1,4 +1,4 @@
-//! A request to the API server, read as the API server reads it.
+//! Requests to the API server, parsed as the API server parses them.
 
 use std::fmt;
 
@@ -7,29 +7,19 @@ use http::Method;
 use http::request::Parts;
 use serde_json::Value;
 
-/// What a request asks for, in the words of RBAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Verb {
-    /// One object.
+pub enum RbacVerb {
     Get,
-    /// All objects.
     List,
-    /// All changes.
     Watch,
-    /// A new object.
     Create,
-    /// Another content for an object.
     Update,
-    /// A change of an object.
     Patch,
-    /// The end of an object.
     Delete,
-    /// The end of many objects.
     DeleteCollection,
 }
 
-impl Verb {
-    /// As it is written in a role.
+impl RbacVerb {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -44,71 +34,67 @@ impl Verb {
     }
 }
 
-impl fmt::Display for Verb {
+impl fmt::Display for RbacVerb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A request. What is not about a resource, such as `/version`, has an empty `resource`.
+/// A request. `resource` is empty for paths such as `/version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiRequest {
-    /// The method.
     pub method: Method,
-    /// The path.
     pub path: String,
-    /// The query, without the question mark.
+    /// Without the question mark.
     pub query: String,
-    /// What is asked for.
-    pub verb: Verb,
-    /// The API group; empty for the core group.
+    pub verb: RbacVerb,
+    /// Empty for the core group.
     pub group: String,
-    /// The resource, such as `statefulsets`.
+    /// As in `statefulsets`.
     pub resource: String,
-    /// The subresource, such as `status`; empty for the object itself.
+    /// As in `status`; empty for the object itself.
     pub subresource: String,
-    /// The namespace; empty for all of them.
+    /// Empty for all namespaces.
     pub namespace: String,
-    /// The name: of the path, or that of the object to be made. Empty where there is none.
+    /// From the path, or of the object to be created; may be empty.
     pub name: String,
-    /// The body.
     pub body: Bytes,
 }
 
 impl ApiRequest {
-    pub(super) fn read(head: &Parts, body: Bytes) -> Self {
+    pub(super) fn parse(head: &Parts, body: Bytes) -> Self {
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().unwrap_or_default().to_owned());
-        let mut target = Target::of(&path);
+        let mut target = RequestTarget::of(&path);
         if head.method == Method::POST && target.name.is_empty() {
             let name = serde_json::from_slice::<Value>(&body).ok();
             let name = name.as_ref().and_then(|body| body["metadata"]["name"].as_str());
             name.unwrap_or_default().clone_into(&mut target.name);
         }
-        let watches = query.split('&').any(|pair| matches!(pair, "watch" | "watch=true" | "watch=1"));
+        let is_watch = query.split('&').any(|pair| matches!(pair, "watch" | "watch=true" | "watch=1"));
         let verb = match head.method {
-            Method::POST => Verb::Create,
-            Method::PUT => Verb::Update,
-            Method::PATCH => Verb::Patch,
-            Method::DELETE if target.name.is_empty() => Verb::DeleteCollection,
-            Method::DELETE => Verb::Delete,
-            _ if watches => Verb::Watch,
-            _ if target.name.is_empty() && !target.resource.is_empty() => Verb::List,
-            _ => Verb::Get,
+            Method::POST => RbacVerb::Create,
+            Method::PUT => RbacVerb::Update,
+            Method::PATCH => RbacVerb::Patch,
+            Method::DELETE if target.name.is_empty() => RbacVerb::DeleteCollection,
+            Method::DELETE => RbacVerb::Delete,
+            _ if is_watch => RbacVerb::Watch,
+            _ if target.name.is_empty() && !target.resource.is_empty() => RbacVerb::List,
+            _ => RbacVerb::Get,
         };
-        let Target { group, resource, subresource, namespace, name } = target;
+        let RequestTarget { group, resource, subresource, namespace, name } = target;
         let method = head.method.clone();
         Self { method, path, query, verb, group, resource, subresource, namespace, name, body }
     }
 
-    /// Whether it changes what is stored. A dry run does not, and neither does a review of somebody's rights.
+    /// Whether it changes stored objects. Dry runs and access reviews do not.
     pub fn is_write(&self) -> bool {
-        let reads = matches!(self.verb, Verb::Get | Verb::List | Verb::Watch);
-        let reviews = matches!(self.group.as_str(), "authorization.k8s.io" | "authentication.k8s.io");
-        let dry = self.query.split('&').any(|pair| pair.starts_with("dryRun="));
-        !reads && !reviews && !dry
+        let is_read = matches!(self.verb, RbacVerb::Get | RbacVerb::List | RbacVerb::Watch);
+        let is_review = matches!(self.group.as_str(), "authorization.k8s.io" | "authentication.k8s.io");
+        let is_dry_run = self.query.split('&').any(|pair| pair.starts_with("dryRun="));
+        !is_read && !is_review && !is_dry_run
     }
 
-    /// The body as JSON; null where it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -127,9 +113,8 @@ impl fmt::Display for ApiRequest {
     }
 }
 
-/// What a path names.
 #[derive(Default)]
-struct Target {
+struct RequestTarget {
     group: String,
     resource: String,
     subresource: String,
@@ -137,7 +122,7 @@ struct Target {
     name: String,
 }
 
-impl Target {
+impl RequestTarget {
     fn of(path: &str) -> Self {
         let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
         let (group, rest) = match parts.as_slice() {
@@ -145,7 +130,7 @@ impl Target {
             ["apis", group, _version, rest @ ..] => (*group, rest),
             _ => return Self::default(),
         };
-        // A namespace's own subresources look like resources in it.
+        // The subresources of a namespace look like resources in it.
         let (namespace, rest) = match rest {
             ["namespaces", _, "status" | "finalize"] => ("", rest),
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (*namespace, rest),
@@ -171,7 +156,7 @@ mod tests {
 
     fn read(method: Method, uri: &str, body: &'static str) -> ApiRequest {
         let (head, ()) = Request::builder().method(method).uri(uri).body(()).unwrap().into_parts();
-        ApiRequest::read(&head, Bytes::from_static(body.as_bytes()))
+        ApiRequest::parse(&head, Bytes::from_static(body.as_bytes()))
     }
 
     #[rstest]
@@ -193,14 +178,14 @@ mod tests {
         "create selfsubjectaccessreviews/new",
         false
     )]
-    fn is_read_as_the_api_server_reads_it(
+    fn is_parsed_as_by_the_api_server(
         #[case] method: Method,
         #[case] uri: &str,
-        #[case] said: &str,
+        #[case] expected: &str,
         #[case] write: bool,
     ) {
         let request = read(method, uri, r#"{"metadata": {"name": "new"}}"#);
-        assert_eq!(request.to_string(), said);
+        assert_eq!(request.to_string(), expected);
         assert_eq!(request.is_write(), write);
     }
 

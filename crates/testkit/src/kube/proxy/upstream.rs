@@ -1,5 +1,3 @@
-//! The API server behind the proxy.
-
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONNECTION, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
@@ -16,11 +14,12 @@ use kube::config::AuthInfo;
 
 type Https = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// Two clients, since a certificate belongs to a connection and would outrank a caller's own token on it.
+/// The API server behind the proxy. There are two clients, because a certificate belongs to a connection and would take
+/// precedence over a caller's own token.
 #[derive(Debug)]
 pub(super) struct Upstream {
     with_certificate: Https,
-    without: Https,
+    without_certificate: Https,
     address: Uri,
 }
 
@@ -34,15 +33,15 @@ impl Upstream {
         };
         Ok(Self {
             with_certificate: client(config)?,
-            without: client(&bare)?,
+            without_certificate: client(&bare)?,
             address: config.cluster_url.clone(),
         })
     }
 
-    /// Asks the API server as the caller, or with the cluster's certificate when the caller says nothing of itself.
+    /// Forwards a request with the caller's own token, or with the cluster's certificate when it has none.
     ///
-    /// There is no deadline here: when the caller gives up, its connection ends and this with it.
-    pub(super) async fn ask(&self, head: &Parts, body: Bytes) -> Result<Response<Incoming>, Failed> {
+    /// There is no timeout here: when the caller gives up, its connection closes and this future is dropped.
+    pub(super) async fn send(&self, head: &Parts, body: Bytes) -> Result<Response<Incoming>, UpstreamError> {
         let mut uri = self.address.clone().into_parts();
         uri.path_and_query = head.uri.path_and_query().cloned();
         let mut request = Request::new(Full::new(body));
@@ -52,8 +51,8 @@ impl Upstream {
         for header in [HOST, CONNECTION, TRANSFER_ENCODING] {
             request.headers_mut().remove(header);
         }
-        let known = head.headers.contains_key(AUTHORIZATION);
-        let client = if known { &self.without } else { &self.with_certificate };
+        let has_token = head.headers.contains_key(AUTHORIZATION);
+        let client = if has_token { &self.without_certificate } else { &self.with_certificate };
         let mut response = client.request(request).await?;
         for header in [CONNECTION, TRANSFER_ENCODING] {
             response.headers_mut().remove(header);
@@ -62,10 +61,9 @@ impl Upstream {
     }
 }
 
-/// Why the API server did not answer.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failed {
-    #[error("the request cannot be passed on")]
+pub(super) enum UpstreamError {
+    #[error("cannot forward the request")]
     Request(#[from] http::Error),
     #[error("the API server did not answer")]
     NoAnswer(#[from] Error),

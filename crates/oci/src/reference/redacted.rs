@@ -1,10 +1,9 @@
-//! A name that was refused, as it may be shown.
+//! References without secrets, for error messages.
 
-/// Longest text that is shown.
-const SHOWN: usize = 200;
+const MAX_LENGTH: usize = 200;
 
-/// Without what may be a password or a signature, and without control characters.
-pub(super) fn shown(text: &str) -> String {
+/// Removes userinfo and queries, which may hold a password or a signature, and escapes control characters.
+pub(super) fn redacted(text: &str) -> String {
     let (public, cut) = match text.find(['?', '#']) {
         Some(at) => (&text[..at], "?…"),
         None => (text, ""),
@@ -13,14 +12,14 @@ pub(super) fn shown(text: &str) -> String {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), public),
     };
-    // A digest stands behind a slash; what stands before anything else is a user.
+    // An @ introduces a digest only after a slash; otherwise the part before it is userinfo.
     let rest = match rest.split_once('@') {
         Some((before, after)) if !is_digest(after) || !before.contains('/') => format!("…@{after}"),
         _ => rest.to_owned(),
     };
     let whole = format!("{scheme}{rest}{cut}");
-    let mut text: String = whole.chars().flat_map(char::escape_debug).take(SHOWN).collect();
-    if whole.chars().count() > SHOWN {
+    let mut text: String = whole.chars().flat_map(char::escape_debug).take(MAX_LENGTH).collect();
+    if whole.chars().count() > MAX_LENGTH {
         text.push('…');
     }
     text
@@ -44,12 +43,12 @@ mod tests {
     #[case("oci://host/model@sha256:abc", "oci://host/model@sha256:abc")]
     #[case("oci://host/model?token=abc", "oci://host/model?…")]
     #[case("ho\u{1b}[31mst", "ho\\u{1b}[31mst")]
-    fn nothing_secret_is_shown(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(shown(text), expected);
+    fn secrets_are_redacted(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(redacted(text), expected);
     }
 
     #[test]
     fn a_long_text_is_cut() {
-        assert_eq!(shown(&"x".repeat(1000)).chars().count(), SHOWN + 1);
+        assert_eq!(redacted(&"x".repeat(1000)).chars().count(), MAX_LENGTH + 1);
     }
 }

@@ -1,35 +1,39 @@
-//! Clients and artifacts.
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use vmafx_oci::{Artifact, Client, Credentials, Direct, Layer, Limits, Repository};
+use vmafx_oci::{
+    Artifact, ArtifactLayer, DirectTransport, RegistryClient, RegistryCredentials, RegistryLimits, Repository,
+};
 
-/// Somebody who tries twice and does not wait long.
-pub(crate) fn client(credentials: Credentials) -> Client {
+/// A client that makes two attempts, with short delays.
+pub(crate) fn client(credentials: RegistryCredentials) -> RegistryClient {
     client_with(credentials, Vec::new())
 }
 
-pub(crate) fn client_with(credentials: Credentials, plain: Vec<String>) -> Client {
-    let limits = Limits {
+pub(crate) fn client_with(credentials: RegistryCredentials, plain_http: Vec<String>) -> RegistryClient {
+    let limits = RegistryLimits {
         attempts: 2,
         back_off: Duration::from_millis(1),
-        whole: Duration::from_secs(20),
-        ..Limits::default()
+        operation: Duration::from_secs(20),
+        ..RegistryLimits::default()
     };
-    Client::with(Arc::new(Direct::new(limits.connect).unwrap()), credentials, plain, limits)
+    RegistryClient::with(
+        Arc::new(DirectTransport::new(limits.connect).unwrap()),
+        credentials,
+        plain_http,
+        limits,
+    )
 }
 
 pub(crate) fn repository(address: &str) -> Repository {
     Repository::parse(&format!("{address}/team/models")).unwrap()
 }
 
-/// An artifact of two layers.
 pub(crate) fn artifact(first: &[u8], second: &[u8]) -> Artifact {
-    let layer = |kind: &str, content: &[u8]| Layer {
+    let layer = |kind: &str, content: &[u8]| ArtifactLayer {
         media_type: format!("application/vnd.example.{kind}"),
         title: kind.to_owned(),
         content: Bytes::copy_from_slice(content),
@@ -41,9 +45,9 @@ pub(crate) fn artifact(first: &[u8], second: &[u8]) -> Artifact {
     }
 }
 
-/// Docker's configuration with one login.
-pub(crate) fn login(directory: &Path, registry: &str, user: &str, password: &str) -> Credentials {
+/// Writes a docker configuration with one login.
+pub(crate) fn login(directory: &Path, registry: &str, user: &str, password: &str) -> RegistryCredentials {
     let config = serde_json::json!({"auths": {registry: {"username": user, "password": password}}});
     std::fs::write(directory.join("config.json"), config.to_string()).unwrap();
-    Credentials::in_directory(directory)
+    RegistryCredentials::in_directory(directory)
 }

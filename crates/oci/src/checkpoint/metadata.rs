@@ -1,10 +1,8 @@
-//! What a checkpoint says of itself.
-
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::text::{FactsError, Reader, Writer};
+use super::annotations::{AnnotationReader, AnnotationWriter, CheckpointMetadataError};
 use super::version_tag;
 use crate::digest::Digest;
 
@@ -12,122 +10,110 @@ const CREATED: &str = "org.opencontainers.image.created";
 const TITLE: &str = "org.opencontainers.image.title";
 const VERSION: &str = "org.opencontainers.image.version";
 
-/// What a checkpoint says of itself. Numbers are written so that they are read back to the last bit.
+/// The annotations of a checkpoint. Numbers survive the round trip bit for bit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
-    /// The training's name.
+pub struct CheckpointMetadata {
     pub name: String,
-    /// Its namespace; empty outside Kubernetes.
+    /// Empty outside Kubernetes.
     pub namespace: String,
-    /// The resource's UID, by which a namesake is told from it; empty outside Kubernetes.
+    /// UID of the resource, which distinguishes it from an earlier one of the same name; empty outside Kubernetes.
     pub uid: String,
-    /// Which of its checkpoints this is, from 1.
+    /// Number of the checkpoint within its training, from 1.
     pub number: u64,
-    /// When it was made.
     pub created: Timestamp,
-    /// The model that training began with.
+    /// The model that training started from.
     pub base_model: String,
-    /// Digest of its JSON, `sha256:…`.
+    /// Digest of the base model's JSON, `sha256:…`.
     pub base_digest: String,
-    /// The manifest of the checkpoint before it.
+    /// The manifest of the previous checkpoint.
     pub parent: Option<Digest>,
-    /// Samples that were accepted.
     pub samples: u64,
-    /// Samples that were not.
     pub refused: u64,
-    /// Where the stream of samples goes on.
+    /// The cursor from which the stream of samples resumes.
     pub cursor: String,
-    /// Each sample predicted before it was learned from, over all of them.
-    pub all: Pair,
-    /// The same over the last ones.
-    pub window: Pair,
-    /// What was put aside for the gate.
-    pub held_out: Pair,
-    /// Whether the gate let it pass.
+    /// Every sample, predicted before it was learned from.
+    pub all: ModelComparison,
+    /// As `all`, over the most recent samples only.
+    pub window: ModelComparison,
+    /// The held-out set of the gate.
+    pub held_out: ModelComparison,
     pub gate_passed: bool,
-    /// Why, in words.
     pub gate_message: String,
-    /// The learner's seed.
     pub seed: u64,
-    /// How slowly its average follows.
+    /// Decay of the learner's exponential moving average.
     pub ema: f64,
 }
 
-/// How well the learned model and its base predict the same samples.
+/// How well the trained model and its base model predict the same samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pair {
-    /// The learned one.
-    pub model: Metrics,
-    /// The one it began with.
-    pub base: Metrics,
+pub struct ModelComparison {
+    pub model: PredictionMetrics,
+    pub base: PredictionMetrics,
 }
 
-/// How well one model predicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Metrics {
-    /// Over how many samples.
+pub struct PredictionMetrics {
     pub count: u64,
-    /// Root of the mean squared error, in points of score.
+    /// Root mean squared error, in points of score.
     pub rmse: f64,
-    /// Pearson's correlation, if there is one.
+    /// Pearson correlation; `None` where it is undefined.
     pub plcc: Option<f64>,
-    /// Spearman's, of ranks.
+    /// Spearman rank correlation; `None` where it is undefined.
     pub srocc: Option<f64>,
 }
 
-impl Facts {
-    /// `<name>-v000007`: its tag.
+impl CheckpointMetadata {
+    /// The tag, `<name>-v000007`.
     pub fn version(&self) -> String {
         version_tag(&self.name, self.number)
     }
 
-    /// As annotations of a manifest.
     pub fn annotations(&self) -> BTreeMap<String, String> {
-        let mut out = Writer::default();
+        let mut out = AnnotationWriter::default();
         out.put(CREATED, self.created);
         out.put(TITLE, &self.name);
         out.put(VERSION, self.version());
         out.put("dev.vmafx.training.namespace", &self.namespace);
         out.put("dev.vmafx.training.uid", &self.uid);
         out.put("dev.vmafx.checkpoint.number", self.number);
-        out.put_some("dev.vmafx.checkpoint.parent", self.parent.as_ref());
+        out.put_optional("dev.vmafx.checkpoint.parent", self.parent.as_ref());
         out.put("dev.vmafx.base.name", &self.base_model);
         out.put("dev.vmafx.base.digest", &self.base_digest);
         out.put("dev.vmafx.samples.accepted", self.samples);
         out.put("dev.vmafx.samples.refused", self.refused);
         out.put("dev.vmafx.samples.cursor", &self.cursor);
-        for (part, pair) in self.pairs() {
-            for (whose, metrics) in [("model", pair.model), ("base", pair.base)] {
+        for (part, comparison) in self.comparisons() {
+            for (whose, metrics) in [("model", comparison.model), ("base", comparison.base)] {
                 let key = |what: &str| format!("dev.vmafx.{part}.{whose}.{what}");
                 out.put(&key("count"), metrics.count);
                 out.put(&key("rmse"), metrics.rmse);
-                out.put_some(&key("plcc"), metrics.plcc);
-                out.put_some(&key("srocc"), metrics.srocc);
+                out.put_optional(&key("plcc"), metrics.plcc);
+                out.put_optional(&key("srocc"), metrics.srocc);
             }
         }
         out.put("dev.vmafx.gate.passed", self.gate_passed);
         out.put("dev.vmafx.gate.message", &self.gate_message);
         out.put("dev.vmafx.learner.seed", self.seed);
         out.put("dev.vmafx.learner.ema", self.ema);
-        out.done()
+        out.finish()
     }
 
-    /// From annotations. What is unknown is left alone, what is missing is named.
-    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, FactsError> {
-        let from = Reader(annotations);
-        let metrics = |part: &str, whose: &str| -> Result<Metrics, FactsError> {
+    /// Parses annotations. Unknown ones are ignored; the error names a missing one.
+    pub fn parse(annotations: &BTreeMap<String, String>) -> Result<Self, CheckpointMetadataError> {
+        let from = AnnotationReader(annotations);
+        let metrics = |part: &str, whose: &str| -> Result<PredictionMetrics, CheckpointMetadataError> {
             let key = |what: &str| format!("dev.vmafx.{part}.{whose}.{what}");
-            Ok(Metrics {
+            Ok(PredictionMetrics {
                 count: from.get(&key("count"))?,
                 rmse: from.get(&key("rmse"))?,
-                plcc: from.get_some(&key("plcc"))?,
-                srocc: from.get_some(&key("srocc"))?,
+                plcc: from.get_optional(&key("plcc"))?,
+                srocc: from.get_optional(&key("srocc"))?,
             })
         };
-        let pair = |part: &str| -> Result<Pair, FactsError> {
-            Ok(Pair { model: metrics(part, "model")?, base: metrics(part, "base")? })
+        let comparison = |part: &str| -> Result<ModelComparison, CheckpointMetadataError> {
+            Ok(ModelComparison { model: metrics(part, "model")?, base: metrics(part, "base")? })
         };
-        let facts = Self {
+        let metadata = Self {
             name: from.get(TITLE)?,
             namespace: from.get("dev.vmafx.training.namespace")?,
             uid: from.get("dev.vmafx.training.uid")?,
@@ -135,23 +121,27 @@ impl Facts {
             created: from.get(CREATED)?,
             base_model: from.get("dev.vmafx.base.name")?,
             base_digest: from.get("dev.vmafx.base.digest")?,
-            parent: from.get_some("dev.vmafx.checkpoint.parent")?,
+            parent: from.get_optional("dev.vmafx.checkpoint.parent")?,
             samples: from.get("dev.vmafx.samples.accepted")?,
             refused: from.get("dev.vmafx.samples.refused")?,
             cursor: from.get("dev.vmafx.samples.cursor")?,
-            all: pair(ALL)?,
-            window: pair(WINDOW)?,
-            held_out: pair(HELD_OUT)?,
+            all: comparison(ALL)?,
+            window: comparison(WINDOW)?,
+            held_out: comparison(HELD_OUT)?,
             gate_passed: from.get("dev.vmafx.gate.passed")?,
             gate_message: from.get("dev.vmafx.gate.message")?,
             seed: from.get("dev.vmafx.learner.seed")?,
             ema: from.get("dev.vmafx.learner.ema")?,
         };
         let version: String = from.get(VERSION)?;
-        if version == facts.version() { Ok(facts) } else { Err(FactsError::invalid(VERSION, &version)) }
+        if version == metadata.version() {
+            Ok(metadata)
+        } else {
+            Err(CheckpointMetadataError::invalid(VERSION, &version))
+        }
     }
 
-    fn pairs(&self) -> [(&'static str, Pair); 3] {
+    fn comparisons(&self) -> [(&'static str, ModelComparison); 3] {
         [(ALL, self.all), (WINDOW, self.window), (HELD_OUT, self.held_out)]
     }
 }
@@ -167,10 +157,10 @@ mod tests {
 
     use super::*;
 
-    fn facts() -> Facts {
-        let metrics = |rmse| Metrics { count: 372, rmse, plcc: Some(0.1 + 0.2), srocc: None };
-        let pair = Pair { model: metrics(14.18), base: metrics(19.64) };
-        Facts {
+    fn metadata() -> CheckpointMetadata {
+        let metrics = |rmse| PredictionMetrics { count: 372, rmse, plcc: Some(0.1 + 0.2), srocc: None };
+        let comparison = ModelComparison { model: metrics(14.18), base: metrics(19.64) };
+        CheckpointMetadata {
             name: "sports".into(),
             namespace: "video".into(),
             uid: "0b6c".into(),
@@ -182,9 +172,9 @@ mod tests {
             samples: 400,
             refused: 28,
             cursor: "s1.42".into(),
-            all: pair,
-            window: pair,
-            held_out: Pair::default(),
+            all: comparison,
+            window: comparison,
+            held_out: ModelComparison::default(),
             gate_passed: false,
             gate_message: "SROCC 0.80 is below 0.85".into(),
             seed: u64::MAX,
@@ -193,26 +183,26 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_read_back_as_they_were_written() {
-        assert_eq!(Facts::read(&facts().annotations()).unwrap(), facts());
+    fn metadata_survives_the_round_trip() {
+        assert_eq!(CheckpointMetadata::parse(&metadata().annotations()).unwrap(), metadata());
     }
 
     #[test]
-    fn what_is_unknown_is_left_alone() {
-        let mut annotations = facts().annotations();
+    fn unknown_annotations_are_ignored() {
+        let mut annotations = metadata().annotations();
         annotations.insert("dev.vmafx.future".into(), "1".into());
         annotations.insert("com.example.owner".into(), "me".into());
-        assert_eq!(Facts::read(&annotations).unwrap(), facts());
+        assert_eq!(CheckpointMetadata::parse(&annotations).unwrap(), metadata());
     }
 
     #[test]
-    fn every_fact_that_is_missing_is_named() {
-        let all = facts().annotations();
+    fn every_missing_annotation_is_named() {
+        let all = metadata().annotations();
         let optional = |key: &str| ["parent", "plcc", "srocc"].iter().any(|end| key.ends_with(end));
         for key in all.keys().filter(|key| !optional(key)) {
             let mut fewer = all.clone();
             fewer.remove(key);
-            let error = Facts::read(&fewer).unwrap_err().to_string();
+            let error = CheckpointMetadata::parse(&fewer).unwrap_err().to_string();
             assert!(error.contains(key.as_str()), "{key}: {error}");
         }
     }
@@ -224,24 +214,24 @@ mod tests {
     #[case("dev.vmafx.evaluation.all.model.rmse", "14,18")]
     #[case("org.opencontainers.image.created", "yesterday")]
     #[case("org.opencontainers.image.version", "sports-v000008")]
-    fn a_fact_that_is_none_is_named_with_what_stands_there(#[case] key: &str, #[case] value: &str) {
-        let mut annotations = facts().annotations();
+    fn an_invalid_annotation_is_named_with_its_value(#[case] key: &str, #[case] value: &str) {
+        let mut annotations = metadata().annotations();
         annotations.insert(key.into(), value.into());
-        let error = Facts::read(&annotations).unwrap_err().to_string();
+        let error = CheckpointMetadata::parse(&annotations).unwrap_err().to_string();
         assert!(error.contains(key) && error.contains(value), "{error}");
     }
 
     proptest! {
         #[test]
-        fn numbers_come_back_to_the_last_bit(bits in any::<u64>(), seconds in 0_i64..4_000_000_000) {
+        fn numbers_survive_bit_for_bit(bits in any::<u64>(), seconds in 0_i64..4_000_000_000) {
             let number = f64::from_bits(bits);
             prop_assume!(!number.is_nan());
-            let mut facts = facts();
-            facts.all.model = Metrics { count: bits, rmse: number, plcc: Some(number), srocc: Some(-number) };
-            facts.created = Timestamp::from_second(seconds).unwrap();
-            let read = Facts::read(&facts.annotations()).unwrap();
+            let mut metadata = metadata();
+            metadata.all.model = PredictionMetrics { count: bits, rmse: number, plcc: Some(number), srocc: Some(-number) };
+            metadata.created = Timestamp::from_second(seconds).unwrap();
+            let read = CheckpointMetadata::parse(&metadata.annotations()).unwrap();
             prop_assert_eq!(read.all.model.rmse.to_bits(), number.to_bits());
-            prop_assert_eq!(read, facts);
+            prop_assert_eq!(read, metadata);
         }
     }
 }

@@ -1,8 +1,6 @@
-//! Digests as text.
-
 use std::fmt::Write as _;
 
-/// Lower-case hexadecimal.
+/// Lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a String cannot fail.

@@ -1,4 +1,4 @@
-//! Services outside of the cluster, as its Pods see them: a port of the node's own address, answered on this machine.
+//! Forwarding from Pods to servers on this machine, through a port of the node's address.
 
 use std::fs::File;
 use std::io;
@@ -12,27 +12,28 @@ use tokio::io::copy_bidirectional;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::network::NODE;
+use super::network::NODE_ADDRESS;
 
-/// A way from Pods to a server on this machine's loopback. Closed when this is dropped.
+/// Forwards connections of Pods to a server on this machine's loopback, until it is dropped.
 #[derive(Debug)]
-pub struct Outside {
+pub struct HostForward {
     address: String,
     _forwarding: JoinSet<io::Result<()>>,
 }
 
-impl Outside {
-    /// A socket belongs to the network in which it was made, whoever holds it. So a thread goes inside to make it, and
-    /// the connections to the server are made out here.
+impl HostForward {
+    /// A socket belongs to the network namespace in which it was created, whoever uses it. So a thread enters the
+    /// namespace to create the listener, and the connections to the server are opened on the host.
     pub(super) fn open(first: Pid, server: SocketAddr) -> io::Result<Self> {
         let network = File::open(format!("/proc/{}/ns/net", first.as_raw_nonzero()))?;
-        let inside = thread::spawn(move || {
+        let listener = thread::spawn(move || {
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
-            let listener = TcpListener::bind((NODE, 0))?;
+            let listener = TcpListener::bind((NODE_ADDRESS, 0))?;
             listener.set_nonblocking(true)?;
             io::Result::Ok(listener)
         });
-        let listener = inside.join().map_err(|_| io::Error::other("the thread inside ended early"))??;
+        let listener =
+            listener.join().map_err(|_| io::Error::other("the thread in the namespace panicked"))??;
         let address = listener.local_addr()?.to_string();
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let mut forwarding = JoinSet::new();
@@ -40,7 +41,7 @@ impl Outside {
         Ok(Self { address, _forwarding: forwarding })
     }
 
-    /// `host:port` for Pods.
+    /// `host:port`, for Pods.
     pub fn address(&self) -> &str {
         &self.address
     }

@@ -1,48 +1,45 @@
-//! What was asked through the proxy, in order.
-
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::request::ApiRequest;
 
-/// A request and what became of it.
+/// A request and its responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct RecordedRequest {
     /// Counts from 0, in the order of arrival.
     pub order: usize,
-    /// What was asked.
     pub request: ApiRequest,
-    /// What the API server answered; none when it was never asked, or has not answered.
+    /// The API server's status; `None` when the request was not forwarded or is not answered yet.
     pub server: Option<u16>,
-    /// What the client was told; none when it was told nothing.
+    /// The status that the client received; `None` without a response.
     pub client: Option<u16>,
 }
 
-impl Record {
-    /// Whether the API server did what was asked.
-    pub fn was_done(&self) -> bool {
+impl RecordedRequest {
+    /// Whether the API server responded with success.
+    pub fn succeeded(&self) -> bool {
         self.server.is_some_and(|code| (200..300).contains(&code))
     }
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Ledger(Mutex<Vec<Record>>);
+pub(super) struct RequestLog(Mutex<Vec<RecordedRequest>>);
 
-impl Ledger {
-    pub(super) fn arrived(&self, request: ApiRequest) -> Record {
+impl RequestLog {
+    pub(super) fn add(&self, request: ApiRequest) -> RecordedRequest {
         let mut records = self.lock();
-        let record = Record { order: records.len(), request, server: None, client: None };
+        let record = RecordedRequest { order: records.len(), request, server: None, client: None };
         records.push(record.clone());
         record
     }
 
-    pub(super) fn update(&self, record: &Record) {
+    pub(super) fn update(&self, record: &RecordedRequest) {
         if let Some(kept) = self.lock().get_mut(record.order) {
             kept.clone_from(record);
         }
     }
 
-    pub(super) fn all(&self) -> Vec<Record> {
+    pub(super) fn all(&self) -> Vec<RecordedRequest> {
         self.lock().clone()
     }
 
@@ -50,13 +47,15 @@ impl Ledger {
         self.lock().len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Record>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<RecordedRequest>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How many of these there are by resource, with the subresource after a slash.
-pub fn count_by_resource<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<String, usize> {
+/// The number of requests by resource, with the subresource after a slash.
+pub fn count_by_resource<'a>(
+    records: impl IntoIterator<Item = &'a RecordedRequest>,
+) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for ApiRequest { resource, subresource, .. } in records.into_iter().map(|record| &record.request) {
         let name =
