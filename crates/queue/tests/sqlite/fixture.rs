@@ -1,4 +1,4 @@
-//! A store in a directory of its own.
+//! A store in its own directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use vmafx_queue::sqlite::{OpenError, Options, SqliteStore};
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
 
-/// Stands still until it is moved.
+/// A clock that only the test advances.
 #[derive(Clone)]
 pub(crate) struct TestClock(Arc<AtomicI64>);
 
@@ -32,14 +32,14 @@ impl Clock for TestClock {
     }
 }
 
-/// Where the file is.
-pub(crate) struct Place {
+/// The directory, clock and tenant of a store.
+pub(crate) struct Fixture {
     directory: TempDir,
     pub(crate) clock: TestClock,
     pub(crate) tenant: TenantId,
 }
 
-impl Place {
+impl Fixture {
     pub(crate) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().unwrap(),
@@ -83,8 +83,8 @@ impl Place {
     }
 
     pub(crate) async fn complete(&self, store: &SqliteStore, node: &Credentials, job: &Job) -> Reported {
-        let success = ScoreResult { score: 93.5, ..ScoreResult::default() };
-        let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) };
+        let result = ScoreResult { score: 93.5, ..ScoreResult::default() };
+        let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(result) };
         store.report(&self.tenant, node, report).await.unwrap()
     }
 }
