@@ -15,11 +15,11 @@ pub type AttemptNumber = u32;
 pub enum IdError {
     #[error("{0:?} is not a UUID")]
     Uuid(String),
-    #[error("it is empty")]
+    #[error("the text is empty")]
     Empty,
-    #[error("it has more than {0} characters")]
+    #[error("the text has more than {0} characters")]
     Long(usize),
-    #[error("it has a character that cannot be printed")]
+    #[error("the text has a control character")]
     Unprintable,
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId};
@@ -43,6 +44,11 @@ pub struct Credentials {
 pub struct SessionToken(pub String);
 
 impl SessionToken {
+    /// Two random UUIDs: 244 bits that cannot be guessed.
+    pub(crate) fn generate() -> Self {
+        Self(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()))
+    }
+
     pub fn digest(&self) -> [u8; 32] {
         use sha2::Digest as _;
         sha2::Sha256::digest(self.0.as_bytes()).into()

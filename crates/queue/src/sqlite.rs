@@ -7,7 +7,7 @@
 //! | `readers`                              | connections for reading                                      |
 //! | `live`                                 | the expiry of leases and sessions, in memory                 |
 //! | `rows`, `attempts`                     | rows of jobs and attempts                                    |
-//! | `transaction`, `pending_notifications` | the context of an operation, and the notifications it causes |
+//! | `unit_of_work`, `pending_notifications`| the context of an operation, and the notifications it causes |
 //! | `submit` … `prune`                     | one operation each                                           |
 //!
 //! One thread makes every change to a job, so operations never run concurrently and a claim needs no lock.
@@ -39,7 +39,7 @@ mod stats;
 mod store;
 mod submit;
 mod sweep;
-mod transaction;
+mod unit_of_work;
 mod writer;
 
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ pub use path::{NoStateDirectory, default_path};
 use self::live::{CredentialsDigest, LiveNode, LiveState};
 use self::readers::Readers;
 use self::rows::JobRow;
-use self::transaction::WriterState;
+use self::unit_of_work::WriterState;
 use self::writer::{BatchPacing, Handle, Writer};
 use crate::clock::Clock;
 use crate::ids::TenantId;

@@ -2,6 +2,9 @@
 //! growing. The conformance suite checks what every store promises.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
+#[path = "support/clock.rs"]
+#[allow(dead_code, reason = "the conformance suite uses the other part of it")]
+mod clock;
 #[path = "sqlite/close.rs"]
 mod close;
 #[path = "sqlite/crash.rs"]

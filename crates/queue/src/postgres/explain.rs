@@ -1,7 +1,5 @@
 //! Why a job waits.
 
-use std::collections::BTreeMap;
-
 use super::Shared;
 use super::nodes::OF_TENANT;
 use super::pool::{Access, Call, Scope, Value};
@@ -47,21 +45,8 @@ impl Shared {
         let (ahead_by_priority, ahead_by_age) = (reader.count()?, reader.count()?);
         let job = reader.job()?;
         let nodes = answers.get(1).into_iter().flatten().map(|row| Reader::new(row).node());
-        let supply = supply(&nodes.collect::<Result<Vec<_>, _>>()?);
+        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
+        let supply = Supply::by_backend(nodes.iter().map(|node| (&node.capability, node.jobs)));
         Ok(Some(Explained { job, ahead_by_priority, ahead_by_age, supply }))
     }
-}
-
-/// The capacity of the nodes by backend; the empty name counts each node once.
-fn supply(nodes: &[Node]) -> BTreeMap<String, Supply> {
-    let mut supply = BTreeMap::<String, Supply>::new();
-    for node in nodes {
-        for backend in node.capability.backends.iter().map(String::as_str).chain([""]) {
-            let of = supply.entry(backend.to_owned()).or_default();
-            of.nodes += 1;
-            of.slots = of.slots.saturating_add(node.capability.slots);
-            of.busy += node.jobs;
-        }
-    }
-    supply
 }

@@ -67,8 +67,7 @@ impl Shared {
     pub(super) async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
         let now = self.clock.now();
         let session = SessionId(self.new_job_id(now).0);
-        // Two random UUIDs: 244 bits that cannot be guessed.
-        let token = SessionToken(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()));
+        let token = SessionToken::generate();
         let (name, digest) = (text(&node.name), token.digest());
         let until = now.0.saturating_add(millis(self.policy.session_ttl));
         let (capability, resource) = (Json(&node.capability), node.resource.as_ref().map(Json));

@@ -154,10 +154,10 @@ impl Shared {
         tenant: &TenantId,
         kept: u64,
         old: i64,
-        most: u64,
+        max: u64,
     ) -> Result<Removed, StoreError> {
-        let (kept, most) = (signed(kept), signed(most));
-        let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &most];
+        let (kept, max) = (signed(kept), signed(max));
+        let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &max];
         let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, statement, &values).await?;
         let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("what was removed"))?);
         let (count, held_back) = (reader.count()?, reader.next::<Option<&str>>()?);

@@ -2,7 +2,7 @@
 
 use super::attempts;
 use super::rows::{self, JobRow};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::ids::{JobId, TenantId};
 use crate::outcome::AttemptOutcome;
@@ -12,7 +12,7 @@ use vmafx_job::CancelCause;
 
 /// Cancels a job that has not finished. Returns the job and whether this call cancelled it.
 pub(super) fn cancel(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     id: JobId,
     (cause, reason): (CancelCause, &str),

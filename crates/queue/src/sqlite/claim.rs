@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use super::attempts;
 use super::live::{CredentialsDigest, Lease};
 use super::rows::{self, JobRow, StoredLease};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
@@ -27,7 +27,7 @@ pub(super) enum ClaimOutcome {
 
 /// Hands out the first matching job.
 pub(super) fn claim(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     backends: &[String],
@@ -49,11 +49,10 @@ pub(super) fn claim(
     row.hand_out(&node.name, lease, tx.now);
     tx.store(&mut row)?;
     attempts::begin(tx.connection, &row, credentials.session, &node, tx.now)?;
-    let attempt = row.attempt;
     let held = Lease {
         number: row.number,
         session: credentials.session,
-        attempt,
+        attempt: row.attempt,
         expires_at: lease.expires_at,
         progress: None,
     };
@@ -78,7 +77,7 @@ const HEAD: &str = "SELECT number, priority, created_at, id FROM jobs INDEXED BY
 
 /// The first claimable job of these backends.
 fn claim_head(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     backends: &[&str],
 ) -> Result<Option<JobRow>, StoreError> {
@@ -96,7 +95,7 @@ fn claim_head(
 type ClaimOrder = (Reverse<i32>, i64, [u8; 16]);
 
 fn first_claimable(
-    tx: &TransactionContext<'_>,
+    tx: &UnitOfWork<'_>,
     tenant: &TenantId,
     backends: &[&str],
 ) -> rusqlite::Result<Option<i64>> {
@@ -120,7 +119,7 @@ const DUE: &str = "SELECT number, backend FROM jobs INDEXED BY jobs_pause \
                    WHERE tenant = ?1 AND state = 'pending' AND ready = 0 AND available_at <= ?2";
 
 /// Makes the tenant's jobs claimable whose back-off has ended. The change is invisible outside of claims.
-fn end_backoffs(tx: &mut TransactionContext<'_>, tenant: &TenantId) -> Result<(), StoreError> {
+fn end_backoffs(tx: &mut UnitOfWork<'_>, tenant: &TenantId) -> Result<(), StoreError> {
     if !tx.writer_state.counters.is_backoff_over(tx.now) {
         return Ok(());
     }
@@ -137,7 +136,7 @@ fn end_backoffs(tx: &mut TransactionContext<'_>, tenant: &TenantId) -> Result<()
 }
 
 /// Ends the due back-offs of all tenants, so that waiting nodes are notified of the jobs.
-pub(super) fn end_all_backoffs(tx: &mut TransactionContext<'_>) -> Result<(), StoreError> {
+pub(super) fn end_all_backoffs(tx: &mut UnitOfWork<'_>) -> Result<(), StoreError> {
     let mut due = tx.connection.prepare_cached(
         "SELECT DISTINCT tenant FROM jobs INDEXED BY jobs_pause \
          WHERE state = 'pending' AND ready = 0 AND available_at <= ?1",
@@ -160,7 +159,7 @@ const NEXT: &str = "SELECT available_at, backend FROM jobs INDEXED BY jobs_pause
 
 /// The earliest end of a back-off among these backends.
 fn next_due(
-    tx: &TransactionContext<'_>,
+    tx: &UnitOfWork<'_>,
     tenant: &TenantId,
     backends: &[&str],
 ) -> Result<Option<Timestamp>, StoreError> {

@@ -1,15 +1,11 @@
 //! Why a job waits.
 
-use std::collections::BTreeMap;
-
 use rusqlite::{Connection, params};
 
-use super::live::LiveNode;
 use super::rows::{self, JobRow};
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::{JobId, TenantId};
-use crate::store::Supply;
 use crate::transition::State;
 
 /// A job and the number of jobs that are claimed before it.
@@ -70,23 +66,4 @@ fn ahead(
             ],
             |counts| Ok((counts.get::<_, i64>(0)?.unsigned_abs(), counts.get::<_, i64>(1)?.unsigned_abs())),
         )
-}
-
-/// The capacity of these nodes by backend; the empty name counts each node once.
-pub(super) fn supply(nodes: &[LiveNode]) -> BTreeMap<String, Supply> {
-    let mut supply: BTreeMap<String, Supply> = BTreeMap::new();
-    for node in nodes {
-        let capability = &node.registration.capability;
-        let mut backends: Vec<&str> = capability.backends.iter().map(String::as_str).collect();
-        backends.push("");
-        backends.sort_unstable();
-        backends.dedup();
-        for backend in backends {
-            let offered = supply.entry(backend.to_owned()).or_default();
-            offered.nodes += 1;
-            offered.slots += capability.slots;
-            offered.busy += node.jobs;
-        }
-    }
-    supply
 }

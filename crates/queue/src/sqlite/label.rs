@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::attempts;
 use super::exact::ExactFloat;
 use super::rows::{self, JobRow};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::ids::TenantId;
 use crate::job::Label;
@@ -14,7 +14,7 @@ use crate::transition::State;
 
 /// Stores a label; a completed job becomes a sample at once.
 pub(super) fn label(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     target: &LabelTarget,
     label: Label,
@@ -33,7 +33,7 @@ pub(super) fn label(
 }
 
 /// Adds a sample if the job is completed and has a label. Returns whether it did.
-pub(super) fn sample(tx: &mut TransactionContext<'_>, row: &JobRow) -> Result<bool, StoreError> {
+pub(super) fn sample(tx: &mut UnitOfWork<'_>, row: &JobRow) -> Result<bool, StoreError> {
     let (Some(label), Some(result)) = (row.label, &row.result) else { return Ok(false) };
     let labels = attempts::labels(tx.connection, row.number, row.attempt)?;
     let seq = tx.next_sample();

@@ -68,7 +68,7 @@ impl LiveState {
     /// The session, if it belongs to this tenant and the token is right.
     pub(super) fn session(&self, tenant: &TenantId, credentials: &CredentialsDigest) -> Option<&Session> {
         self.sessions.get(&credentials.session).filter(|session| {
-            same(&session.digest, &credentials.digest) && session.registration.tenant == *tenant
+            constant_time_eq(&session.digest, &credentials.digest) && session.registration.tenant == *tenant
         })
     }
 
@@ -254,7 +254,7 @@ fn first<K: Ord, V>(items: impl Iterator<Item = (K, V)>, max: usize) -> Vec<V> {
 }
 
 /// Compares in constant time, so that timing reveals nothing about a token.
-fn same(a: &[u8; 32], b: &[u8; 32]) -> bool {
+fn constant_time_eq(a: &[u8; 32], b: &[u8; 32]) -> bool {
     a.iter().zip(b).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
 }
 

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::stats::{TenantTable, tenants};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
@@ -60,7 +60,7 @@ fn jobs(
     tenant: &TenantId,
     keep: &Retention,
     now: Timestamp,
-    most: u32,
+    max: u32,
 ) -> rusqlite::Result<Vec<i64>> {
     let last_kept: Option<(i64, [u8; 16])> = match keep.jobs {
         0 => Some((i64::MAX, [u8::MAX; 16])),
@@ -81,7 +81,7 @@ fn jobs(
              WHERE tenant = ?1 AND finished_at IS NOT NULL AND (finished_at, id) < (?2, ?3) \
              ORDER BY finished_at, id LIMIT ?4",
         )?
-        .query_map(params![tenant.as_str(), time, id, most], |row| row.get(0))?
+        .query_map(params![tenant.as_str(), time, id, max], |row| row.get(0))?
         .collect()
 }
 
@@ -91,7 +91,7 @@ fn samples(
     tenant: &TenantId,
     keep: &Retention,
     now: Timestamp,
-    most: u32,
+    max: u32,
 ) -> rusqlite::Result<Vec<i64>> {
     let last_kept: Option<i64> = match keep.samples {
         0 => Some(i64::MAX),
@@ -108,11 +108,11 @@ fn samples(
             "SELECT seq FROM samples INDEXED BY samples_tenant \
              WHERE tenant = ?1 AND (seq < ?2 OR created_at < ?3) ORDER BY seq LIMIT ?4",
         )?
-        .query_map(params![tenant.as_str(), last_kept, (now - keep.samples_for).0, most], |row| row.get(0))?
+        .query_map(params![tenant.as_str(), last_kept, (now - keep.samples_for).0, max], |row| row.get(0))?
         .collect()
 }
 
-pub(super) fn remove(tx: &mut TransactionContext<'_>, prunable: &Prunable) -> Result<Pruned, StoreError> {
+pub(super) fn remove(tx: &mut UnitOfWork<'_>, prunable: &Prunable) -> Result<Pruned, StoreError> {
     let mut pruned = Pruned::default();
     let mut job =
         tx.connection.prepare_cached("DELETE FROM jobs WHERE number = ?1 AND finished_at IS NOT NULL")?;

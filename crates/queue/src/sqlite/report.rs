@@ -2,7 +2,7 @@
 
 use super::live::CredentialsDigest;
 use super::rows::{self, JobRow, StoredResult};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use super::{attempts, label};
 use crate::StoreError;
 use crate::fence::{Held, Verdict, judge};
@@ -30,7 +30,7 @@ pub(super) enum ReportOutcome {
 
 /// Ends the attempt that the session holds.
 pub(super) fn report(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     report: &SerializedReport,
@@ -39,7 +39,7 @@ pub(super) fn report(
         return Ok(ReportOutcome::NoSession);
     }
     let Some(row) = rows::by_id(tx.connection, tenant, report.job)? else { return Ok(ReportOutcome::Fenced) };
-    let Some(attempt) = spoken_of(tx, &row, credentials.session, report.attempt)? else {
+    let Some(attempt) = referenced_attempt(tx, &row, credentials.session, report.attempt)? else {
         return Ok(ReportOutcome::Fenced);
     };
     match verdict(tx, &row, credentials.session, attempt)? {
@@ -50,7 +50,7 @@ pub(super) fn report(
 }
 
 fn accept(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     mut row: JobRow,
     report: &SerializedReport,
 ) -> Result<ReportOutcome, StoreError> {
@@ -76,7 +76,7 @@ fn accept(
 
 /// Gives an attempt back: the job can be claimed again at once.
 pub(super) fn release(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     job: JobId,
@@ -99,8 +99,8 @@ pub(super) fn release(
 }
 
 /// The attempt that a report refers to: the one it names, or else the latest one of its session.
-fn spoken_of(
-    tx: &TransactionContext<'_>,
+fn referenced_attempt(
+    tx: &UnitOfWork<'_>,
     row: &JobRow,
     session: SessionId,
     named: Option<AttemptNumber>,
@@ -112,7 +112,7 @@ fn spoken_of(
 }
 
 fn verdict(
-    tx: &TransactionContext<'_>,
+    tx: &UnitOfWork<'_>,
     row: &JobRow,
     session: SessionId,
     attempt: AttemptNumber,

@@ -6,7 +6,7 @@ use super::live::{Lease, LiveState};
 use super::rows::{COLUMNS, from_row};
 use super::sessions;
 use super::stats::{TenantTable, tenants};
-use super::transaction::Counters;
+use super::unit_of_work::Counters;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::policy::Policy;

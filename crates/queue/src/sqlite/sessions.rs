@@ -8,25 +8,20 @@ use uuid::Uuid;
 use super::error::corrupt;
 use super::live::{CredentialsDigest, LiveState, NodeRegistration, Session};
 use super::rows::{self, tenant_in};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::{SessionId, TenantId};
-use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, SessionToken};
+use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode};
 use crate::policy::Policy;
 use crate::transition::State;
-
-/// Two random UUIDs: 244 bits that cannot be guessed.
-pub(super) fn new_token() -> SessionToken {
-    SessionToken(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()))
-}
 
 pub(super) fn digest_credentials(node: &Credentials) -> CredentialsDigest {
     CredentialsDigest { session: node.session, digest: node.token.digest() }
 }
 
 pub(super) fn register(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     node: &NewNode,
     digest: [u8; 32],
@@ -75,7 +70,7 @@ fn encode(value: &impl serde::Serialize) -> Result<String, StoreError> {
 
 /// Extends a session and its leases. Writes nothing to the database.
 pub(super) fn heartbeat(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     heartbeat: &Heartbeat,
@@ -100,7 +95,7 @@ pub(super) fn heartbeat(
     Ok(Some(reply))
 }
 
-pub(super) fn remove(tx: &mut TransactionContext<'_>, id: SessionId) -> Result<(), StoreError> {
+pub(super) fn remove(tx: &mut UnitOfWork<'_>, id: SessionId) -> Result<(), StoreError> {
     tx.connection.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id.0.as_bytes()])?;
     tx.live.end_session(id);
     Ok(())

@@ -8,18 +8,18 @@ use super::claim::ClaimOutcome;
 use super::error::{NotFinite, corrupt, unavailable};
 use super::report::{ReportOutcome, SerializedReport};
 use super::rows::{self, StoredResult};
-use super::sessions::{digest_credentials, new_token};
+use super::sessions::digest_credentials;
 use super::{
     SqliteStore, attempts, cancel, changes, claim, explain, label, list, migrate, prune, report, samples,
     sessions, stats, submit, sweep,
 };
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
-use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
+use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use crate::notification::Notification;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, Submitted, Swept, TenantStats,
+    Reported, Retention, Samples, Store, StoreError, Submitted, Supply, Swept, TenantStats,
 };
 use vmafx_job::{CancelCause, ScoreResult};
 
@@ -75,7 +75,7 @@ impl Store for SqliteStore {
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
-        let (tenant, token) = (tenant.clone(), new_token());
+        let (tenant, token) = (tenant.clone(), SessionToken::generate());
         let digest = token.digest();
         let session = self.writer.write(move |tx| sessions::register(tx, &tenant, &node, digest)).await?;
         Ok(Credentials { session, token })
@@ -163,7 +163,7 @@ impl Store for SqliteStore {
             job,
             ahead_by_priority: position.by_priority,
             ahead_by_age: position.by_age,
-            supply: explain::supply(&nodes),
+            supply: Supply::by_backend(nodes.iter().map(|node| (&node.registration.capability, node.jobs))),
         }))
     }
 

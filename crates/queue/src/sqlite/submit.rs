@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension as _;
 use uuid::Uuid;
 
 use super::rows::{self, JobRow};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::NewJob;
@@ -14,7 +14,7 @@ use vmafx_job::FailureReason;
 
 /// Inserts a job, or finds the existing one with the same key. `spec` is the scoring request as JSON.
 pub(super) fn submit(
-    tx: &mut TransactionContext<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     job: &NewJob,
     spec: &str,
@@ -60,11 +60,7 @@ pub(super) fn submit(
     Ok(Submitted { id: row.id, deduplicated: false })
 }
 
-fn known(
-    tx: &TransactionContext<'_>,
-    tenant: &TenantId,
-    key: &IdempotencyKey,
-) -> rusqlite::Result<Option<JobId>> {
+fn known(tx: &UnitOfWork<'_>, tenant: &TenantId, key: &IdempotencyKey) -> rusqlite::Result<Option<JobId>> {
     tx.connection
         .prepare_cached("SELECT id FROM jobs WHERE tenant = ?1 AND key = ?2")?
         .query_row([tenant.as_str(), key.as_str()], |row| Ok(JobId(Uuid::from_bytes(row.get(0)?))))

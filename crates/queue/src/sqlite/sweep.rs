@@ -1,7 +1,7 @@
 //! The sweep ends deadlines, leases and sessions. No other code compares them with the clock.
 
 use super::rows::{self, JobRow};
-use super::transaction::TransactionContext;
+use super::unit_of_work::UnitOfWork;
 use super::{attempts, claim, sessions};
 use crate::StoreError;
 use crate::clock::Timestamp;
@@ -24,7 +24,7 @@ pub(super) struct SweepOutcome {
 }
 
 /// Ends what has expired; after a long gap it renews every lease and session instead.
-pub(super) fn sweep(tx: &mut TransactionContext<'_>) -> Result<SweepOutcome, StoreError> {
+pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> Result<SweepOutcome, StoreError> {
     let last = tx.writer_state.counters.last_sweep.replace(tx.now);
     if needs_renewal(last, tx.now, tx.policy) {
         tx.live.renew(tx.now, tx.policy);
@@ -57,7 +57,7 @@ fn needs_renewal(last: Option<Timestamp>, now: Timestamp, policy: &Policy) -> bo
     last.is_none_or(|last| now < last || now.since(last) > policy.max_sweep_gap())
 }
 
-fn overdue(tx: &TransactionContext<'_>) -> rusqlite::Result<Vec<i64>> {
+fn overdue(tx: &UnitOfWork<'_>) -> rusqlite::Result<Vec<i64>> {
     tx.connection
         .prepare_cached(
             "SELECT number FROM jobs INDEXED BY jobs_deadline \
@@ -69,7 +69,7 @@ fn overdue(tx: &TransactionContext<'_>) -> rusqlite::Result<Vec<i64>> {
 }
 
 /// Fails a job that missed its deadline.
-fn overrun(tx: &mut TransactionContext<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
+fn overrun(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
     let (Some(_), Some(deadline)) = (row.next_state(Event::Overrun), row.deadline_at) else {
         return Ok(None);
     };
@@ -84,7 +84,7 @@ fn overrun(tx: &mut TransactionContext<'_>, mut row: JobRow) -> Result<Option<Jo
 }
 
 /// Ends an attempt whose lease expired: the job goes into back-off, or fails after its last allowed attempt.
-fn lose(tx: &mut TransactionContext<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
+fn lose(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
     let (lost, allowed) = (row.lost_attempts + 1, row.max_lost_attempts);
     tx.live.end_lease(row.id);
     let Some(state) = row.next_state(Event::Lose { lost, allowed }) else { return Ok(None) };

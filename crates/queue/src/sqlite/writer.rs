@@ -25,7 +25,7 @@ pub(super) use pacing::BatchPacing;
 
 use super::live::LiveState;
 use super::lock::FileLock;
-use super::transaction::WriterState;
+use super::unit_of_work::WriterState;
 use crate::clock::Clock;
 use crate::notification::Notifier;
 use crate::policy::Policy;

@@ -1,11 +1,12 @@
 //! Results of store operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Cursor;
 use crate::clock::Timestamp;
 use crate::ids::{JobId, TenantId};
 use crate::job::Job;
+use crate::node::Capability;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submitted {
@@ -130,6 +131,25 @@ pub struct Supply {
     pub slots: u32,
     /// Number of jobs that the nodes run now.
     pub busy: u32,
+}
+
+impl Supply {
+    /// The capacity by backend of nodes with their running jobs; the empty name counts each node once.
+    pub(crate) fn by_backend<'a>(
+        nodes: impl IntoIterator<Item = (&'a Capability, u32)>,
+    ) -> BTreeMap<String, Self> {
+        let mut supply = BTreeMap::<String, Self>::new();
+        for (capability, jobs) in nodes {
+            let named = capability.backends.iter().map(String::as_str);
+            for backend in named.chain([""]).collect::<BTreeSet<_>>() {
+                let of_backend = supply.entry(backend.to_owned()).or_default();
+                of_backend.nodes += 1;
+                of_backend.slots = of_backend.slots.saturating_add(capability.slots);
+                of_backend.busy += jobs;
+            }
+        }
+        supply
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::support::build::{job, node, seconds};
 use crate::support::fixture::Fixture;
 
 pub(crate) async fn a_submission_is_work_and_a_change(q: Fixture) {
-    let (mut work, mut changes) = (q.subscribe(), q.listen());
+    let (mut work, mut changes) = (q.subscribe(), q.subscribe());
     q.submit(job().backend("cuda")).await;
     work.work(&q.tenant, "cuda").await;
     changes.changed(&q.tenant).await;
@@ -17,7 +17,7 @@ pub(crate) async fn a_submission_is_work_and_a_change(q: Fixture) {
 
 pub(crate) async fn a_notification_names_its_tenant(q: Fixture) {
     let odd = q.of("it's \"odd\", \u{fc}ber {}");
-    let (mut work, mut changes) = (q.subscribe(), q.listen());
+    let (mut work, mut changes) = (q.subscribe(), q.subscribe());
     odd.submit(job().backend("hip")).await;
     work.work(&odd.tenant, "hip").await;
     changes.changed(&odd.tenant).await;
@@ -26,7 +26,7 @@ pub(crate) async fn a_notification_names_its_tenant(q: Fixture) {
 pub(crate) async fn a_release_is_work_and_a_change(q: Fixture) {
     let holder = q.register(node("n").backends(["cuda"])).await;
     let taken = holder.holds(job().backend("cuda")).await;
-    let (mut work, mut changes) = (q.subscribe(), q.listen());
+    let (mut work, mut changes) = (q.subscribe(), q.subscribe());
     // Earlier notifications may still be in flight: only those after the release count.
     q.submit(job().backend("metal")).await;
     work.work(&q.tenant, "metal").await;
@@ -39,7 +39,7 @@ pub(crate) async fn a_lost_job_is_work_when_its_backoff_ends(q: Fixture) {
     let holder = q.register(node("n").backends(["cuda"])).await;
     let taken = holder.holds(job().backend("cuda")).await;
     q.pass(q.policy().lease_ttl.saturating_sub(seconds(5)), &[&holder]).await;
-    let (mut work, mut changes) = (q.subscribe(), q.listen());
+    let (mut work, mut changes) = (q.subscribe(), q.subscribe());
     q.submit(job().backend("metal")).await;
     work.work(&q.tenant, "metal").await;
     q.pass(seconds(5), &[&holder]).await;
@@ -78,9 +78,9 @@ pub(crate) async fn claims_reports_cancels_and_labels_are_changes(q: Fixture) {
 }
 
 pub(crate) async fn every_subscriber_is_notified(q: Fixture) {
-    let mut listeners = [q.subscribe(), q.listen(), q.listen()];
+    let mut subscribers = [q.subscribe(), q.subscribe(), q.subscribe()];
     q.submit(job()).await;
-    for listener in &mut listeners {
+    for listener in &mut subscribers {
         listener.work(&q.tenant, "").await;
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn job(backend: &str) -> NewJob {
     let scoring = ScoringRequest {
         reference: "r".into(),
         distorted: "d".into(),
-        backend: backend.parse().ok(),
+        backend: (!backend.is_empty()).then(|| backend.parse().unwrap()),
         ..ScoringRequest::default()
     };
     NewJob { scoring, ..NewJob::default() }

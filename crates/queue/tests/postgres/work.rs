@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use vmafx_job::CancelCause;
-use vmafx_queue::job::Label;
+use vmafx_queue::job::{Label, Origin};
 use vmafx_queue::node::{Credentials, Heartbeat};
 use vmafx_queue::postgres::PostgresStore;
 use vmafx_queue::store::{Filter, LabelTarget, Page, Reported};
@@ -77,8 +77,9 @@ async fn one_value_that_the_server_refuses_costs_the_others_nothing() {
     let mut submitting = JoinSet::new();
     for number in 0..20 {
         let (store, whose) = (store.clone(), whose.clone());
-        let backend = if number == 7 { noise.clone() } else { "cpu".to_owned() };
-        submitting.spawn(async move { store.submit(&whose, job(&backend)).await.is_ok() });
+        let mut new = job("cpu");
+        new.origin = (number == 7).then(|| Origin { uid: noise.clone(), ..Origin::default() });
+        submitting.spawn(async move { store.submit(&whose, new).await.is_ok() });
     }
     let stored = submitting.join_all().await;
     assert_eq!(stored.iter().filter(|stored| **stored).count(), 19);

@@ -2,13 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use tempfile::TempDir;
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
-use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Label;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
 use vmafx_queue::policy::Policy;
@@ -16,21 +13,7 @@ use vmafx_queue::sqlite::{OpenError, Options, SqliteStore};
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
 
-/// A clock that only the test advances.
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<AtomicI64>);
-
-impl TestClock {
-    pub(crate) fn advance(&self, length: Duration) {
-        self.0.store((self.now() + length).0, Ordering::SeqCst);
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
-    }
-}
+use crate::clock::TestClock;
 
 /// The directory, clock and tenant of a store.
 pub(crate) struct Fixture {
@@ -43,7 +26,7 @@ impl Fixture {
     pub(crate) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().unwrap(),
-            clock: TestClock(Arc::new(AtomicI64::new(1_700_000_000_000))),
+            clock: TestClock::default(),
             tenant: TenantId::new("acme").unwrap(),
         }
     }

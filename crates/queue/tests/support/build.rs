@@ -62,7 +62,7 @@ impl JobBuilder {
     }
 
     pub(crate) fn backend(mut self, backend: &str) -> Self {
-        self.0.scoring.backend = Some(backend.parse().unwrap());
+        self.0.scoring.backend = (!backend.is_empty()).then(|| backend.parse().unwrap());
         self
     }
 

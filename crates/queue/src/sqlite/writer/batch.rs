@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::operation::Operation;
 use super::{Writer, lock};
-use crate::sqlite::transaction::{Counters, TransactionContext};
+use crate::sqlite::unit_of_work::{Counters, UnitOfWork};
 
 type Batch = Vec<Box<dyn Operation>>;
 
@@ -64,7 +64,7 @@ impl Writer {
 
     fn run_operation(&mut self, operation: &mut dyn Operation) -> bool {
         let mut live = lock(&self.live);
-        let mut tx = TransactionContext {
+        let mut tx = UnitOfWork {
             connection: &self.connection,
             live: &mut live,
             writer_state: &mut self.writer_state,

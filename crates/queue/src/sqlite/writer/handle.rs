@@ -10,7 +10,7 @@ use super::operation::Task;
 use super::{Command, MAX_QUEUED, Writer};
 use crate::StoreError;
 use crate::sqlite::error::{WriterGone, unavailable};
-use crate::sqlite::transaction::TransactionContext;
+use crate::sqlite::unit_of_work::UnitOfWork;
 
 /// Sends commands to the writer thread. Dropping it ends the thread and waits for it.
 pub(in super::super) struct Handle {
@@ -34,7 +34,7 @@ impl Handle {
     pub(in super::super) async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnMut(&mut TransactionContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.ask(true, work).await
     }
@@ -43,7 +43,7 @@ impl Handle {
     pub(in super::super) async fn run_in_memory<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnMut(&mut TransactionContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.ask(false, work).await
     }
@@ -80,7 +80,7 @@ impl Handle {
     async fn ask<T, W>(&self, writes: bool, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnMut(&mut TransactionContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Run(Box::new(Task { work, writes, outcome: None, reply }))).await?;

@@ -3,13 +3,13 @@
 use tokio::sync::oneshot;
 
 use crate::StoreError;
-use crate::sqlite::transaction::TransactionContext;
+use crate::sqlite::unit_of_work::UnitOfWork;
 
 pub(super) trait Operation: Send {
     /// Whether the operation may write to the database.
     fn writes(&self) -> bool;
     /// Runs the operation; called again after a rollback. Returns whether it succeeded.
-    fn run(&mut self, tx: &mut TransactionContext<'_>) -> bool;
+    fn run(&mut self, tx: &mut UnitOfWork<'_>) -> bool;
     /// Sends the result of the last run to the caller.
     fn answer(self: Box<Self>);
     /// Tells the caller that the commit failed.
@@ -26,13 +26,13 @@ pub(super) struct Task<T, W> {
 impl<T, W> Operation for Task<T, W>
 where
     T: Send,
-    W: FnMut(&mut TransactionContext<'_>) -> Result<T, StoreError> + Send,
+    W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send,
 {
     fn writes(&self) -> bool {
         self.writes
     }
 
-    fn run(&mut self, tx: &mut TransactionContext<'_>) -> bool {
+    fn run(&mut self, tx: &mut UnitOfWork<'_>) -> bool {
         self.outcome.insert((self.work)(tx)).is_ok()
     }
 

@@ -14,7 +14,7 @@ use crate::ids::TenantId;
 use crate::job::NewJob;
 use crate::notification::{Notification, Notifier};
 use crate::policy::Policy;
-use crate::sqlite::transaction::{TransactionContext, WriterState};
+use crate::sqlite::unit_of_work::{UnitOfWork, WriterState};
 use crate::sqlite::{open, restore, submit};
 use crate::store::Submitted;
 
@@ -50,14 +50,14 @@ fn tenant() -> TenantId {
 /// A submission. A limit of 0 violates a CHECK of the jobs table.
 fn submission(
     limit: u32,
-) -> impl FnMut(&mut TransactionContext<'_>) -> Result<Submitted, StoreError> + Send + 'static {
+) -> impl FnMut(&mut UnitOfWork<'_>) -> Result<Submitted, StoreError> + Send + 'static {
     let job = NewJob { max_lost_attempts: Some(limit), ..NewJob::default() };
     move |tx| submit::submit(tx, &tenant(), &job, "{}")
 }
 
 /// An operation that blocks the writer thread until the gate is opened, so that further operations share the next
 /// transaction.
-fn gate() -> (Gate, impl FnMut(&mut TransactionContext<'_>) -> Result<(), StoreError> + Send + 'static) {
+fn gate() -> (Gate, impl FnMut(&mut UnitOfWork<'_>) -> Result<(), StoreError> + Send + 'static) {
     let (open, wait): (Sender<()>, Receiver<()>) = channel();
     let (holds, held) = oneshot::channel();
     let mut once = Some((holds, wait));

@@ -52,7 +52,7 @@ impl WriterState {
     }
 }
 
-pub(super) struct TransactionContext<'a> {
+pub(super) struct UnitOfWork<'a> {
     pub(super) connection: &'a Connection,
     pub(super) live: &'a mut LiveState,
     pub(super) writer_state: &'a mut WriterState,
@@ -60,7 +60,7 @@ pub(super) struct TransactionContext<'a> {
     pub(super) now: Timestamp,
 }
 
-impl TransactionContext<'_> {
+impl UnitOfWork<'_> {
     /// Ids of one store sort in the order of their creation.
     pub(super) fn new_id(&self) -> Uuid {
         let millis = u64::try_from(self.now.0).unwrap_or(0);
