@@ -65,6 +65,8 @@ const CURRENT_ROLE: &str =
 async fn apply_migrations(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
     let lock = "SELECT pg_advisory_xact_lock($1)";
     transaction.execute(lock, &[&MIGRATION_LOCK]).await.map_err(unavailable)?;
+    // Without this setting, row-level security hides every row from the migrations.
+    transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
     let found = version(transaction).await?;
     if found > VERSION {
         let remedy = "use a newer vmafx-controller, or restore a backup from before the upgrade";
@@ -100,7 +102,6 @@ async fn version(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
 /// readers would not see them for a long time. The transaction id of the last sweep reveals this. All changes then
 /// get the current transaction id, and a new store id invalidates every old cursor.
 async fn renumber_after_restore(transaction: &Transaction<'_>) -> Result<(), StoreError> {
-    transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
     let ahead = "SELECT swept_xid > pg_current_xact_id() FROM vmafx.meta";
     let ahead: bool = transaction.query_one(ahead, &[]).await.map_err(unavailable)?.get(0);
     if ahead {

@@ -63,6 +63,36 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
 }
 
 #[tokio::test]
+async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() {
+    let database = database().await;
+    let store = open(&database).await;
+    let cases = [
+        ("suspended by its VmafxJob", CancelCause::Suspended),
+        ("its VmafxJob has another priority", CancelCause::Replaced),
+        ("its VmafxJob is gone", CancelCause::ResourceGone),
+        ("by hand", CancelCause::Requested),
+    ];
+    let mut expected = Vec::new();
+    for (reason, cause) in cases {
+        let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+        store.cancel(&tenant("acme"), id, CancelCause::Requested, reason).await.unwrap();
+        expected.push((id, format!("cancelled: {reason}"), Some(cause)));
+    }
+    store.close().await;
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run(
+        "ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
+         UPDATE vmafx.meta SET schema_version = 3",
+    )
+    .await;
+    let store = open(&database).await;
+    for (id, error, cause) in expected {
+        let job = store.job(&tenant("acme"), id).await.unwrap().unwrap();
+        assert_eq!((job.error, job.cancel_cause), (error, cause));
+    }
+}
+
+#[tokio::test]
 async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
     let database = database().await;
     let store = open(&database).await;

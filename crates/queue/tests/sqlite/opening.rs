@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use vmafx_job::CancelCause;
 use vmafx_queue::Store as _;
 use vmafx_queue::sqlite::OpenError;
 
@@ -58,6 +59,33 @@ async fn the_file_and_a_directory_that_is_made_are_for_its_owner_only() {
     assert_eq!(mode(directory.clone()), 0o700);
     for name in ["queue.db", "queue.db-wal", "queue.db.lock"] {
         assert_eq!(mode(directory.join(name)), 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() {
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let cases = [
+        ("suspended by its VmafxJob", CancelCause::Suspended),
+        ("its VmafxJob has another priority", CancelCause::Replaced),
+        ("its VmafxJob is gone", CancelCause::ResourceGone),
+        ("by hand", CancelCause::Requested),
+    ];
+    let mut expected = Vec::new();
+    for (reason, cause) in cases {
+        let id = fixture.submit(&store).await;
+        store.cancel(&fixture.tenant, id, CancelCause::Requested, reason).await.unwrap();
+        expected.push((id, format!("cancelled: {reason}"), Some(cause)));
+    }
+    store.close().await;
+    let change = rusqlite::Connection::open(fixture.file()).unwrap();
+    change.execute_batch("ALTER TABLE jobs DROP COLUMN cancel_cause; PRAGMA user_version = 1").unwrap();
+    drop(change);
+    let store = fixture.open();
+    for (id, error, cause) in expected {
+        let job = store.job(&fixture.tenant, id).await.unwrap().unwrap();
+        assert_eq!((job.error, job.cancel_cause), (error, cause));
     }
 }
 
