@@ -193,9 +193,9 @@ impl PostgresStore {
 }
 
 async fn store_id(connections: &Connections) -> Result<Uuid, StoreError> {
-    let asked = "SELECT store_id FROM vmafx.meta";
-    let rows = connections.run(Scope::Maintenance, Access::Read, asked, &[]).await?;
-    Reader::new(rows.first().ok_or_else(|| corrupt("the store's name"))?).next()
+    let query = "SELECT store_id FROM vmafx.meta";
+    let rows = connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
+    Reader::new(rows.first().ok_or_else(|| corrupt("the id of the store"))?).next()
 }
 
 #[async_trait]
@@ -314,8 +314,8 @@ impl Store for PostgresStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        let asked = "SELECT schema_version FROM vmafx.meta";
-        let rows = self.open()?.connections.run(Scope::Maintenance, Access::Read, asked, &[]).await?;
+        let query = "SELECT schema_version FROM vmafx.meta";
+        let rows = self.open()?.connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
         let found = rows.first().map_or(Ok(0), |row| Reader::new(row).next())?;
         let remedy = "run vmafx-controller migrate, or the version of vmafx-controller that made it";
         if found == schema::VERSION {

@@ -12,7 +12,7 @@ use crate::clock::{Clock, SteadyClock, Timestamp};
 use crate::store::StoreError;
 
 pub(super) enum StoreClock {
-    Given(Arc<dyn Clock>),
+    Custom(Arc<dyn Clock>),
     Database {
         local: SteadyClock,
         /// Milliseconds by which the database's clock is ahead of `local`.
@@ -21,16 +21,16 @@ pub(super) enum StoreClock {
 }
 
 impl StoreClock {
-    pub(super) fn new(given: Option<Arc<dyn Clock>>) -> Self {
-        match given {
-            Some(clock) => Self::Given(clock),
+    pub(super) fn new(custom: Option<Arc<dyn Clock>>) -> Self {
+        match custom {
+            Some(clock) => Self::Custom(clock),
             None => Self::Database { local: SteadyClock::start(), ahead: AtomicI64::new(0) },
         }
     }
 
     pub(super) fn now(&self) -> Timestamp {
         match self {
-            Self::Given(clock) => clock.now(),
+            Self::Custom(clock) => clock.now(),
             Self::Database { local, ahead } => {
                 Timestamp(local.now().0.saturating_add(ahead.load(Ordering::Relaxed)))
             }
@@ -41,8 +41,8 @@ impl StoreClock {
     pub(super) async fn measure(&self, connections: &Connections) -> Result<(), StoreError> {
         let Self::Database { local, ahead } = self else { return Ok(()) };
         let before = local.now();
-        let asked = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-        let rows = connections.run(Scope::Maintenance, Access::Read, asked, &[]).await?;
+        let query = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        let rows = connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
         let theirs: i64 =
             rows.first().and_then(|row| row.try_get(0).ok()).ok_or_else(|| corrupt("the time"))?;
         let ours = i64::midpoint(before.0, local.now().0);

@@ -30,11 +30,11 @@ pub(super) struct TimedOut;
 
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(transparent)]
-struct Shared(Arc<StoreError>);
+struct SharedError(Arc<StoreError>);
 
 /// Makes copies of an error for all callers of a batch.
 pub(super) fn shared_error(error: StoreError) -> impl Fn() -> StoreError {
-    let shared = Shared(Arc::new(error));
+    let shared = SharedError(Arc::new(error));
     move || match &*shared.0 {
         StoreError::Closed => StoreError::Closed,
         StoreError::Corrupt { what } => StoreError::Corrupt { what: what.clone() },

@@ -1,7 +1,7 @@
 //! Why a job waits.
 
 use super::Shared;
-use super::nodes::OF_TENANT;
+use super::nodes::NODES_OF_TENANT;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
@@ -38,7 +38,7 @@ impl Shared {
         let (tenant_id, now) = (tenant.as_str(), self.clock.now().0);
         let ahead: [Value<'_>; 3] = [&tenant_id, &id.0, &now];
         let nodes: [Value<'_>; 1] = [&tenant_id];
-        let calls: [Call<'_>; 2] = [(AHEAD, &ahead), (OF_TENANT, &nodes)];
+        let calls: [Call<'_>; 2] = [(AHEAD, &ahead), (NODES_OF_TENANT, &nodes)];
         let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Read, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else { return Ok(None) };
         let mut reader = Reader::new(row);

@@ -60,8 +60,8 @@ FROM vmafx.node_sessions s WHERE ",
         )
     };
 }
-pub(super) const OF_TENANT: &str = nodes!("s.tenant_id = $1");
-const TO_SHOW: &str = nodes!("s.resource IS NOT NULL");
+pub(super) const NODES_OF_TENANT: &str = nodes!("s.tenant_id = $1");
+const NODES_WITH_RESOURCE: &str = nodes!("s.resource IS NOT NULL");
 
 impl Shared {
     pub(super) async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
@@ -125,12 +125,13 @@ impl Shared {
 
     pub(super) async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
         let values: [Value<'_>; 1] = [&tenant.as_str()];
-        let rows = self.connections.run(Scope::Tenant(tenant), Access::Read, OF_TENANT, &values).await?;
+        let rows =
+            self.connections.run(Scope::Tenant(tenant), Access::Read, NODES_OF_TENANT, &values).await?;
         rows.iter().map(|row| Reader::new(row).node()).collect()
     }
 
     pub(super) async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
-        let rows = self.connections.run(Scope::Maintenance, Access::Read, TO_SHOW, &[]).await?;
+        let rows = self.connections.run(Scope::Maintenance, Access::Read, NODES_WITH_RESOURCE, &[]).await?;
         rows.iter().map(|row| Reader::new(row).node()).collect()
     }
 }

@@ -29,9 +29,9 @@ SELECT tenant_id FROM found WHERE tenant_id IS NOT NULL"
         )
     };
 }
-const OF_JOBS: &str = tenants!("vmafx.jobs");
-const OF_SESSIONS: &str = tenants!("vmafx.node_sessions");
-const OF_SAMPLES: &str = tenants!("vmafx.samples");
+const TENANTS_OF_JOBS: &str = tenants!("vmafx.jobs");
+const TENANTS_OF_SESSIONS: &str = tenants!("vmafx.node_sessions");
+const TENANTS_OF_SAMPLES: &str = tenants!("vmafx.samples");
 
 /// Deletes the oldest finished jobs of a tenant that exceed the maximum age or number.
 const PRUNE_JOBS: &str = "
@@ -98,7 +98,8 @@ struct Removed {
 impl Shared {
     /// All tenants that have jobs, sessions or samples.
     pub(super) async fn tenants(&self) -> Result<BTreeSet<TenantId>, StoreError> {
-        let calls: [Call<'_>; 3] = [(OF_JOBS, &[]), (OF_SESSIONS, &[]), (OF_SAMPLES, &[])];
+        let calls: [Call<'_>; 3] =
+            [(TENANTS_OF_JOBS, &[]), (TENANTS_OF_SESSIONS, &[]), (TENANTS_OF_SAMPLES, &[])];
         let answers = self.connections.run_all(Scope::Maintenance, Access::Read, &calls).await?;
         answers.iter().flatten().map(|row| Reader::new(row).tenant()).collect()
     }
@@ -159,7 +160,7 @@ impl Shared {
         let (kept, max) = (signed(kept), signed(max));
         let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &max];
         let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, statement, &values).await?;
-        let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("what was removed"))?);
+        let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("the number of removed rows"))?);
         let (count, held_back) = (reader.count()?, reader.next::<Option<&str>>()?);
         Ok(Removed { count, held_back: held_back.and_then(|text| text.parse().ok()) })
     }

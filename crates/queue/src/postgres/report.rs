@@ -65,7 +65,7 @@ SELECT reports.n, j.id IS NOT NULL AND EXISTS (SELECT FROM sampled WHERE sampled
 );
 
 /// A job and the attempt that a report refers to: the one it names, or else the latest one of its session.
-const HELD: &str = "
+const REPORTED_ATTEMPT: &str = "
 SELECT j.status, j.attempt, j.lease_session, a.attempt, a.session_id, a.outcome
 FROM vmafx.jobs j
 LEFT JOIN LATERAL (
@@ -141,7 +141,8 @@ impl Reports {
         let (tenant_id, session) = (tenant.as_str(), pending.node.session);
         let attempt = pending.report.attempt.map(i64::from);
         let values: [Value<'_>; 4] = [&tenant_id, &pending.report.job.0, &session.0, &attempt];
-        let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Read, HELD, &values).await?;
+        let rows =
+            self.0.connections.run(Scope::Tenant(tenant), Access::Read, REPORTED_ATTEMPT, &values).await?;
         let Some(row) = rows.first() else { return Ok(Reported::Fenced) };
         let mut reader = Reader::new(row);
         let state = State::from_name(reader.next()?).ok_or_else(|| corrupt("a status"))?;
@@ -156,7 +157,9 @@ impl Reports {
             Verdict::Fenced => Reported::Fenced,
             // The session claimed the job after its report had been processed; the caller retries.
             Verdict::Accept => {
-                return Err(StoreError::Unavailable("the job was handed out at the same moment".into()));
+                return Err(StoreError::Unavailable(
+                    "the job was claimed at the same moment; report again".into(),
+                ));
             }
         })
     }

@@ -178,12 +178,12 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
-        self.json()?.ok_or_else(|| corrupt("a missing value"))
+        self.json()?.ok_or_else(|| corrupt("a value is missing"))
     }
 
     /// A transaction id, which is selected as text.
     pub(super) fn transaction(&mut self) -> Result<u64, StoreError> {
-        self.next::<&str>()?.parse().map_err(|_| corrupt("the number of a transaction"))
+        self.next::<&str>()?.parse().map_err(|_| corrupt("a transaction id"))
     }
 }
 

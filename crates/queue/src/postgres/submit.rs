@@ -32,7 +32,7 @@ ON CONFLICT (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL DO NO
 RETURNING id";
 
 /// Runs after the insert in the same transaction, when whoever stored a conflicting key first has committed.
-const KNOWN: &str = "
+const EXISTING_KEYS: &str = "
 SELECT idempotency_key, id FROM vmafx.jobs WHERE idempotency_key = ANY ($2::text[]) AND coalesce(tenant_id, '') = $1";
 
 pub(super) struct Submits(pub(super) Arc<Shared>);
@@ -73,8 +73,8 @@ impl BatchOperation for Submits {
             &c.uid,
             &c.spec,
         ];
-        let known: [Value<'_>; 2] = [&tenant_id, &keys];
-        let calls: [Call<'_>; 2] = [(INSERT, &insert), (KNOWN, &known)];
+        let existing: [Value<'_>; 2] = [&tenant_id, &keys];
+        let calls: [Call<'_>; 2] = [(INSERT, &insert), (EXISTING_KEYS, &existing)];
         let calls = if keys.is_empty() { &calls[..1] } else { &calls };
         let answers = shared.connections.run_all(Scope::Tenant(tenant), Access::Write, calls).await?;
 
@@ -95,9 +95,13 @@ impl BatchOperation for Submits {
                 changes.work(job.scoring.backend_name(), 1);
                 submitted.push(Submitted { id, deduplicated: false });
             } else {
-                let known = job.key.as_ref().and_then(|key| by_key.get(key.as_str()));
+                let existing = job.key.as_ref().and_then(|key| by_key.get(key.as_str()));
                 // The job was removed between the two statements. A retry creates a new one.
-                let id = *known.ok_or_else(|| StoreError::Unavailable("the job was just removed".into()))?;
+                let id = *existing.ok_or_else(|| {
+                    StoreError::Unavailable(
+                        "the job with this key was removed at the same moment; submit again".into(),
+                    )
+                })?;
                 submitted.push(Submitted { id, deduplicated: true });
             }
         }

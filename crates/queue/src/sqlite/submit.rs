@@ -20,7 +20,7 @@ pub(super) fn submit(
     spec: &str,
 ) -> Result<Submitted, StoreError> {
     if let Some(key) = &job.key
-        && let Some(id) = known(tx, tenant, key)?
+        && let Some(id) = existing_job(tx, tenant, key)?
     {
         return Ok(Submitted { id, deduplicated: true });
     }
@@ -60,7 +60,11 @@ pub(super) fn submit(
     Ok(Submitted { id: row.id, deduplicated: false })
 }
 
-fn known(tx: &UnitOfWork<'_>, tenant: &TenantId, key: &IdempotencyKey) -> rusqlite::Result<Option<JobId>> {
+fn existing_job(
+    tx: &UnitOfWork<'_>,
+    tenant: &TenantId,
+    key: &IdempotencyKey,
+) -> rusqlite::Result<Option<JobId>> {
     tx.connection
         .prepare_cached("SELECT id FROM jobs WHERE tenant = ?1 AND key = ?2")?
         .query_row([tenant.as_str(), key.as_str()], |row| Ok(JobId(Uuid::from_bytes(row.get(0)?))))

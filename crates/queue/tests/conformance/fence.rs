@@ -28,7 +28,7 @@ pub(crate) async fn a_score_ends_the_job(q: Fixture) {
     q.clock.advance(seconds(7));
     let report = Report { job: taken.id, attempt: Some(1), result: Ok(score(93.5)) };
     let Reported::Moved { job: over, sampled } = node.report(report).await else {
-        panic!("the holder is heard")
+        panic!("the report of the holder was not accepted")
     };
     assert!(!sampled, "it has no label");
     assert!(over.revision > taken.revision);

@@ -97,7 +97,7 @@ pub(crate) async fn progress_is_seen_by_every_reader(q: Fixture) {
     assert_eq!(q.list(&Filter::default()).await[0].progress, seen);
     assert_eq!(q.explained(taken.id).await.job.progress, seen);
     node.heartbeat(&[taken.id]).await;
-    assert_eq!(q.job(taken.id).await.progress, seen, "a heartbeat without progress keeps what was said");
+    assert_eq!(q.job(taken.id).await.progress, seen, "a heartbeat without progress keeps the last progress");
 }
 
 pub(crate) async fn progress_ends_with_its_attempt(q: Fixture) {

@@ -30,7 +30,7 @@ pub(crate) async fn each_of_many_jobs_is_claimed_exactly_once(q: Fixture) {
         });
     }
     let taken = claiming.join_all().await.concat();
-    assert_eq!(taken.len(), 500, "none twice");
+    assert_eq!(taken.len(), 500, "no job is claimed twice");
     assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), submitted);
     assert_eq!(q.list(&in_states([State::Completed])).await.len(), 500);
 }
@@ -90,7 +90,7 @@ pub(crate) async fn of_a_cancel_and_a_claim_neither_is_lost(q: Fixture) {
     for _ in 0..30 {
         let id = q.submit(job()).await;
         let (cancelled, claim) = tokio::join!(q.cancelled(id, "x"), node.claim());
-        assert!(cancelled.moved, "nothing else could end it");
+        assert!(cancelled.moved, "no other call can have cancelled it");
         let over = q.job(id).await;
         assert_eq!((over.state, over.lease_expires_at), (State::Cancelled, None));
         let expected = match claim {

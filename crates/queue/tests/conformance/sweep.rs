@@ -80,7 +80,11 @@ pub(crate) async fn a_clock_that_jumps_back_costs_nobody_a_lease(q: Fixture) {
     q.clock.turn_back(Duration::from_hours(24));
     assert_eq!(q.sweep().await, renewing());
     let kept = q.job(taken.id).await;
-    assert_eq!(kept.lease_expires_at, Some(q.now() + q.policy().lease_ttl), "nor holds it for a day");
+    assert_eq!(
+        kept.lease_expires_at,
+        Some(q.now() + q.policy().lease_ttl),
+        "the lease lasts no longer than its duration"
+    );
     assert_eq!(q.lose_leases(&[&node]).await.requeued.len(), 1);
 }
 

@@ -130,7 +130,7 @@ async fn a_restart_in_the_middle_of_traffic_loses_nothing_that_was_acknowledged(
         assert_eq!(reports.contains_key(&job.id), job.state == State::Completed, "{}", job.id);
     }
     let orphans = all.iter().filter(|job| job.state == State::Running).count();
-    assert!(orphans <= 3 * 6, "only claims under way at a restart: {orphans}");
+    assert!(orphans <= 3 * 6, "more running jobs than claims in flight at a restart: {orphans}");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ fn ids(changes: &Changes) -> Vec<JobId> {
 fn insert(id: JobId) -> String {
     format!(
         "INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
-         VALUES ('{id}', 'acme', 'pending', '', 0, 1, 1, '{{}}')"
+         VALUES ('{id}', 'acme', 'pending', '', 0, 1, 1, '{{\"reference\":\"r\",\"distorted\":\"d\"}}')"
     )
 }
 

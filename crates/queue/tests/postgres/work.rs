@@ -42,7 +42,7 @@ async fn no_two_controllers_hand_out_the_same_job_and_none_is_left() {
         });
     }
     let taken: Vec<JobId> = nodes.join_all().await.into_iter().flatten().collect();
-    assert_eq!(taken.len(), all.len(), "each once");
+    assert_eq!(taken.len(), all.len(), "each job is claimed once");
     assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), all);
 }
 
