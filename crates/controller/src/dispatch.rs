@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use vmafx_queue::TenantId;
 use vmafx_queue::clock::{Clock, Timestamp};
-use vmafx_queue::notice::Notice;
+use vmafx_queue::notification::Notification;
 
 use self::line::{Call, Lines};
 pub(crate) use self::place::Place;
@@ -68,8 +68,8 @@ impl Dispatch {
     }
 
     /// Hears what the store tells.
-    pub(crate) fn hear(&self, notice: &Notice) {
-        if let Notice::Work { tenant, backend, jobs } = notice {
+    pub(crate) fn hear(&self, notice: &Notification) {
+        if let Notification::Work { tenant, backend, jobs } = notice {
             let mut lines = self.lines();
             for _ in 0..*jobs {
                 if !lines.call_first(tenant, backend) {

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
-use vmafx_queue::notice::Notice;
+use vmafx_queue::notification::Notification;
 use vmafx_queue::{JobId, TenantId};
 
 /// What may have happened to the jobs of a tenant.
@@ -53,11 +53,11 @@ impl Live {
     }
 
     /// Hears what the store tells.
-    pub(crate) fn hear(&self, notice: &Notice) {
+    pub(crate) fn hear(&self, notice: &Notification) {
         match notice {
-            Notice::Changed { tenant } => self.tell(tenant, Happening::Changed),
-            Notice::Sampled { tenant } => self.tell(tenant, Happening::Sampled),
-            Notice::Work { .. } => {}
+            Notification::Changed { tenant } => self.tell(tenant, Happening::Changed),
+            Notification::Sampled { tenant } => self.tell(tenant, Happening::Sampled),
+            Notification::Work { .. } => {}
         }
     }
 
@@ -125,9 +125,9 @@ mod tests {
         let mut ours = live.listen(&tenant("ours"), Happening::Changed);
         let theirs = live.listen(&tenant("theirs"), Happening::Changed);
         for _ in 0..3 {
-            live.hear(&Notice::Changed { tenant: tenant("ours") });
+            live.hear(&Notification::Changed { tenant: tenant("ours") });
         }
-        live.hear(&Notice::Sampled { tenant: tenant("theirs") });
+        live.hear(&Notification::Sampled { tenant: tenant("theirs") });
         assert!(ours.has_changed().unwrap());
         ours.mark_unchanged();
         assert!(!ours.has_changed().unwrap());

@@ -137,7 +137,7 @@ impl ControllerMetrics {
             let took = finished_at.since(started_at).as_secs_f64();
             self.duration.get_or_create(&LabelSet((tenant, outcome))).observe(took);
         }
-        if let Some(success) = &job.success {
+        if let Some(success) = &job.result {
             let told = success.details.as_ref().map_or("", |details| details.model.as_str());
             let model = if told.is_empty() { job.scoring.model.as_deref().unwrap_or_default() } else { told };
             let labels = (tenant, self.models.get(model), Profile::of(model));

@@ -91,7 +91,7 @@ impl NodeStatusWriter {
 
     /// Looks at every resource that has agents, or had some, and was not looked at lately.
     pub async fn round(&mut self) {
-        let nodes = match self.store.nodes_to_show().await {
+        let nodes = match self.store.nodes_with_resource().await {
             Ok(nodes) => nodes,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "cannot read the nodes");

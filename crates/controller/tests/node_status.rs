@@ -14,7 +14,7 @@ use vmafx_job::ScoringRequest;
 use vmafx_kit::metrics::Metrics;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Origin;
-use vmafx_queue::node::{Beat, Capability, Credentials, NewNode};
+use vmafx_queue::node::{Capability, Credentials, Heartbeat, NewNode};
 use vmafx_queue::policy::Policy;
 use vmafx_queue::sqlite::{Options, SqliteStore};
 use vmafx_queue::{NewJob, Store, TenantId};
@@ -107,7 +107,7 @@ impl Scene {
 
     async fn beat(&self, agent: &Credentials, after: Duration) {
         self.clock.0.fetch_add(i64::try_from(after.as_millis()).unwrap(), Ordering::SeqCst);
-        self.store.heartbeat(&self.tenant, agent, Beat::default()).await.unwrap().unwrap();
+        self.store.heartbeat(&self.tenant, agent, Heartbeat::default()).await.unwrap().unwrap();
     }
 
     async fn pool(&self) -> VmafxNode {

@@ -1,8 +1,8 @@
-//! Measures a store: `queue_store sqlite PATH`, where PATH is a file that does not exist yet, or
-//! `queue_store postgres [DSN]`, which starts a server of its own unless it is given a database.
+//! Measures a store: `queue_store sqlite PATH`, where PATH is a file that does not exist yet, or `queue_store
+//! postgres [DSN]`, which starts its own server unless it is given a database.
 //!
-//! Prints one JSON object. Every rate is of durable operations, and beside them stands what the disk of the same
-//! directory allows: appends of 1 KiB, each synced. `VMAFX_BENCH_JOBS` sets the length of the backlog.
+//! Prints one JSON object. Every rate counts durable operations. For comparison it contains the rate of synced 1
+//! KiB appends in the same directory. `VMAFX_BENCH_JOBS` sets the length of the backlog.
 
 #[path = "queue_store/measure.rs"]
 mod measure;
@@ -23,7 +23,7 @@ use vmafx_queue::sqlite::{Options, SqliteStore};
 
 use measure::Bench;
 
-/// Calls that wait at the same time.
+/// Number of concurrent calls.
 const IN_FLIGHT: usize = 64;
 
 #[tokio::main]
@@ -66,13 +66,13 @@ async fn figures(store: Arc<dyn Store>, backlog: usize) -> anyhow::Result<serde_
     bench.submit(backlog, "").await?;
     let cycle = bench.cycle(backlog / 2).await?;
     let resident = measure::resident_bytes();
-    let beats = bench.heartbeats(backlog).await?;
+    let heartbeats = bench.heartbeats(backlog).await?;
     Ok(json!({
         "in_flight": IN_FLIGHT,
         "backlog": backlog,
         "submit_per_second": submit,
         "claim_and_report_per_second": cycle,
-        "heartbeats_per_second": beats,
+        "heartbeats_per_second": heartbeats,
         "cycle_microseconds_on_an_empty_queue": empty,
         "cycle_microseconds_behind_a_backlog_nobody_serves": unserved,
         "unserved_backlog_ratio": unserved / empty,

@@ -1,4 +1,4 @@
-//! Where the time comes from.
+//! The clock that leases, deadlines and back-offs are measured with.
 
 use std::ops::{Add, Sub};
 use std::time::{Duration, Instant, SystemTime};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// How long after `earlier` this is; nothing when it is before.
+    /// The time since `earlier`; zero when `earlier` is later than this.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -33,13 +33,11 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
-/// Tells the time.
 pub trait Clock: Send + Sync + 'static {
-    /// Now.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's time at the start, carried on by a clock that nobody sets. Within one process it never jumps.
+/// The system time at start-up, advanced by the monotonic clock, so that time never jumps within one process.
 #[derive(Clone, Copy, Debug)]
 pub struct SteadyClock {
     started: Instant,
@@ -47,7 +45,7 @@ pub struct SteadyClock {
 }
 
 impl SteadyClock {
-    /// Reads the machine's clock, once.
+    /// Reads the system clock once.
     pub fn start() -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self { started: Instant::now(), at: Timestamp(0) + since }

@@ -1,5 +1,5 @@
-//! Names of things. Each is a type of its own, so that one cannot be taken for another, and each is checked once,
-//! where it comes in.
+//! Identifiers. Each is a type of its own, so that the compiler rejects one in place of another, and each is
+//! validated once, where it enters the program.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,23 +7,19 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Counts the times a job was handed out; 1 is the first. Names an attempt within its job, and is its fence.
+/// Counts the attempts of a job from 1. It identifies an attempt within its job and serves as the fencing token.
 pub type AttemptNumber = u32;
 
-/// Why a name was refused.
+/// Why a text is not a valid identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Not a UUID.
     #[error("{0:?} is not a UUID")]
     Uuid(String),
-    /// Nothing there.
-    #[error("it is empty")]
+    #[error("the text is empty")]
     Empty,
-    /// Too long.
-    #[error("it has more than {0} characters")]
+    #[error("the text has more than {0} characters")]
     Long(usize),
-    /// A character that cannot be shown.
-    #[error("it has a character that cannot be printed")]
+    #[error("the text has a control character")]
     Unprintable,
 }
 
@@ -43,7 +39,7 @@ macro_rules! uuid_id {
         impl FromStr for $name {
             type Err = IdError;
 
-            /// Only the hyphenated form: one thing has one name.
+            /// Accepts only the hyphenated form, so that every id has exactly one spelling.
             fn from_str(text: &str) -> Result<Self, IdError> {
                 match Uuid::try_parse(text) {
                     Ok(id) if text.len() == 36 => Ok(Self(id)),
@@ -55,33 +51,31 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// A job. Version 7, so that ids of one clock sort by age.
+    /// A version 7 UUID, so that ids made by one clock sort by age.
     JobId
 }
 
 uuid_id! {
-    /// A session of a node.
     SessionId
 }
 
 macro_rules! text_id {
-    ($(#[$meta:meta])* $name:ident, $longest:literal) => {
+    ($(#[$meta:meta])* $name:ident, $max_length:literal) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(transparent)]
         pub struct $name(Box<str>);
 
         impl $name {
-            /// Most characters.
-            pub const LONGEST: usize = $longest;
+            /// Counted in characters, not in bytes.
+            pub const MAX_LENGTH: usize = $max_length;
 
-            /// Checks the text.
             pub fn new(text: &str) -> Result<Self, IdError> {
                 if text.is_empty() {
                     return Err(IdError::Empty);
                 }
-                if text.chars().count() > Self::LONGEST {
-                    return Err(IdError::Long(Self::LONGEST));
+                if text.chars().count() > Self::MAX_LENGTH {
+                    return Err(IdError::Long(Self::MAX_LENGTH));
                 }
                 if text.chars().any(char::is_control) {
                     return Err(IdError::Unprintable);
@@ -89,7 +83,6 @@ macro_rules! text_id {
                 Ok(Self(text.into()))
             }
 
-            /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -104,12 +97,12 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// Whose job it is. Comes from a token, never from a request.
+    /// The tenant comes from the caller's token, never from a request.
     TenantId, 128
 }
 
 text_id! {
-    /// A submitter's own name for a submission, unique per tenant.
+    /// Chosen by the submitter to make a submission safe to retry; unique per tenant.
     IdempotencyKey, 256
 }
 

@@ -1,4 +1,4 @@
-//! A job, and what is told about it at submission.
+//! Jobs, their attempts, and the request that creates one.
 
 use std::time::Duration;
 
@@ -11,94 +11,74 @@ use crate::transition::State;
 use vmafx_job::ScoringRequest;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
-/// What a submitter says.
+/// A job as its submitter describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewJob {
-    /// What to score.
     pub scoring: ScoringRequest,
-    /// Higher goes first.
+    /// Jobs with a higher priority are claimed first.
     pub priority: i32,
-    /// The submitter's own name for it.
     pub key: Option<IdempotencyKey>,
-    /// The resource that wants it.
+    /// The Kubernetes resource that the job was submitted for.
     pub origin: Option<Origin>,
-    /// Lost attempts that end it; at least 1.
+    /// The job fails when this many attempts were lost; at least 1. `None` means
+    /// [`crate::policy::Policy::max_lost_attempts`].
     pub max_lost_attempts: Option<u32>,
-    /// It fails when it is not over this long after its submission.
+    /// The job fails when it has not finished this long after its submission.
     pub deadline: Option<Duration>,
-    /// What viewers said.
+    /// A quality score given by human viewers.
     pub label: Option<Label>,
 }
 
-/// A job as the store knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its name.
     pub id: JobId,
-    /// Whose it is.
     pub tenant: TenantId,
-    /// Where it stands.
     pub state: State,
-    /// What to score.
     pub scoring: ScoringRequest,
-    /// Higher goes first.
     pub priority: i32,
-    /// The submitter's own name.
     pub key: Option<IdempotencyKey>,
-    /// The resource that wants it.
     pub origin: Option<Origin>,
-    /// How often it was handed out.
+    /// Number of the latest attempt; 0 before the first claim.
     pub attempt: AttemptNumber,
-    /// How many attempts were lost.
     pub lost_attempts: u32,
-    /// The number that ends it.
+    /// The job fails when `lost_attempts` reaches this number.
     pub max_lost_attempts: u32,
-    /// The node that holds it, or held it last.
+    /// The node that runs the job, or that ran its latest attempt.
     pub node: Option<String>,
-    /// How far the running attempt is. Not durable.
+    /// Progress of the running attempt; a restart may lose it.
     pub progress: Option<Progress>,
-    /// Present exactly when completed.
-    pub success: Option<ScoreResult>,
-    /// Why it failed or was cancelled; empty otherwise.
+    /// Present exactly when the job is completed.
+    pub result: Option<ScoreResult>,
+    /// The message of a failed or cancelled job; empty otherwise.
     pub error: String,
-    /// One word for it, when failed.
+    /// `Unspecified` unless the job failed.
     pub failure_reason: FailureReason,
-    /// What viewers said.
     pub label: Option<Label>,
-    /// When it was submitted.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// When the latest attempt was handed out.
+    /// Start of the latest attempt.
     pub started_at: Option<Timestamp>,
-    /// When it was over.
     pub finished_at: Option<Timestamp>,
-    /// Not handed out before; only while it pauses after a lost attempt.
+    /// End of the back-off after a lost attempt; the job cannot be claimed earlier.
     pub available_at: Option<Timestamp>,
-    /// When the running attempt is given up.
+    /// The sweep ends the running attempt at this time unless a heartbeat extends the lease.
     pub lease_expires_at: Option<Timestamp>,
-    /// When it fails if it is not over.
+    /// The job fails at this time if it has not finished.
     pub deadline_at: Option<Timestamp>,
-    /// Rises with every stored change.
+    /// Increases with every stored change.
     pub revision: u64,
-    /// Present exactly when cancelled.
+    /// Present exactly when the job is cancelled.
     pub cancel_cause: Option<CancelCause>,
 }
 
-/// One handing-out of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// Its number.
     pub number: AttemptNumber,
-    /// Who held it.
     pub session: SessionId,
-    /// The node's name.
     pub node: String,
-    /// From when.
     pub started_at: Timestamp,
-    /// Until when, and how it ended; `None` while it runs.
+    /// When and how the attempt ended; `None` while it runs.
     pub ended: Option<(Timestamp, AttemptOutcome)>,
-    /// What was said at its end.
     pub error: String,
 }
 
@@ -112,31 +92,29 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Whether `other` equals this one in every part that is not empty here.
+    /// Whether `other` equals this origin in every part that is not empty here.
     pub fn covers(&self, other: &Self) -> bool {
-        let fits = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
-        fits(&self.cluster, &other.cluster)
-            && fits(&self.namespace, &other.namespace)
-            && fits(&self.name, &other.name)
-            && fits(&self.uid, &other.uid)
+        let matches = |expected: &str, actual: &str| expected.is_empty() || expected == actual;
+        matches(&self.cluster, &other.cluster)
+            && matches(&self.namespace, &other.namespace)
+            && matches(&self.name, &other.name)
+            && matches(&self.uid, &other.uid)
     }
 }
 
-/// How far an attempt is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Frame pairs scored.
+    /// Frame pairs scored so far.
     pub done: u64,
-    /// 0: not known.
+    /// 0 when the number of frame pairs is unknown.
     pub total: u64,
 }
 
-/// What viewers said, 0 to 100 whatever the scale was.
+/// A quality score given by human viewers, converted to 0 to 100 from whatever scale they used.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Label(f64);
 
-/// A label outside its scale.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{value} is outside {lowest} to {highest}")]
 pub struct LabelError {
@@ -146,7 +124,7 @@ pub struct LabelError {
 }
 
 impl Label {
-    /// On the scale of a VMAF score.
+    /// A value on the scale of a VMAF score, 0 to 100.
     pub fn percent(value: f64) -> Result<Self, LabelError> {
         within(value, 0.0, 100.0).map(Self)
     }
@@ -156,7 +134,7 @@ impl Label {
         within(value, 1.0, 5.0).map(|value| Self((value - 1.0) * 25.0))
     }
 
-    /// 0 to 100.
+    /// Between 0 and 100.
     pub fn value(self) -> f64 {
         self.0
     }
@@ -183,7 +161,7 @@ mod tests {
         assert_eq!(Label::mos(3.0).map(Label::value), Ok(50.0));
         assert_eq!(Label::percent(0.0).map(Label::value), Ok(0.0));
         assert!(Label::percent(f64::NAN).is_err());
-        // Whoever compares it with what was sent must find it again, to the last bit.
+        // The stored label must equal the submitted one bit for bit.
         let awkward = 13.436_424_411_240_122;
         assert_eq!(Label::percent(awkward).map(Label::value), Ok(awkward));
         assert_eq!(Label::mos(5.5).unwrap_err().to_string(), "5.5 is outside 1 to 5");

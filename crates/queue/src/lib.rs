@@ -1,32 +1,34 @@
-//! The durable queue: what a job is, what may happen to it, and two stores that keep it.
+//! The durable queue: the job model, its state machine, and two stores that persist it.
 //!
-//! | module          | holds                                                                              |
-//! |-----------------|------------------------------------------------------------------------------------|
-//! | [`job`]         | a job, and what is told about it at submission                                     |
-//! | [`outcome`]     | how attempts end                                                                   |
-//! | [`node`]        | nodes, their sessions and what they say                                            |
-//! | [`transition`]  | the state machine: one total function                                              |
-//! | [`fence`]       | whose report counts                                                                |
-//! | [`policy`]      | lengths of time, limits, back-off                                                  |
-//! | [`store`]       | the operations every store has, with their promises                                |
-//! | [`sqlite`]      | the store in one file, for one controller                                          |
-//! | [`clock`]       | where the time comes from                                                          |
+//! | module           | holds                                              |
+//! |------------------|----------------------------------------------------|
+//! | [`job`]          | jobs, attempts and submissions                     |
+//! | [`outcome`]      | how attempts end                                   |
+//! | [`node`]         | nodes, sessions, heartbeats and reports            |
+//! | [`transition`]   | the state machine: one total function              |
+//! | [`fence`]        | which reports are accepted                         |
+//! | [`policy`]       | durations, limits, back-off                        |
+//! | [`store`]        | the operations of every store, with their promises |
+//! | [`sqlite`]       | the store in one file, for one controller          |
+//! | [`postgres`]     | the store shared by several controllers            |
+//! | [`notification`] | notifications to subscribers of a store            |
+//! | [`clock`]        | the clock                                          |
 //!
-//! Four promises, on both stores, held by one conformance suite and by a model that random operations are compared
-//! with:
+//! Both stores keep four promises. One conformance suite checks them, and a model test compares the stores with a
+//! reference implementation under random operations:
 //!
 //! - An acknowledged submission is never lost and ends exactly once.
-//! - Only the attempt that holds the lease can end a job; everybody else is fenced.
-//! - A claim takes the first job that fits, by priority, then age, then id, and no two claims take the same one.
-//! - Only the sweep ends a lease or a session. Nothing else compares an expiry with a clock, so a clock that jumps
-//!   or a controller that was away costs nobody a lease: the sweep notices, and gives everybody a full one.
+//! - Only the attempt that holds the lease can end a job; reports of every other attempt are fenced.
+//! - A claim takes the first matching job by priority, then age, then id, and no two claims take the same job.
+//! - Only the sweep ends a lease or a session. Nothing else compares an expiry with a clock, so a clock jump or a
+//!   controller outage costs no node its lease: the next sweep detects the gap and renews every lease and session.
 
 pub mod clock;
 pub mod fence;
 pub mod ids;
 pub mod job;
 pub mod node;
-pub mod notice;
+pub mod notification;
 pub mod outcome;
 pub mod policy;
 pub mod postgres;

@@ -1,26 +1,23 @@
-//! Lengths of time and limits.
+//! Durations, limits and back-off.
 
 use std::time::Duration;
 
-/// Most jobs a heartbeat names.
-pub const MOST_BEATS: usize = 64;
-/// Most backends a node serves.
-pub const MOST_BACKENDS: usize = 16;
+/// Maximum number of jobs in one heartbeat.
+pub const MAX_HEARTBEAT_JOBS: usize = 64;
+/// Maximum number of backends that one node serves.
+pub const MAX_BACKENDS: usize = 16;
 
-/// How patient the queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// A running job without a heartbeat for this long is given to another node.
+    /// A running job without a heartbeat for this long is taken from its node.
     pub lease_ttl: Duration,
     /// A session without a heartbeat for this long ends.
     pub session_ttl: Duration,
-    /// How often the sweep comes.
     pub sweep_interval: Duration,
-    /// The first pause after a lost attempt; doubles with each.
+    /// Back-off after the first lost attempt; it doubles with every further one.
     pub backoff_base: Duration,
-    /// The longest pause.
     pub backoff_max: Duration,
-    /// Lost attempts that end a job, unless its submitter said otherwise.
+    /// A job fails after this many lost attempts, unless its submitter set another number.
     pub max_lost_attempts: u32,
 }
 
@@ -38,30 +35,31 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The pause after so many lost attempts, at least one.
+    /// The back-off after `lost` lost attempts.
     pub fn backoff(&self, lost: u32) -> Duration {
         let factor = 1_u32.checked_shl(lost.saturating_sub(1)).unwrap_or(u32::MAX);
         self.backoff_base.saturating_mul(factor).min(self.backoff_max)
     }
 
-    /// A sweep that comes later than this after the one before was away, or the clock jumped: it must not blame the
-    /// nodes, which had nobody to talk to.
-    pub fn away_after(&self) -> Duration {
+    /// The longest gap between two sweeps after which leases may still expire. A longer gap means that the
+    /// controller was down or the clock jumped: nodes could not send heartbeats, so the sweep renews their leases
+    /// instead of ending them.
+    pub fn max_sweep_gap(&self) -> Duration {
         let shorter = self.lease_ttl.min(self.session_ttl);
         (shorter / 4).max(self.sweep_interval * 2).min(shorter)
     }
 
-    /// The text of a job that lost its last attempt.
+    /// The error of a job whose last allowed attempt was lost.
     pub fn lost_text(attempt: u32, lost: u32, allowed: u32) -> String {
         format!("lease of attempt {attempt} expired ({lost} of {allowed})")
     }
 
-    /// The text of a job that was not over this long after its submission.
+    /// The error of a job that missed its deadline; `after` counts from its submission.
     pub fn deadline_text(after: Duration) -> String {
         format!("not finished {after:?} after its submission, as its deadline demands")
     }
 
-    /// The text of a job that somebody ended, with their reason if they gave one.
+    /// The error of a cancelled job, with the reason of whoever cancelled it.
     pub fn cancel_text(reason: &str) -> String {
         if reason.is_empty() { "cancelled".to_owned() } else { format!("cancelled: {reason}") }
     }
@@ -82,7 +80,7 @@ mod tests {
     #[case(7, 300)]
     #[case(33, 300)]
     #[case(u32::MAX, 300)]
-    fn pauses_double_up_to_the_longest(#[case] lost: u32, #[case] seconds: u64) {
+    fn the_backoff_doubles_up_to_its_maximum(#[case] lost: u32, #[case] seconds: u64) {
         assert_eq!(Policy::default().backoff(lost), Duration::from_secs(seconds));
     }
 
@@ -98,9 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn being_away_is_longer_than_two_rounds_and_shorter_than_a_lease() {
-        assert_eq!(Policy::default().away_after(), Duration::from_secs(15));
+    fn the_sweep_gap_is_longer_than_two_intervals_and_shorter_than_a_lease() {
+        assert_eq!(Policy::default().max_sweep_gap(), Duration::from_secs(15));
         let hasty = Policy { lease_ttl: Duration::from_secs(2), ..Policy::default() };
-        assert_eq!(hasty.away_after(), Duration::from_secs(2));
+        assert_eq!(hasty.max_sweep_gap(), Duration::from_secs(2));
     }
 }

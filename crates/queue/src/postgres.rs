@@ -1,25 +1,27 @@
-//! The queue on Postgres: many controllers, none of which keeps anything to itself.
+//! The queue on Postgres, shared by several controllers, none of which keeps state of its own.
 //!
-//! | module     | holds                                                                    |
-//! |------------|--------------------------------------------------------------------------|
-//! | `schema`   | the tables, and how they come to be                                      |
-//! | `pool`     | connections, and transactions of one round trip                          |
-//! | `lane`     | group commit: submissions, claims and reports of many callers at once    |
-//! | `claim`    | who gets which job                                                       |
-//! | `report`   | the end of an attempt                                                    |
-//! | `feed`     | changes and samples, of which a reader skips none                        |
-//! | `sweep`    | the end of leases, sessions and deadlines                                |
-//! | `announce` | what other controllers are told                                          |
-//! | `listen`   | what other controllers did                                               |
-//! | `clock`    | the database's time, since controllers must agree about it               |
+//! | module     | holds                                                                          |
+//! |------------|--------------------------------------------------------------------------------|
+//! | `schema`   | the tables and their migrations                                                |
+//! | `pool`     | connections, and transactions of one round trip                                |
+//! | `batcher`  | group commit: submissions, claims and reports of many callers in one statement |
+//! | `claim`    | claims                                                                         |
+//! | `report`   | the end of an attempt                                                          |
+//! | `feed`     | changes and samples, of which a reader skips none                              |
+//! | `sweep`    | the end of leases, sessions and deadlines                                      |
+//! | `announce` | announcements to other controllers                                             |
+//! | `listen`   | announcements of other controllers                                             |
+//! | `clock`    | the clock of the database, which all controllers share                         |
 //!
-//! Tenants are kept apart twice: every statement names its tenant, and the tables' own policies show a transaction
-//! nothing but the rows of the tenant it began for. A role for which no policy holds is refused at the start.
+//! Two mechanisms separate tenants: every statement names its tenant, and row-level security shows a transaction
+//! only the rows of the tenant that it was started for. A role that bypasses row-level security is refused when the
+//! store is opened.
 //!
-//! A write whose answer is lost with the connection is answered [`StoreError::Unavailable`]: it may have happened. A
-//! submission with a key, a report, a cancel and a release can be said again.
+//! A write whose connection breaks before the answer arrives returns [`StoreError::Unavailable`] and may have been
+//! committed. A submission with a key, a report, a cancellation and a release can safely be retried.
 
 mod announce;
+mod batcher;
 mod claim;
 mod clock;
 mod cursor;
@@ -28,11 +30,8 @@ mod error;
 mod explain;
 mod feed;
 mod jobs;
-mod judge;
 mod label;
-mod lane;
 mod listen;
-mod news;
 mod nodes;
 mod pool;
 mod prune;
@@ -41,7 +40,9 @@ mod row;
 mod schema;
 mod submit;
 mod sweep;
+mod tenant_changes;
 mod tls;
+mod verifier;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -58,21 +59,21 @@ use uuid::{ContextV7, Uuid};
 use vmafx_job::CancelCause;
 
 use self::announce::Announcer;
+use self::batcher::Batcher;
 use self::claim::Claims;
 use self::clock::StoreClock;
 use self::dsn::Address;
-use self::error::{corrupt, late};
-use self::lane::Lane;
+use self::error::{corrupt, timed_out};
 use self::listen::Listener;
 use self::pool::{Access, Connections, Scope};
-use self::report::{Reports, Told};
+use self::report::{PendingReport, Reports};
 use self::row::Reader;
 use self::submit::Submits;
 use crate::clock::{Clock, Timestamp};
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
-use crate::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
-use crate::notice::{Notice, Notices};
+use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
+use crate::notification::{Notification, Notifier};
 use crate::policy::Policy;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
@@ -82,24 +83,21 @@ use crate::store::{
 pub use self::error::ConnectError;
 pub use self::schema::migrate;
 
-/// How long the start waits until the store hears notices.
-const START: Duration = Duration::from_secs(10);
+/// How long `connect` waits until the store receives notifications.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How a store is opened.
 #[derive(Clone)]
 pub struct Options {
-    /// The database: a URL or `name=value` pairs, as libpq takes them. Never shown.
+    /// A URL or `name=value` pairs in the syntax of libpq. It may contain a password, so it is left out of `Debug`.
     pub dsn: String,
-    /// How patient the queue is.
     pub policy: Policy,
-    /// Where the time comes from; `None`: from the database.
+    /// `None` means the clock of the database.
     pub clock: Option<Arc<dyn Clock>>,
-    /// Most connections, besides the one that listens.
+    /// Maximum number of connections, not counting the one that listens for notifications.
     pub connections: usize,
 }
 
 impl Options {
-    /// With the defaults.
     pub fn new(dsn: impl Into<String>) -> Self {
         Self { dsn: dsn.into(), policy: Policy::default(), clock: None, connections: 10 }
     }
@@ -114,23 +112,22 @@ impl fmt::Debug for Options {
     }
 }
 
-/// What every operation needs.
 struct Shared {
     connections: Connections,
     policy: Policy,
     clock: StoreClock,
-    notices: Notices,
+    notifier: Notifier,
     announcer: Announcer,
-    /// Who we are among the store's controllers.
+    /// Identifies this controller among those of the store.
     instance: String,
     store_id: Uuid,
     ids: Mutex<AssertUnwindSafe<ContextV7>>,
-    /// Readers that are to look again.
+    /// Tenants whose readers must be notified again, because changes were held back from them.
     held_back: Mutex<BTreeSet<TenantId>>,
 }
 
 impl Shared {
-    /// A new name, later than all before it.
+    /// Ids of one store instance sort in the order of their creation.
     fn new_job_id(&self, now: Timestamp) -> JobId {
         let millis = u64::try_from(now.0).unwrap_or(0);
         let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
@@ -138,12 +135,11 @@ impl Shared {
     }
 }
 
-/// The queue on Postgres.
 pub struct PostgresStore {
     shared: Arc<Shared>,
-    submits: Lane<Submits>,
-    claims: Lane<Claims>,
-    reports: Lane<Reports>,
+    submits: Batcher<Submits>,
+    claims: Batcher<Claims>,
+    reports: Batcher<Reports>,
     closed: AtomicBool,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
 }
@@ -155,7 +151,7 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens it: brings the schema up to date if that is needed, and listens to the other controllers.
+    /// Migrates the schema if necessary, and starts to listen for notifications of other controllers.
     pub async fn connect(options: Options) -> Result<Self, ConnectError> {
         schema::migrate(&options.dsn).await?;
         let address = Address::parse(&options.dsn)?;
@@ -164,7 +160,7 @@ impl PostgresStore {
         let shared = Arc::new(Shared {
             clock: StoreClock::new(options.clock),
             policy: options.policy,
-            notices: Notices::default(),
+            notifier: Notifier::default(),
             announcer: Announcer::default(),
             store_id: store_id(&connections).await?,
             connections,
@@ -174,17 +170,17 @@ impl PostgresStore {
         });
         shared.clock.measure(&shared.connections).await?;
         let mut tasks = JoinSet::new();
-        let (listening, heard) = oneshot::channel();
+        let (listening, started) = oneshot::channel();
         tasks.spawn(Listener::new(shared.clone(), address)?.run(listening));
-        if !matches!(timeout(START, heard).await, Ok(Ok(()))) {
-            return Err(late().into());
+        if !matches!(timeout(LISTEN_TIMEOUT, started).await, Ok(Ok(()))) {
+            return Err(timed_out().into());
         }
         let announcing = shared.clone();
         tasks.spawn(async move { announcing.announce().await });
         Ok(Self {
-            submits: Lane::start(Submits(shared.clone()), &mut tasks),
-            claims: Lane::start(Claims(shared.clone()), &mut tasks),
-            reports: Lane::start(Reports(shared.clone()), &mut tasks),
+            submits: Batcher::start(Submits(shared.clone()), &mut tasks),
+            claims: Batcher::start(Claims(shared.clone()), &mut tasks),
+            reports: Batcher::start(Reports(shared.clone()), &mut tasks),
             shared,
             closed: AtomicBool::new(false),
             tasks: tokio::sync::Mutex::new(tasks),
@@ -197,15 +193,15 @@ impl PostgresStore {
 }
 
 async fn store_id(connections: &Connections) -> Result<Uuid, StoreError> {
-    let asked = "SELECT store_id FROM vmafx.meta";
-    let rows = connections.run(Scope::Maintenance, Access::Read, asked, &[]).await?;
-    Reader::new(rows.first().ok_or_else(|| corrupt("the store's name"))?).next()
+    let query = "SELECT store_id FROM vmafx.meta";
+    let rows = connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
+    Reader::new(rows.first().ok_or_else(|| corrupt("the id of the store"))?).next()
 }
 
 #[async_trait]
 impl Store for PostgresStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError> {
-        self.submits.order(tenant.clone(), job).await
+        self.submits.run(tenant.clone(), job).await
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
@@ -247,9 +243,9 @@ impl Store for PostgresStore {
         &self,
         tenant: &TenantId,
         node: &Credentials,
-        beat: Beat,
-    ) -> Result<Option<Pulse>, StoreError> {
-        self.open()?.heartbeat(tenant, node, &beat).await
+        heartbeat: Heartbeat,
+    ) -> Result<Option<HeartbeatReply>, StoreError> {
+        self.open()?.heartbeat(tenant, node, &heartbeat).await
     }
 
     async fn claim(
@@ -258,7 +254,7 @@ impl Store for PostgresStore {
         node: &Credentials,
         backends: &[String],
     ) -> Result<Claim, StoreError> {
-        self.claims.order((tenant.clone(), claim::classes(backends)), node.clone()).await
+        self.claims.run((tenant.clone(), claim::claimable_backends(backends)), node.clone()).await
     }
 
     async fn report(
@@ -267,7 +263,7 @@ impl Store for PostgresStore {
         node: &Credentials,
         report: Report,
     ) -> Result<Reported, StoreError> {
-        self.reports.order(tenant.clone(), Told { node: node.clone(), report }).await
+        self.reports.run(tenant.clone(), PendingReport { node: node.clone(), report }).await
     }
 
     async fn release(
@@ -289,8 +285,8 @@ impl Store for PostgresStore {
         self.open()?.nodes(tenant).await
     }
 
-    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
-        self.open()?.nodes_to_show().await
+    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+        self.open()?.nodes_with_resource().await
     }
 
     async fn position(&self, tenant: &TenantId) -> Result<Cursor, StoreError> {
@@ -318,8 +314,8 @@ impl Store for PostgresStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        let asked = "SELECT schema_version FROM vmafx.meta";
-        let rows = self.open()?.connections.run(Scope::Maintenance, Access::Read, asked, &[]).await?;
+        let query = "SELECT schema_version FROM vmafx.meta";
+        let rows = self.open()?.connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
         let found = rows.first().map_or(Ok(0), |row| Reader::new(row).next())?;
         let remedy = "run vmafx-controller migrate, or the version of vmafx-controller that made it";
         if found == schema::VERSION {
@@ -329,8 +325,8 @@ impl Store for PostgresStore {
         }
     }
 
-    fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+    fn notifications(&self) -> broadcast::Receiver<Notification> {
+        self.shared.notifier.subscribe()
     }
 
     async fn close(&self) {
@@ -339,11 +335,14 @@ impl Store for PostgresStore {
         self.claims.close();
         self.reports.close();
         let mut tasks = self.tasks.lock().await;
-        // Who listens and who announces have no end of their own.
+        // The listener and the announcer never end by themselves.
         while tasks.len() > 2 && tasks.join_next().await.is_some() {}
         tasks.shutdown().await;
-        if let Err(error) = self.shared.say().await {
-            tracing::warn!(error = error.to_string(), "other controllers are not told of the last changes");
+        if let Err(error) = self.shared.flush_announcements().await {
+            tracing::warn!(
+                error = error.to_string(),
+                "the last changes were not announced to other controllers"
+            );
         }
         self.shared.connections.close();
     }

@@ -1,16 +1,16 @@
 //! The queue in one SQLite file, for one controller.
 //!
-//! | module                                       | holds                                                          |
-//! |----------------------------------------------|----------------------------------------------------------------|
-//! | [`open`], `lock`, `migrate`, `path`          | opening the file, alone, with the right schema                 |
-//! | `writer`                                     | the thread that writes: many operations, one sync of the disk  |
-//! | `readers`                                    | connections that only read                                     |
-//! | `live`                                       | until when leases and sessions hold: in memory                 |
-//! | `rows`, `attempts`                           | jobs and attempts as rows                                      |
-//! | `unit`, `news`                               | what an operation works with, and what it has to tell          |
-//! | `submit` … `prune`                           | one operation each                                             |
+//! | module                                 | holds                                                        |
+//! |----------------------------------------|--------------------------------------------------------------|
+//! | [`open`], `lock`, `migrate`, `path`    | opening the file exclusively, with the current schema        |
+//! | `writer`                               | the writer thread: many operations, one sync of the disk     |
+//! | `readers`                              | connections for reading                                      |
+//! | `live`                                 | the expiry of leases and sessions, in memory                 |
+//! | `rows`, `attempts`                     | rows of jobs and attempts                                    |
+//! | `unit_of_work`, `pending_notifications`| the context of an operation, and the notifications it causes |
+//! | `submit` … `prune`                     | one operation each                                           |
 //!
-//! Everything that changes a job goes through one thread, so operations never meet, and a claim needs no lock.
+//! One thread makes every change to a job, so operations never run concurrently and a claim needs no lock.
 
 mod attempts;
 mod cancel;
@@ -25,13 +25,13 @@ mod list;
 mod live;
 mod lock;
 mod migrate;
-mod news;
 mod open;
 mod path;
+mod pending_notifications;
 mod prune;
 mod readers;
-mod recall;
 mod report;
+mod restore;
 mod rows;
 mod samples;
 mod sessions;
@@ -39,7 +39,7 @@ mod stats;
 mod store;
 mod submit;
 mod sweep;
-mod unit;
+mod unit_of_work;
 mod writer;
 
 use std::path::PathBuf;
@@ -48,83 +48,83 @@ use std::sync::{Arc, Mutex};
 pub use open::OpenError;
 pub use path::{NoStateDirectory, default_path};
 
-use self::live::{Live, LiveNode, Seal};
+use self::live::{CredentialsDigest, LiveNode, LiveState};
 use self::readers::Readers;
-use self::rows::Row;
-use self::unit::Book;
-use self::writer::{Handle, Pace, Writer};
+use self::rows::JobRow;
+use self::unit_of_work::WriterState;
+use self::writer::{BatchPacing, Handle, Writer};
 use crate::clock::Clock;
 use crate::ids::TenantId;
-use crate::node::Beat;
-use crate::notice::Notices;
+use crate::node::Heartbeat;
+use crate::notification::Notifier;
 use crate::policy::Policy;
 use crate::{Job, StoreError};
 
-/// What a store needs to know.
 #[derive(Clone)]
 pub struct Options {
-    /// The file. It and its directory are made when they are not there.
+    /// The database file. The store creates it and its directory if they are missing.
     pub path: PathBuf,
-    /// How patient the queue is.
     pub policy: Policy,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
 }
 
-/// The queue in one file.
 pub struct SqliteStore {
-    /// Names the store in cursors.
+    /// Identifies the store in its cursors.
     id: Arc<str>,
     clock: Arc<dyn Clock>,
-    notices: Notices,
+    notifier: Notifier,
     policy: Policy,
-    live: Arc<Mutex<Live>>,
+    live: Arc<Mutex<LiveState>>,
     readers: Arc<Readers>,
     writer: Handle,
 }
 
 impl SqliteStore {
-    /// Opens the file, which nobody else may have open, and starts the thread that writes. Every lease and session in
-    /// it gets its full time.
+    /// Opens the file exclusively and starts the writer thread. Every stored lease and session gets its full
+    /// duration again.
     pub fn open(options: Options) -> Result<Self, OpenError> {
         let Options { path, policy, clock } = options;
         let opened = open::open(&path)?;
         let contents = |source| OpenError::Contents { path: opened.path.clone(), source };
-        let (id, counters) = recall::identity(&opened.connection).map_err(contents)?;
-        let live = recall::live(&opened.connection, clock.now(), &policy).map_err(contents)?;
+        let (id, counters) = restore::identity(&opened.connection).map_err(contents)?;
+        let live = restore::live(&opened.connection, clock.now(), &policy).map_err(contents)?;
         let live = Arc::new(Mutex::new(live));
-        let notices = Notices::default();
+        let notifier = Notifier::default();
         let readers = Readers::new(opened.path.clone());
         let writer = Handle::start(Writer {
             connection: opened.connection,
             live: live.clone(),
-            book: Book::new(counters),
-            pace: Pace::default(),
+            writer_state: WriterState::new(counters),
+            pacing: BatchPacing::default(),
             policy,
             clock: clock.clone(),
-            notices: notices.clone(),
+            notifier: notifier.clone(),
             path: opened.path,
             lock: opened.lock,
         })
         .map_err(OpenError::Thread)?;
-        Ok(Self { id: id.into(), clock, notices, policy, live, readers, writer })
+        Ok(Self { id: id.into(), clock, notifier, policy, live, readers, writer })
     }
 
-    /// Answers a heartbeat that has nothing to hear, without a way to the thread and back: there are many of them, and
-    /// most are like this. `false`: the thread must be asked.
-    fn beat_at_once(&self, tenant: &TenantId, seal: &Seal, beat: &Beat) -> bool {
-        // The thread may be in the middle of something: it is not waited for here.
+    /// Handles a heartbeat that needs no row, without a round trip to the writer thread; most heartbeats are of
+    /// this kind. `false` means that the writer thread must handle it.
+    fn heartbeat_in_memory(
+        &self,
+        tenant: &TenantId,
+        credentials: &CredentialsDigest,
+        heartbeat: &Heartbeat,
+    ) -> bool {
+        // The writer thread may hold the lock for a whole operation, so a heartbeat does not wait for it.
         let Ok(mut live) = self.live.try_lock() else { return false };
-        live.beat(tenant, seal, beat, self.clock.now(), &self.policy)
+        live.heartbeat(tenant, credentials, heartbeat, self.clock.now(), &self.policy)
     }
 
-    /// Live sessions that fit.
-    fn live_nodes(&self, fits: impl Fn(&live::Facts) -> bool) -> Vec<LiveNode> {
+    fn live_nodes(&self, fits: impl Fn(&live::NodeRegistration) -> bool) -> Vec<LiveNode> {
         writer::lock(&self.live).nodes(fits)
     }
 
-    /// Rows as everybody sees them, with what is known in memory.
-    fn jobs_of(&self, rows: Vec<Row>) -> Result<Vec<Job>, StoreError> {
+    /// Converts rows to jobs and adds the lease and progress that are kept in memory.
+    fn jobs_of(&self, rows: Vec<JobRow>) -> Result<Vec<Job>, StoreError> {
         let leases: Vec<_> = {
             let live = writer::lock(&self.live);
             rows.iter().map(|row| live.lease(row.id).cloned()).collect()

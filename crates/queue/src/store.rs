@@ -1,8 +1,8 @@
-//! The operations every store has.
+//! The operations that every store implements.
 //!
-//! Every operation is one transaction, and its answer is given after it is durable. Operations on behalf of somebody
-//! name the tenant, and see nothing of any other. Operations of the controller itself (`sweep`, `prune`, `stats`,
-//! `nodes_to_show`) see all tenants.
+//! Every operation is one transaction and returns after the transaction is durable. Operations on behalf of a
+//! tenant name that tenant and see no rows of any other. The controller's own operations (`sweep`, `prune`,
+//! `stats`, `nodes_with_resource`) see all tenants.
 
 mod answer;
 mod error;
@@ -21,29 +21,29 @@ pub use query::{Filter, LabelTarget, Page, Retention};
 
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
-use crate::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
-use crate::notice::Notice;
+use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
+use crate::notification::Notification;
 
-/// Where a reader of changes or samples is. Opaque outside the store that made it.
+/// A position in the feed of changes or samples; opaque outside the store that issued it.
 pub type Cursor = String;
 
 /// A durable queue with its registry of nodes.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Stores a job, or finds the one with the same key. A label is stored with it.
+    /// Stores a job and its label, or finds the existing job with the same idempotency key.
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError>;
 
-    /// One job; `None` when it does not exist or is another tenant's.
+    /// `None` when the job does not exist or belongs to another tenant.
     async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError>;
 
-    /// The attempts of a job, first to last; empty when there is no such job.
+    /// The attempts of a job in ascending order; empty when there is no such job.
     async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError>;
 
-    /// Jobs that match, by creation and then id.
+    /// Matching jobs, ordered by creation time and then id.
     async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError>;
 
-    /// Ends a job that is not over; `None` when there is none. `reason` becomes part of its error text:
-    /// [`crate::policy::Policy::cancel_text`].
+    /// Cancels a job that has not finished; `None` when there is no such job. `reason` becomes part of its error
+    /// text: [`crate::policy::Policy::cancel_text`].
     async fn cancel(
         &self,
         tenant: &TenantId,
@@ -52,7 +52,8 @@ pub trait Store: Send + Sync + 'static {
         reason: &str,
     ) -> Result<Option<Cancelled>, StoreError>;
 
-    /// Says what viewers said. A completed job becomes a sample at once, a waiting or running one when it completes.
+    /// Stores the viewers' score of a job. A completed job becomes a sample at once, a pending or running one when
+    /// it completes.
     async fn label(
         &self,
         tenant: &TenantId,
@@ -60,18 +61,19 @@ pub trait Store: Send + Sync + 'static {
         label: Label,
     ) -> Result<Labelled, StoreError>;
 
-    /// Opens a session. The secret is made here, and only here is it known.
+    /// Opens a session. The returned token is not stored and cannot be retrieved again.
     async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError>;
 
-    /// Keeps a session and the leases of the named jobs alive; `None` when there is no such session.
+    /// Extends the session and the leases of the named jobs; `None` when there is no such session.
     async fn heartbeat(
         &self,
         tenant: &TenantId,
         node: &Credentials,
-        beat: Beat,
-    ) -> Result<Option<Pulse>, StoreError>;
+        beat: Heartbeat,
+    ) -> Result<Option<HeartbeatReply>, StoreError>;
 
-    /// Hands out the first job that asks for no backend or for one of `backends`: by priority, creation, id.
+    /// Hands out the first job that asks for no backend or for one of `backends`, by priority, creation time and
+    /// id.
     async fn claim(
         &self,
         tenant: &TenantId,
@@ -79,7 +81,7 @@ pub trait Store: Send + Sync + 'static {
         backends: &[String],
     ) -> Result<Claim, StoreError>;
 
-    /// Ends the attempt that this session holds: see [`crate::fence`].
+    /// Ends the attempt that this session holds; see [`crate::fence`].
     async fn report(
         &self,
         tenant: &TenantId,
@@ -87,7 +89,7 @@ pub trait Store: Send + Sync + 'static {
         report: Report,
     ) -> Result<Reported, StoreError>;
 
-    /// Gives an attempt back: the job waits again at once, and nothing is counted as lost.
+    /// Gives an attempt back: the job is pending again at once, and the attempt does not count as lost.
     async fn release(
         &self,
         tenant: &TenantId,
@@ -100,38 +102,38 @@ pub trait Store: Send + Sync + 'static {
     /// Why a job waits; `None` when there is no such job.
     async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError>;
 
-    /// Live nodes of a tenant, by name and then session.
+    /// Live nodes of a tenant, ordered by name and then session.
     async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError>;
 
-    /// Live nodes of all tenants that belong to a resource.
-    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError>;
+    /// Live nodes of all tenants that belong to a VmafxNode resource.
+    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError>;
 
-    /// Where the changes are now: reading from here misses nothing that is not visible yet.
+    /// The current end of the feed of changes. Reading from here misses no change that is not visible yet.
     async fn position(&self, tenant: &TenantId) -> Result<Cursor, StoreError>;
 
-    /// Jobs that changed after the cursor, each once and as it is now, in the order of their last change.
+    /// Jobs that changed after the cursor, each once and in its current state, in the order of their last change.
     /// [`StoreError::Cursor`] when the store cannot continue from there.
     async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError>;
 
-    /// Samples after the cursor (empty: from the oldest), in the order in which they came to be.
+    /// Samples after the cursor, in the order of their creation; an empty cursor starts at the oldest sample.
     async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError>;
 
-    /// Ends leases, sessions and deadlines that ran out, at most a thousand of each; or, if it comes too late after
-    /// the last one ([`crate::policy::Policy::away_after`]), gives every lease and session its full time again.
+    /// Ends expired leases, sessions and deadlines, at most a thousand of each. After a gap longer than
+    /// [`crate::policy::Policy::max_sweep_gap`] it renews every lease and session instead.
     async fn sweep(&self) -> Result<Swept, StoreError>;
 
-    /// Removes a small batch of what is older or more than is kept.
+    /// Removes a small batch of the jobs and samples that exceed the retention.
     async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError>;
 
-    /// Numbers for the metrics, by tenant.
+    /// Figures for the metrics, one entry for each tenant.
     async fn stats(&self) -> Result<Vec<TenantStats>, StoreError>;
 
-    /// Whether it can be used: reachable, and with the schema of this program.
+    /// Whether the store is reachable and has the schema version of this program.
     async fn ready(&self) -> Result<(), StoreError>;
 
-    /// Hears what happens from now on, here and at other controllers of the same store.
-    fn notices(&self) -> broadcast::Receiver<Notice>;
+    /// Subscribes to the changes made by this and by the other controllers of the store.
+    fn notifications(&self) -> broadcast::Receiver<Notification>;
 
-    /// Finishes what was begun and closes. Later calls answer [`StoreError::Closed`].
+    /// Finishes the running operations and closes the store. Later calls return [`StoreError::Closed`].
     async fn close(&self);
 }

@@ -35,8 +35,8 @@ impl State {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// The word that is stored.
-    pub const fn word(self) -> &'static str {
+    /// The stored name.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Running => "running",
@@ -46,9 +46,9 @@ impl State {
         }
     }
 
-    /// The state of a stored word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
+    /// The state with this stored name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
@@ -148,10 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn words_lead_back() {
+    fn names_lead_back() {
         for state in State::ALL {
-            assert_eq!(State::from_word(state.word()), Some(state));
+            assert_eq!(State::from_name(state.name()), Some(state));
         }
-        assert_eq!(State::from_word("lost"), None);
+        assert_eq!(State::from_name("lost"), None);
     }
 }

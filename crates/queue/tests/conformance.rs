@@ -1,8 +1,8 @@
-//! The rules of the queue, each held against every store.
+//! The rules of the queue, checked on every store.
 //!
-//! A case is one function that gets a fresh store and tells one story. It is listed once, at the end of this file,
-//! and becomes a test for each store, so that a failure names the rule and the store: `sqlite::a_job_is_handed_out_once`.
-//! A case that is not listed is unused code, which does not pass the linter.
+//! A case is one function that gets a fresh store and checks one rule. It is listed once, at the end of this file,
+//! and becomes a test for each store, so that a failure names the rule and the store:
+//! `sqlite::a_job_is_handed_out_once`. A case that is not listed is unused code, which the linter rejects.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
 #[path = "support/support.rs"]
@@ -10,16 +10,16 @@
 mod support;
 
 mod conformance {
-    pub(crate) mod beat;
     pub(crate) mod changes;
     pub(crate) mod claim;
     pub(crate) mod end;
     pub(crate) mod fence;
+    pub(crate) mod heartbeat;
     pub(crate) mod label;
     pub(crate) mod life;
     pub(crate) mod list;
     pub(crate) mod lost;
-    pub(crate) mod notices;
+    pub(crate) mod notifications;
     pub(crate) mod prune;
     pub(crate) mod race;
     pub(crate) mod submit;
@@ -29,20 +29,23 @@ mod conformance {
     pub(crate) mod view;
 }
 
-/// A rule that is broken is noticed by the cases that guard it.
+/// Checks that the cases that guard a rule fail on a store that breaks it.
 mod sabotage {
     use std::panic::AssertUnwindSafe;
 
     use futures::FutureExt;
 
-    use crate::conformance::{beat, claim, end, fence, lost, race, submit, sweep};
+    use crate::conformance::{claim, end, fence, heartbeat, lost, race, submit, sweep};
     use crate::support::fixture::Fixture;
     use crate::support::sabotage::Broken;
-    use crate::support::stores::Kind;
+    use crate::support::stores::StoreKind;
 
-    async fn noticed(broken: Broken, case: impl AsyncFnOnce(Fixture)) {
-        let fixture = Fixture::new(Kind::Sabotaged(broken)).await;
-        assert!(AssertUnwindSafe(case(fixture)).catch_unwind().await.is_err(), "nobody noticed {broken:?}");
+    async fn fails_on(broken: Broken, case: impl AsyncFnOnce(Fixture)) {
+        let fixture = Fixture::new(StoreKind::Sabotaged(broken)).await;
+        assert!(
+            AssertUnwindSafe(case(fixture)).catch_unwind().await.is_err(),
+            "the case does not notice {broken:?}"
+        );
     }
 
     macro_rules! guards {
@@ -50,7 +53,7 @@ mod sabotage {
             $($(
                 #[tokio::test]
                 async fn $case() {
-                    noticed(Broken::$broken, $group::$case).await;
+                    fails_on(Broken::$broken, $group::$case).await;
                 }
             )*)*
         };
@@ -66,7 +69,7 @@ mod sabotage {
             claim::the_highest_priority_goes_first_and_then_the_oldest,
             claim::one_order_holds_across_all_backends_of_a_node
         ],
-        Forgiveness: [
+        SweepGap: [
             sweep::a_sweep_that_comes_late_gives_every_lease_its_full_time_again
         ],
         Idempotency: [
@@ -78,7 +81,7 @@ mod sabotage {
             lost::a_submitter_may_allow_fewer_losses
         ],
         Release: [end::a_released_job_waits_again_at_once],
-        Leases: [beat::a_heartbeat_extends_the_leases_it_names_and_no_others],
+        Leases: [heartbeat::a_heartbeat_extends_the_leases_it_names_and_no_others],
         Atomicity: [
             race::concurrent_submissions_with_one_key_make_one_job,
             race::each_of_many_jobs_is_claimed_exactly_once
@@ -86,25 +89,25 @@ mod sabotage {
     }
 }
 
-/// Makes a module of tests for each store.
+/// Generates a module of tests for each store.
 macro_rules! suite {
     ($($list:tt)*) => {
-        /// The model, which must keep the rules that it is the judge of.
+        /// The reference implementation must keep the rules too.
         mod reference {
-            cases!(crate::support::stores::Kind::Reference; $($list)*);
+            cases!(crate::support::stores::StoreKind::Reference; $($list)*);
         }
 
         mod sqlite {
-            cases!(crate::support::stores::Kind::Sqlite; $($list)*);
+            cases!(crate::support::stores::StoreKind::Sqlite; $($list)*);
         }
 
         mod postgres {
-            cases!(crate::support::stores::Kind::Postgres; $($list)*);
+            cases!(crate::support::stores::StoreKind::Postgres; $($list)*);
         }
     };
 }
 
-/// Makes a test of each case for one store.
+/// Generates a test of each case for one store.
 macro_rules! cases {
     ($kind:expr; $($group:ident: [$($case:ident,)*],)*) => {
         $($(
@@ -136,11 +139,11 @@ suite! {
         a_claim_needs_its_own_session,
     ],
     lost: [
-        a_lost_job_waits_again_and_says_so,
+        a_lost_job_is_pending_again_after_a_backoff,
         a_lease_ends_at_its_instant_and_not_before,
-        pauses_double_up_to_the_longest,
-        a_pause_ends_at_its_instant_and_not_before,
-        nothing_names_the_next_pause_that_would_fit,
+        backoffs_double_up_to_the_maximum,
+        a_backoff_ends_at_its_instant_and_not_before,
+        an_empty_claim_names_the_next_backoff_end_that_would_fit,
         a_pausing_job_holds_nobody_up_and_keeps_its_place,
         the_third_lost_attempt_fails_the_job,
         a_submitter_may_allow_fewer_losses,
@@ -171,7 +174,7 @@ suite! {
     ],
     submit: [
         a_job_is_stored_as_it_was_submitted,
-        what_is_not_told_is_not_there,
+        omitted_fields_have_their_defaults,
         ids_sort_by_age,
         a_known_key_finds_the_first_job_and_stores_nothing,
         a_first_submission_is_not_deduplicated,
@@ -200,7 +203,7 @@ suite! {
         a_deadline_goes_on_through_losses_and_releases,
         a_session_cannot_be_guessed,
     ],
-    beat: [
+    heartbeat: [
         a_heartbeat_extends_the_leases_it_names_and_no_others,
         a_heartbeat_does_not_extend_the_lease_of_another_node,
         a_heartbeat_tells_what_was_cancelled_and_what_was_lost_in_the_order_given,
@@ -224,7 +227,7 @@ suite! {
         a_sweep_with_nothing_to_end_ends_nothing,
         a_sweep_that_comes_in_time_ends_a_lease,
         a_sweep_that_comes_late_gives_every_lease_its_full_time_again,
-        a_forgiven_lease_ends_in_the_end,
+        a_renewed_lease_still_expires,
         a_sweep_that_comes_late_gives_every_session_its_full_time_again,
         a_clock_that_jumps_ahead_costs_nobody_a_lease,
         a_clock_that_jumps_back_costs_nobody_a_lease,
@@ -252,13 +255,13 @@ suite! {
     ],
     changes: [
         nothing_changed_since_now,
-        every_kind_of_change_is_told,
-        ends_that_nobody_reported_are_told,
-        several_changes_of_a_job_are_told_as_the_last_one,
+        every_kind_of_change_is_in_the_feed,
+        ends_without_a_report_are_notified,
+        several_changes_of_a_job_are_read_as_the_last_one,
         changes_come_in_pages_that_continue_where_they_ended,
         a_reader_may_continue_after_any_change,
         a_cursor_can_be_used_again,
-        a_job_that_changes_between_two_pages_is_told_later,
+        a_job_that_changes_between_two_pages_comes_later,
         a_cursor_survives_a_restart,
         a_snapshot_and_the_changes_after_it_miss_nothing,
         a_foreign_cursor_is_refused,
@@ -290,11 +293,11 @@ suite! {
     view: [
         those_ahead_are_counted,
         only_those_count_that_compete_for_the_same_nodes,
-        those_that_pause_run_or_are_over_are_not_ahead,
+        jobs_in_backoff_running_or_finished_are_not_ahead,
         every_backend_is_counted_and_every_node_once,
         a_job_without_nodes_has_no_supply,
         a_running_job_and_one_that_is_over_are_explained_too,
-        nodes_are_listed_by_name_and_then_session_with_all_they_said,
+        nodes_are_listed_by_name_and_then_session_with_their_registration,
         a_node_that_says_nothing_about_itself_is_a_node,
         a_node_holds_what_the_queue_counts,
         nodes_of_resources_are_shown_for_all_tenants,
@@ -313,25 +316,25 @@ suite! {
         samples_are_kept_by_their_own_age_and_number,
         a_sample_outlives_its_job,
         a_cursor_is_good_after_what_it_saw_was_removed,
-        whoever_begins_after_all_were_removed_can_go_on,
+        a_reader_that_starts_after_all_were_removed_can_continue,
         a_reader_that_missed_samples_is_told_and_may_begin_again,
         the_key_of_a_removed_job_can_be_used_again,
     ],
-    notices: [
+    notifications: [
         a_submission_is_work_and_a_change,
-        a_notice_names_its_tenant,
+        a_notification_names_its_tenant,
         a_release_is_work_and_a_change,
-        a_lost_job_is_work_when_its_pause_is_over,
-        a_sample_is_told,
+        a_lost_job_is_work_when_its_backoff_ends,
+        a_sample_is_notified,
         claims_reports_cancels_and_labels_are_changes,
-        every_listener_hears,
+        every_subscriber_is_notified,
         what_is_told_can_be_seen,
     ],
     life: [
         an_open_store_is_ready,
         everything_survives_a_restart,
         a_restart_costs_nobody_a_session_or_a_lease,
-        a_store_that_was_away_forgives,
+        the_first_sweep_after_a_long_restart_renews_leases,
         waiting_jobs_keep_their_order_over_a_restart,
         a_closed_store_says_so,
         what_was_acknowledged_before_a_close_is_kept,

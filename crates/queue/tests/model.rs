@@ -1,8 +1,8 @@
-//! Random stories, told to a store and to a model at once: every answer must be the same, and at the end everything
-//! that can be seen.
+//! Runs random operations on a store and on the reference implementation: every answer must be the same, and at the
+//! end everything that can be read.
 //!
-//! `PROPTEST_CASES` sets how many stories are told. One that fails is shortened, printed, and kept by its seed in
-//! `tests/model/regressions`, from where it is told first the next time.
+//! `PROPTEST_CASES` sets the number of cases. A failing case is shrunk, printed, and stored by its seed in
+//! `tests/model/regressions`; the next run starts with the stored seeds.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
 #[path = "support/support.rs"]
@@ -12,22 +12,26 @@ mod support;
 mod model {
     pub(crate) mod answer;
     pub(crate) mod op;
-    pub(crate) mod player;
+    pub(crate) mod runner;
 }
 
 use std::collections::BTreeSet;
 
-use model::answer::EVERYTHING;
-use model::op::{Op, story};
-use model::player::play;
+use model::answer::ALL_LABELS;
+use model::op::{Op, operations};
+use model::runner::run;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestError, TestRunner};
 use rstest::rstest;
 use support::sabotage::Broken;
-use support::stores::Kind;
+use support::stores::StoreKind;
 
-/// Tells so many stories, unless the environment says otherwise.
-fn tell(kind: Kind, cases: u32, regressions: Option<&'static str>) -> Result<(), TestError<Vec<Op>>> {
+/// Runs `cases` cases, unless `PROPTEST_CASES` is set.
+fn run_cases(
+    kind: StoreKind,
+    cases: u32,
+    regressions: Option<&'static str>,
+) -> Result<(), TestError<Vec<Op>>> {
     let usual = Config::default();
     let config = Config {
         cases: if std::env::var_os("PROPTEST_CASES").is_some() { usual.cases } else { cases },
@@ -36,12 +40,13 @@ fn tell(kind: Kind, cases: u32, regressions: Option<&'static str>) -> Result<(),
         ..usual
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    TestRunner::new(config)
-        .run(&story(), |story| runtime.block_on(play(kind, &story)).map(drop).map_err(TestCaseError::fail))
+    TestRunner::new(config).run(&operations(), |operations| {
+        runtime.block_on(run(kind, &operations)).map(drop).map_err(TestCaseError::fail)
+    })
 }
 
-fn must_agree(kind: Kind, cases: u32, regressions: &'static str) {
-    if let Err(error) = tell(kind, cases, Some(regressions)) {
+fn must_agree(kind: StoreKind, cases: u32, regressions: &'static str) {
+    if let Err(error) = run_cases(kind, cases, Some(regressions)) {
         panic!("{error}");
     }
 }
@@ -52,32 +57,32 @@ macro_rules! regressions {
     };
 }
 
-/// The stories are good for nothing if they never get to the answers that matter.
+/// The test is worthless if the random operations never reach the answers that matter.
 #[test]
-fn stories_reach_every_answer() {
+fn operations_reach_every_answer() {
     let mut runner = TestRunner::deterministic();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let mut said = BTreeSet::new();
+    let mut labels = BTreeSet::new();
     for _ in 0..400 {
-        let told = story().new_tree(&mut runner).unwrap().current();
-        said.extend(runtime.block_on(play(Kind::Reference, &told)).unwrap());
+        let sequence = operations().new_tree(&mut runner).unwrap().current();
+        labels.extend(runtime.block_on(run(StoreKind::Reference, &sequence)).unwrap());
     }
-    assert_eq!(said, BTreeSet::from(EVERYTHING));
+    assert_eq!(labels, BTreeSet::from(ALL_LABELS));
 }
 
 #[test]
 fn reference_agrees_with_itself() {
-    must_agree(Kind::Reference, 100, regressions!("reference.txt"));
+    must_agree(StoreKind::Reference, 100, regressions!("reference.txt"));
 }
 
 #[test]
 fn sqlite_agrees_with_the_model() {
-    must_agree(Kind::Sqlite, 80, regressions!("sqlite.txt"));
+    must_agree(StoreKind::Sqlite, 80, regressions!("sqlite.txt"));
 }
 
 #[test]
 fn postgres_agrees_with_the_model() {
-    must_agree(Kind::Postgres, 20, regressions!("postgres.txt"));
+    must_agree(StoreKind::Postgres, 20, regressions!("postgres.txt"));
 }
 
 #[rstest]
@@ -86,7 +91,7 @@ fn a_broken_rule_is_noticed(
         Broken::Fencing,
         Broken::Attempts,
         Broken::ClaimOrder,
-        Broken::Forgiveness,
+        Broken::SweepGap,
         Broken::Idempotency,
         Broken::LostLimit,
         Broken::Release,
@@ -94,5 +99,5 @@ fn a_broken_rule_is_noticed(
     )]
     broken: Broken,
 ) {
-    assert!(tell(Kind::Sabotaged(broken), 1000, None).is_err());
+    assert!(run_cases(StoreKind::Sabotaged(broken), 1000, None).is_err());
 }

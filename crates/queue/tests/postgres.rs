@@ -1,20 +1,20 @@
-//! What is true of the store on Postgres alone: policies, many controllers, a server that goes away.
+//! Properties of the store on Postgres only: row-level security, several controllers, outages of the server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
 #[path = "postgres/support.rs"]
 mod support;
 
-#[path = "postgres/apart.rs"]
-mod apart;
+#[path = "postgres/announcements.rs"]
+mod announcements;
 #[path = "postgres/faults.rs"]
 mod faults;
 #[path = "postgres/feed.rs"]
 mod feed;
-#[path = "postgres/heard.rs"]
-mod heard;
 #[path = "postgres/prune.rs"]
 mod prune;
 #[path = "postgres/start.rs"]
 mod start;
+#[path = "postgres/tenants.rs"]
+mod tenants;
 #[path = "postgres/work.rs"]
 mod work;

@@ -1,15 +1,18 @@
-//! What only the store in a file promises: one owner, a readable refusal, survival of `kill -9`, a file that stops
-//! growing. What every store promises is held by the conformance suite.
+//! Properties of the SQLite store only: exclusive access, clear refusals, survival of `kill -9`, a file that stops
+//! growing. The conformance suite checks what every store promises.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
+#[path = "support/clock.rs"]
+#[allow(dead_code, reason = "the conformance suite uses the other part of it")]
+mod clock;
 #[path = "sqlite/close.rs"]
 mod close;
 #[path = "sqlite/crash.rs"]
 mod crash;
+#[path = "sqlite/fixture.rs"]
+mod fixture;
 #[path = "sqlite/growth.rs"]
 mod growth;
-#[path = "sqlite/help.rs"]
-mod help;
 #[path = "sqlite/memory.rs"]
 mod memory;
 #[path = "sqlite/opening.rs"]

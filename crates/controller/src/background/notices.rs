@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(service: Service, shutdown: Shutdown) -> Result<(), Infallible> {
     // Heard from before the first look, so that nothing falls between.
-    let mut notices = service.store().notices();
+    let mut notices = service.store().notifications();
     service.dispatch().look();
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);

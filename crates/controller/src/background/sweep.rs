@@ -34,7 +34,7 @@ pub(crate) async fn sweep(service: &Service) {
 
 fn told(service: &Service, swept: &Swept) {
     // The first round after a start always does; later it means that this process or its store was stuck.
-    if swept.forgiven {
+    if swept.renewed {
         tracing::info!("the sweep was away: every lease and session has its full time again");
     }
     for job in &swept.requeued {

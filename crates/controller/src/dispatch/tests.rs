@@ -35,8 +35,8 @@ fn waiting(dispatch: &Dispatch, backends: &[&str]) -> Place {
     place
 }
 
-fn work(backend: &str, jobs: u32) -> Notice {
-    Notice::Work { tenant: tenant("acme"), backend: backend.into(), jobs }
+fn work(backend: &str, jobs: u32) -> Notification {
+    Notification::Work { tenant: tenant("acme"), backend: backend.into(), jobs }
 }
 
 /// Whether it is called by now; it then looks.
@@ -65,7 +65,7 @@ fn only_those_are_called_who_fit() {
         [waiting(&dispatch, &[]), waiting(&dispatch, &["cpu"]), waiting(&dispatch, &["cpu", "cuda"])];
     dispatch.hear(&work("cuda", 5));
     assert_eq!(called(&mut places), [false, false, true]);
-    dispatch.hear(&Notice::Work { tenant: tenant("other"), backend: "".into(), jobs: 5 });
+    dispatch.hear(&Notification::Work { tenant: tenant("other"), backend: "".into(), jobs: 5 });
     assert_eq!(called(&mut places[..2]), [false, false]);
     // A node that serves nothing by name gets what asks for nothing.
     dispatch.hear(&work("", 1));

@@ -22,7 +22,7 @@ pub(super) async fn score(
     let model = (!model.is_empty()).then_some(model);
     let scoring = ScoringRequest { reference, distorted, model, ..ScoringRequest::default() };
     let job = service.score_and_wait(&who, request::Score { scoring }).await?;
-    if let Some(success) = job.success {
+    if let Some(success) = job.result {
         return Ok(Json(Score { score: success.score, features: success.features }).into_response());
     }
     let text = match (job.state, job.error.is_empty()) {

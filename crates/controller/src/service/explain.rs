@@ -73,7 +73,7 @@ fn over(job: &Job) -> String {
     match (job.state, &job.node) {
         (State::Running, Some(node)) => format!("The job is running on {node}, attempt {}.", job.attempt),
         (State::Running, None) => format!("The job is running, attempt {}.", job.attempt),
-        (state, _) => format!("The job is {}.", state.word()),
+        (state, _) => format!("The job is {}.", state.name()),
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
             max_lost_attempts: 3,
             node: None,
             progress: None,
-            success: None,
+            result: None,
             error: String::new(),
             failure_reason: vmafx_job::FailureReason::default(),
             label: None,

@@ -1,7 +1,7 @@
 //! Nodes that come and stay.
 
 use vmafx_queue::JobId;
-use vmafx_queue::node::{Beat, Credentials, SessionToken};
+use vmafx_queue::node::{self as queue, Credentials, SessionToken};
 
 use super::answer::{Pulse, Registered};
 use super::request::{Heartbeat, Register, Session};
@@ -32,7 +32,7 @@ impl Service {
             .filter_map(|(id, attempt, progress)| Some((parse(id)?, *attempt, *progress)))
             .collect();
         let moved_on = !progress.is_empty();
-        let beat = Beat { running, progress };
+        let beat = queue::Heartbeat { running, progress };
         let Some(pulse) = self.0.store.heartbeat(&who.tenant, &credentials, beat).await? else {
             return Ok(None);
         };

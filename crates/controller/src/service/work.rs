@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use vmafx_queue::clock::Timestamp;
-use vmafx_queue::node::{Beat, Credentials, Report};
+use vmafx_queue::node::{self as queue, Credentials, Report};
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::{Job, JobId, TenantId};
 
@@ -171,7 +171,7 @@ impl Service {
         job: JobId,
         request: &ReportResult,
     ) -> Result<(), Refusal> {
-        let alive = self.0.store.heartbeat(&who.tenant, credentials, Beat::default()).await?;
+        let alive = self.0.store.heartbeat(&who.tenant, credentials, queue::Heartbeat::default()).await?;
         if alive.is_none() {
             return Err(invalid_session());
         }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use tokio::sync::{Semaphore, broadcast};
 use vmafx_job::CancelCause;
 use vmafx_queue::job::{Attempt, Label};
-use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
-use vmafx_queue::notice::Notice;
+use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
+use vmafx_queue::notification::Notification;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
     Reported, Retention, Samples, Submitted, Swept, TenantStats,
@@ -104,7 +104,12 @@ impl Store for CountingStore {
         self.inner.register(tenant, node).await
     }
 
-    async fn heartbeat(&self, tenant: &TenantId, node: &Credentials, beat: Beat) -> Answer<Option<Pulse>> {
+    async fn heartbeat(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        beat: Heartbeat,
+    ) -> Answer<Option<HeartbeatReply>> {
         self.inner.heartbeat(tenant, node, beat).await
     }
 
@@ -141,8 +146,8 @@ impl Store for CountingStore {
         self.inner.nodes(tenant).await
     }
 
-    async fn nodes_to_show(&self) -> Answer<Vec<Node>> {
-        self.inner.nodes_to_show().await
+    async fn nodes_with_resource(&self) -> Answer<Vec<Node>> {
+        self.inner.nodes_with_resource().await
     }
 
     async fn position(&self, tenant: &TenantId) -> Answer<Cursor> {
@@ -179,8 +184,8 @@ impl Store for CountingStore {
         self.inner.ready().await
     }
 
-    fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.inner.notices()
+    fn notifications(&self) -> broadcast::Receiver<Notification> {
+        self.inner.notifications()
     }
 
     async fn close(&self) {

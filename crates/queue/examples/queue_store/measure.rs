@@ -8,18 +8,18 @@ use anyhow::bail;
 use tokio::task::JoinSet;
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
-use vmafx_queue::node::{Beat, Capability, Credentials, NewNode, Report};
+use vmafx_queue::node::{Capability, Credentials, Heartbeat, NewNode, Report};
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{JobId, NewJob, Store, TenantId};
 
-/// A store with one tenant and as many nodes as there are calls at the same time.
+/// A store with one tenant and one node for each concurrent call.
 pub(crate) struct Bench {
     store: Arc<dyn Store>,
     tenant: TenantId,
     nodes: Vec<Credentials>,
 }
 
-/// A job of a usual size.
+/// A job of a typical size.
 pub(crate) fn job(backend: &str) -> NewJob {
     NewJob {
         scoring: ScoringRequest {
@@ -39,7 +39,7 @@ pub(crate) fn node(number: usize) -> NewNode {
     NewNode { name: format!("node-{number}"), capability, resource: None }
 }
 
-fn success() -> ScoreResult {
+fn result() -> ScoreResult {
     let names = ["adm2", "motion2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3"];
     let features = names.into_iter().map(|name| (name.to_owned(), 0.123_456_789)).collect();
     ScoreResult { score: 93.25, features, details: None }
@@ -71,10 +71,9 @@ impl Bench {
             .await
     }
 
-    /// Heartbeats per second.
     pub(crate) async fn heartbeats(&self, count: usize) -> anyhow::Result<f64> {
         self.load(count, |store, tenant, node| async move {
-            match store.heartbeat(&tenant, &node, Beat::default()).await? {
+            match store.heartbeat(&tenant, &node, Heartbeat::default()).await? {
                 Some(_) => Ok(()),
                 None => bail!("a session was lost"),
             }
@@ -82,7 +81,7 @@ impl Bench {
         .await
     }
 
-    /// Microseconds from a submission to the report of the same job, one after the other.
+    /// Microseconds from a submission to the report of the same job, measured sequentially.
     pub(crate) async fn claim_latency(&self, count: usize) -> anyhow::Result<f64> {
         let node = &self.nodes[0];
         let begin = Instant::now();
@@ -122,17 +121,17 @@ impl Bench {
     }
 }
 
-/// Takes a job and reports it.
+/// Claims a job and reports it.
 pub(crate) async fn cycle(store: &dyn Store, tenant: &TenantId, node: &Credentials) -> anyhow::Result<JobId> {
     let Claim::Job(job) = store.claim(tenant, node, &["cpu".to_owned()]).await? else { bail!("no job") };
-    let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(success()) };
+    let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(result()) };
     match store.report(tenant, node, report).await? {
         Reported::Moved { job, .. } => Ok(job.id),
         other => bail!("not moved: {other:?}"),
     }
 }
 
-/// Memory of this process.
+/// Resident memory of this process.
 pub(crate) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

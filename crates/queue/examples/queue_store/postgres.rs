@@ -1,4 +1,4 @@
-//! Two controllers on one Postgres.
+//! Two controllers on one Postgres database.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use vmafx_testkit::postgres::PostgresServer;
 
 use crate::measure::{self, Bench};
 
-/// Callers of each controller, each of which submits a job, takes one and reports it, again and again.
+/// Concurrent callers of each controller, each of which repeatedly submits, claims and reports a job.
 const CALLERS: usize = 32;
 
-/// Measures the given database, or one of its own.
+/// Measures the given database, or one on its own server.
 pub(crate) async fn run(dsn: Option<&str>, backlog: usize) -> anyhow::Result<()> {
     let server = if dsn.is_none() { Some(PostgresServer::start().await?) } else { None };
     let dsn = match (dsn, &server) {
@@ -34,7 +34,7 @@ pub(crate) async fn run(dsn: Option<&str>, backlog: usize) -> anyhow::Result<()>
     let submit = bench.submit(backlog, "cuda").await?;
     let behind = bench.claim_latency(500).await?;
     let full = cycles(&stores, count).await?;
-    let beats = bench.heartbeats(count).await?;
+    let heartbeats = bench.heartbeats(count).await?;
     for store in &stores {
         store.close().await;
     }
@@ -45,7 +45,7 @@ pub(crate) async fn run(dsn: Option<&str>, backlog: usize) -> anyhow::Result<()>
         "cycles_per_second": empty,
         "cycles_per_second_behind_a_backlog_nobody_serves": full,
         "submit_per_second": submit,
-        "heartbeats_per_second": beats,
+        "heartbeats_per_second": heartbeats,
         "cycle_microseconds_on_an_empty_queue": one_by_one,
         "cycle_microseconds_behind_a_backlog_nobody_serves": behind,
         "unserved_backlog_ratio": behind / one_by_one,
@@ -59,7 +59,7 @@ async fn open(dsn: &str) -> anyhow::Result<Arc<dyn Store>> {
     Ok(Arc::new(PostgresStore::connect(Options::new(dsn)).await.context("the database cannot be used")?))
 }
 
-/// Jobs per second that are submitted, taken and reported by callers of both controllers. None is taken twice.
+/// Jobs per second that callers of both controllers submit, claim and report. Fails if a job is claimed twice.
 async fn cycles(stores: &[Arc<dyn Store>], count: usize) -> anyhow::Result<f64> {
     let tenant = TenantId::new("cycles")?;
     let started = Arc::new(AtomicUsize::new(0));

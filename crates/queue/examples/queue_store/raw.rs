@@ -1,4 +1,4 @@
-//! What the disk allows.
+//! The speed of the disk.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -1,9 +1,9 @@
-//! Tells the other controllers what this one did.
+//! Announces the changes of this controller to the other ones.
 //!
-//! After the commit: a notice in the same transaction would make every commit wait for the disk one after the other,
-//! since the server sends notices in the order of commits. Transactions that follow each other closely share a notice,
-//! because one costs the server as much as a small transaction. Who dies in between has told nobody; so every controller
-//! looks for itself now and then.
+//! Announcements are sent after the commit, because the server delivers notifications in commit order and would
+//! serialize the disk syncs of all transactions that contain one. Transactions that follow each other closely share
+//! an announcement, because it costs the server as much as a small transaction. A controller that dies between
+//! commit and announcement has announced nothing, so every controller also polls for work.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -14,76 +14,79 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::Shared;
-use super::news::{Message, News};
+use super::tenant_changes::{ChangeMessage, TenantChanges};
 use crate::ids::TenantId;
 
-/// Least time between two notices.
-const PAUSE: Duration = Duration::from_millis(5);
-/// Before a notice that could not be sent is tried again.
-const AGAIN: Duration = Duration::from_millis(500);
+/// Minimum time between two announcements.
+const MIN_INTERVAL: Duration = Duration::from_millis(5);
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// What is to be told, by tenant.
-pub(super) type AllNews = BTreeMap<TenantId, News>;
+pub(super) type ChangesByTenant = BTreeMap<TenantId, TenantChanges>;
 
-/// What the others do not know yet.
+/// Changes that have not been announced yet.
 #[derive(Debug, Default)]
 pub(super) struct Announcer {
-    unsaid: Mutex<AllNews>,
-    some: Notify,
+    pending: Mutex<ChangesByTenant>,
+    added: Notify,
 }
 
 impl Announcer {
-    fn add(&self, all: impl IntoIterator<Item = (TenantId, News)>) {
-        let mut unsaid = self.unsaid.lock().unwrap_or_else(PoisonError::into_inner);
-        for (tenant, news) in all {
-            unsaid.entry(tenant).or_default().merge(news);
+    fn add(&self, all: impl IntoIterator<Item = (TenantId, TenantChanges)>) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        for (tenant, changes) in all {
+            pending.entry(tenant).or_default().merge(changes);
         }
-        self.some.notify_one();
+        self.added.notify_one();
     }
 
-    fn take(&self) -> AllNews {
-        take(&mut *self.unsaid.lock().unwrap_or_else(PoisonError::into_inner))
+    fn take(&self) -> ChangesByTenant {
+        take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Shared {
-    /// Tells everybody who waits, here and at the other controllers.
-    pub(super) fn tell(&self, tenant: &TenantId, news: News) {
-        if news.is_none() {
+    /// Notifies the subscribers of this store and, through an announcement, those of the other controllers.
+    pub(super) fn notify(&self, tenant: &TenantId, changes: TenantChanges) {
+        if changes.is_empty() {
             return;
         }
-        self.announcer.add([(tenant.clone(), news.clone())]);
-        news.tell(&self.notices, tenant);
+        self.announcer.add([(tenant.clone(), changes.clone())]);
+        changes.send_to(&self.notifier, tenant);
     }
 
-    /// Tells the others, for as long as it is polled.
+    /// Sends announcements until it is dropped.
     pub(super) async fn announce(&self) {
-        let mut well = true;
+        let mut healthy = true;
         loop {
-            self.announcer.some.notified().await;
-            let said = self.say().await;
-            if let Err(error) = &said
-                && well
+            self.announcer.added.notified().await;
+            let sent = self.flush_announcements().await;
+            if let Err(error) = &sent
+                && healthy
             {
-                tracing::warn!(error = error.to_string(), "other controllers are not told; trying again");
+                tracing::warn!(
+                    error = error.to_string(),
+                    "cannot announce changes to other controllers; retrying"
+                );
             }
-            well = said.is_ok();
-            sleep(if well { PAUSE } else { AGAIN }).await;
+            healthy = sent.is_ok();
+            sleep(if healthy { MIN_INTERVAL } else { RETRY_DELAY }).await;
         }
     }
 
-    /// Says what is unsaid; what cannot be said stays.
-    pub(super) async fn say(&self) -> Result<(), crate::store::StoreError> {
-        let news = self.announcer.take();
-        if news.is_empty() {
+    /// Sends the pending announcements; on an error they stay pending.
+    pub(super) async fn flush_announcements(&self) -> Result<(), crate::store::StoreError> {
+        let changes = self.announcer.take();
+        if changes.is_empty() {
             return Ok(());
         }
-        let lines: Vec<String> =
-            news.iter().map(|(tenant, news)| Message::write(&self.instance, tenant, news)).collect();
-        let said = self.connections.notify(&lines).await;
-        if said.is_err() {
-            self.announcer.add(news);
+        let lines: Vec<String> = changes
+            .iter()
+            .map(|(tenant, changes)| ChangeMessage::write(&self.instance, tenant, changes))
+            .collect();
+        let sent = self.connections.notify(&lines).await;
+        if sent.is_err() {
+            self.announcer.add(changes);
         }
-        said
+        sent
     }
 }

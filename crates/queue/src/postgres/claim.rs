@@ -1,11 +1,10 @@
-//! Claims, many in one transaction.
+//! Claims, batched.
 //!
-//! The jobs that a node may have are the heads of a few classes: those without a backend, and those of each backend
-//! the node serves. Each class is a range of one index that holds only jobs that can be had, in the order in which
-//! they are handed out; so a claim reads a handful of entries, however many jobs of other classes wait. Somebody else
-//! may be about to take the same ones: those are skipped, which is why a few more are looked at than are wanted. Only a
-//! look that finds none at all is answered with nothing: a job that was submitted before the claim is never overlooked
-//! because others were busy at the same moment.
+//! The index `jobs_claim` holds only claimable jobs, in claim order within each tenant and backend. A claim reads
+//! the first entries of the backends that its node serves and of the empty backend, so its cost does not depend on
+//! the jobs of other backends. Rows that a concurrent claim has locked are skipped, which is why more entries are
+//! read than needed. A claim is answered with `Nothing` only if a round found no entry at all: a job that was
+//! submitted before the claim is never missed because its row was locked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +13,17 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::Shared;
-use super::lane::Batch;
-use super::news::News;
+use super::batcher::BatchOperation;
 use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, millis};
+use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::node::Credentials;
 use crate::store::{Claim, StoreError};
 
-/// Jobs whose pause is over can be had again. Nothing else about them changes; who waits for work is told.
+/// Makes jobs claimable whose back-off has ended. Nothing else about the jobs changes; nodes that wait for work are
+/// notified.
 const PROMOTE: &str = "
 WITH due AS (
     SELECT of_class.id FROM unnest($2::text[]) AS class (backend)
@@ -50,7 +50,7 @@ WITH live AS (
     JOIN vmafx.node_sessions s
         ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
 ), due AS MATERIALIZED (
-    -- Jobs whose pause is over must be made ready first: one of them may be the first in line.
+    -- Jobs whose back-off has ended must be made ready first, because one of them may come first in claim order.
     SELECT EXISTS (
         SELECT FROM unnest($4::text[]) AS class (backend)
         CROSS JOIN LATERAL (
@@ -93,52 +93,52 @@ SELECT live.n, (SELECT any_job FROM due), (SELECT count(*) FROM heads), ",
     " FROM live LEFT JOIN j USING (n)"
 );
 
-/// When the next pause of these classes ends.
+/// The earliest end of a back-off among these backends.
 const NEXT: &str = "
-SELECT min(pause.available_at) FROM unnest($2::text[]) AS class (backend)
+SELECT min(backoff.available_at) FROM unnest($2::text[]) AS class (backend)
 CROSS JOIN LATERAL (
     SELECT j.available_at FROM vmafx.jobs j
     WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.status = 'pending' AND NOT j.ready
     ORDER BY j.available_at LIMIT 1
-) pause";
+) backoff";
 
-/// Looked at beyond twice what is wanted, at first: another controller may be about to take as many.
-const SPARE: usize = 8;
-/// At most.
-const WIDEST: usize = 4096;
-/// Rounds in which others were quicker, before the caller is told to ask again.
-const MOST_LOST_RACES: u32 = 40;
+/// Entries that the first round reads beyond twice the number of nodes, because another controller may claim as
+/// many at the same time.
+const SPARE_ENTRIES: usize = 8;
+/// Maximum number of entries that a round reads.
+const MAX_ENTRIES: usize = 4096;
+/// Rounds lost to concurrent claims before the caller is told to retry.
+const MAX_LOST_RACES: u32 = 40;
 
-/// The lane's work. The key is the tenant and the classes: the backends, sorted, and that of no backend.
+/// The key is the tenant and the backends that the node may claim for, sorted and including the empty one.
 pub(super) struct Claims(pub(super) Arc<Shared>);
 
-/// What a node may have.
-pub(super) type Classes = Arc<[String]>;
+/// Backends that a node may claim for.
+pub(super) type ClaimableBackends = Arc<[String]>;
 
-/// The classes of a node.
-pub(super) fn classes(backends: &[String]) -> Classes {
-    let mut classes: Vec<String> = backends.iter().map(|backend| super::row::text(backend)).collect();
-    classes.push(String::new());
-    classes.sort();
-    classes.dedup();
-    classes.into()
+pub(super) fn claimable_backends(backends: &[String]) -> ClaimableBackends {
+    let mut backends: Vec<String> = backends.iter().map(|backend| super::row::text(backend)).collect();
+    backends.push(String::new());
+    backends.sort();
+    backends.dedup();
+    backends.into()
 }
 
-impl Batch for Claims {
-    type Key = (TenantId, Classes);
+impl BatchOperation for Claims {
+    type Key = (TenantId, ClaimableBackends);
     type Item = Credentials;
     type Answer = Claim;
-    const MOST: usize = 64;
+    const MAX_BATCH_SIZE: usize = 64;
 
     async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> Result<Vec<Claim>, StoreError> {
-        let (tenant, classes) = key;
+        let (tenant, backends) = key;
         let mut answers: Vec<Option<Claim>> = vec![None; nodes.len()];
-        let mut width = 2 * nodes.len() + SPARE;
+        let mut max_entries = 2 * nodes.len() + SPARE_ENTRIES;
         let mut lost_races = 0_u32;
         loop {
             let open: Vec<usize> = (0..nodes.len()).filter(|at| answers[*at].is_none()).collect();
             let asking: Vec<&Credentials> = open.iter().map(|at| &nodes[*at]).collect();
-            let round = self.round(tenant, classes, &asking, width).await?;
+            let round = self.round(tenant, backends, &asking, max_entries).await?;
             for (at, answer) in open.into_iter().zip(round.answers) {
                 answers[at] = answer;
             }
@@ -146,93 +146,96 @@ impl Batch for Claims {
                 return Ok(answers.into_iter().flatten().collect());
             }
             if round.due {
-                self.promote(tenant, classes).await?;
-            } else if round.seen <= round.taken {
-                // Nothing at all was there: that is an answer.
+                self.promote(tenant, backends).await?;
+            } else if round.found <= round.claimed {
+                // No job was claimable.
                 break;
             }
-            // What was there was taken by others meanwhile, and there may be more by now.
+            // Concurrent claims took the entries that this round found, and further jobs may have become claimable.
             lost_races += 1;
-            if lost_races > MOST_LOST_RACES {
+            if lost_races > MAX_LOST_RACES {
                 let now = Claim::Nothing { next: Some(self.0.clock.now()) };
                 return Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| now.clone())).collect());
             }
-            if round.seen >= width {
-                width = (width * 4).min(WIDEST);
+            if round.found >= max_entries {
+                max_entries = (max_entries * 4).min(MAX_ENTRIES);
             }
             sleep(Duration::from_millis(u64::from(lost_races / 4))).await;
         }
-        let nothing = Claim::Nothing { next: self.next(tenant, classes).await? };
+        let nothing = Claim::Nothing { next: self.next(tenant, backends).await? };
         Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| nothing.clone())).collect())
     }
 }
 
 struct Round {
-    /// `None`: there was nothing.
+    /// `None` when the round found no job for the node.
     answers: Vec<Option<Claim>>,
-    /// There are jobs whose pause is over, and nothing was handed out before they stand in line.
+    /// Back-offs have ended; the round claimed nothing, because those jobs must be made ready first.
     due: bool,
-    /// Jobs that were there, and those that were had.
-    seen: usize,
-    taken: usize,
+    /// Entries found, and jobs claimed.
+    found: usize,
+    claimed: usize,
 }
 
 impl Claims {
     async fn round(
         &self,
         tenant: &TenantId,
-        classes: &Classes,
+        backends: &ClaimableBackends,
         nodes: &[&Credentials],
-        width: usize,
+        max_entries: usize,
     ) -> Result<Round, StoreError> {
         let shared = &self.0;
         let now = shared.clock.now();
-        let whose = tenant.as_str();
+        let tenant_id = tenant.as_str();
         let sessions: Vec<Uuid> = nodes.iter().map(|node| node.session.0).collect();
         let tokens: Vec<Vec<u8>> = nodes.iter().map(|node| node.token.digest().to_vec()).collect();
-        let limit = i64::try_from(width).unwrap_or(i64::MAX);
+        let limit = i64::try_from(max_entries).unwrap_or(i64::MAX);
         let until = now.0.saturating_add(millis(shared.policy.lease_ttl));
-        let classes = &classes[..];
-        let claim: [Value<'_>; 7] = [&whose, &sessions, &tokens, &classes, &limit, &now.0, &until];
-        let rows = shared.connections.run(Scope::Of(tenant), Access::Write, CLAIM, &claim).await?;
+        let backends = &backends[..];
+        let claim: [Value<'_>; 7] = [&tenant_id, &sessions, &tokens, &backends, &limit, &now.0, &until];
+        let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, CLAIM, &claim).await?;
 
-        let mut news = News::default();
+        let mut changes = TenantChanges::default();
         let mut round =
-            Round { answers: vec![Some(Claim::NoSession); nodes.len()], due: false, seen: 0, taken: 0 };
+            Round { answers: vec![Some(Claim::NoSession); nodes.len()], due: false, found: 0, claimed: 0 };
         for row in &rows {
             let mut reader = Reader::new(row);
             let number: usize = reader.count()?;
             round.due = reader.next()?;
-            round.seen = reader.count()?;
+            round.found = reader.count()?;
             let job = if reader.is_null() { None } else { Some(reader.job()?) };
-            news.changed |= job.is_some();
-            round.taken += usize::from(job.is_some());
+            changes.changed |= job.is_some();
+            round.claimed += usize::from(job.is_some());
             if let Some(answer) = round.answers.get_mut(number.saturating_sub(1)) {
                 *answer = job.map(|job| Claim::Job(Box::new(job)));
             }
         }
-        shared.tell(tenant, news);
+        shared.notify(tenant, changes);
         Ok(round)
     }
 
-    /// Lets jobs whose pause is over stand in line again.
-    async fn promote(&self, tenant: &TenantId, classes: &Classes) -> Result<(), StoreError> {
-        let (whose, classes, now) = (tenant.as_str(), &classes[..], self.0.clock.now().0);
-        let values: [Value<'_>; 3] = [&whose, &classes, &now];
-        let rows = self.0.connections.run(Scope::Of(tenant), Access::Write, PROMOTE, &values).await?;
-        let mut news = News::default();
+    async fn promote(&self, tenant: &TenantId, backends: &ClaimableBackends) -> Result<(), StoreError> {
+        let (tenant_id, backends, now) = (tenant.as_str(), &backends[..], self.0.clock.now().0);
+        let values: [Value<'_>; 3] = [&tenant_id, &backends, &now];
+        let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Write, PROMOTE, &values).await?;
+        let mut changes = TenantChanges::default();
         for row in &rows {
             let mut reader = Reader::new(row);
-            news.work(reader.next()?, reader.count()?);
+            changes.work(reader.next()?, reader.count()?);
         }
-        self.0.tell(tenant, news);
+        self.0.notify(tenant, changes);
         Ok(())
     }
 
-    async fn next(&self, tenant: &TenantId, classes: &Classes) -> Result<Option<Timestamp>, StoreError> {
-        let (whose, classes) = (tenant.as_str(), &classes[..]);
-        let values: [Value<'_>; 2] = [&whose, &classes];
-        let rows = self.0.connections.run(Scope::Of(tenant), Access::Read, NEXT, &values).await?;
+    async fn next(
+        &self,
+        tenant: &TenantId,
+        backends: &ClaimableBackends,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let (tenant_id, backends) = (tenant.as_str(), &backends[..]);
+        let values: [Value<'_>; 2] = [&tenant_id, &backends];
+        let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Read, NEXT, &values).await?;
         let next = rows.first().map(|row| Reader::new(row).next::<Option<i64>>()).transpose()?;
         Ok(next.flatten().map(Timestamp))
     }

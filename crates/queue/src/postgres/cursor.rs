@@ -1,17 +1,17 @@
-//! Cursors: whose they are, of what, and how far. Opaque to everybody else.
+//! Cursors, which name the store, the feed and the position. Callers treat them as opaque.
 
 use uuid::Uuid;
 
 use crate::store::{Cursor, StoreError};
 
-/// What is read with it. Part of the text, so that one cannot be taken for the other.
+/// Part of the text, so that a cursor of one feed is not accepted by the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum CursorFeed {
     Changes,
     Samples,
 }
 
-impl Of {
+impl CursorFeed {
     const fn letter(self) -> &'static str {
         match self {
             Self::Changes => "c",
@@ -20,35 +20,35 @@ impl Of {
     }
 }
 
-/// A place: within a transaction, after this row of it. A page may end in the middle of a transaction.
+/// Follows the given row of the given transaction, because a page may end within a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct FeedPosition {
     pub(super) transaction: u64,
     pub(super) row: u128,
 }
 
-impl Place {
+impl FeedPosition {
     pub(super) const START: Self = Self { transaction: 0, row: 0 };
 
-    /// After everything that the transactions before this one wrote.
+    /// Follows everything that earlier transactions wrote.
     pub(super) const fn before(transaction: u64) -> Self {
         Self { transaction, row: 0 }
     }
 
-    /// The row as the id of a job.
     pub(super) const fn id(self) -> Uuid {
         Uuid::from_u128(self.row)
     }
 
-    pub(super) fn write(self, store: Uuid, of: Of) -> Cursor {
-        format!("{}.{}{:x}.{:x}", store.simple(), of.letter(), self.transaction, self.row)
+    pub(super) fn write(self, store: Uuid, feed: CursorFeed) -> Cursor {
+        format!("{}.{}{:x}.{:x}", store.simple(), feed.letter(), self.transaction, self.row)
     }
 
-    /// The place, if it is one of this store. Whether the store has come so far is for the reader to see.
-    pub(super) fn read(text: &str, store: Uuid, of: Of) -> Result<Self, StoreError> {
+    /// Fails for a cursor of another store or feed. The caller checks that the position is not ahead of the
+    /// database.
+    pub(super) fn read(text: &str, store: Uuid, feed: CursorFeed) -> Result<Self, StoreError> {
         let parse = || {
             let rest = text.strip_prefix(&store.simple().to_string())?.strip_prefix('.')?;
-            let (transaction, row) = rest.strip_prefix(of.letter())?.split_once('.')?;
+            let (transaction, row) = rest.strip_prefix(feed.letter())?.split_once('.')?;
             let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             if !plain(transaction) || !plain(row) {
                 return None;
@@ -70,8 +70,8 @@ mod tests {
     const PREFIX: &str = "000000000000000000000000000000ab";
 
     #[rstest]
-    #[case::own("{}.cff.10", Some(Place { transaction: 255, row: 16 }))]
-    #[case::start("{}.c0.0", Some(Place::START))]
+    #[case::own("{}.cff.10", Some(FeedPosition { transaction: 255, row: 16 }))]
+    #[case::start("{}.c0.0", Some(FeedPosition::START))]
     #[case::of_samples("{}.sff.10", None)]
     #[case::signed("{}.c+f.10", None)]
     #[case::no_row("{}.cff", None)]
@@ -81,13 +81,19 @@ mod tests {
     #[case::other_store("000000000000000000000000000000ac.cff.10", None)]
     #[case::garbage("garbage", None)]
     #[case::empty("", None)]
-    fn only_places_of_this_store_count(#[case] text: &str, #[case] expected: Option<Place>) {
-        assert_eq!(Place::read(&text.replace("{}", PREFIX), STORE, Of::Changes).ok(), expected);
+    fn only_places_of_this_store_count(#[case] text: &str, #[case] expected: Option<FeedPosition>) {
+        assert_eq!(
+            FeedPosition::read(&text.replace("{}", PREFIX), STORE, CursorFeed::Changes).ok(),
+            expected
+        );
     }
 
     #[test]
     fn what_is_written_can_be_read() {
-        let place = Place { transaction: u64::MAX, row: u128::MAX };
-        assert_eq!(Place::read(&place.write(STORE, Of::Samples), STORE, Of::Samples).ok(), Some(place));
+        let place = FeedPosition { transaction: u64::MAX, row: u128::MAX };
+        assert_eq!(
+            FeedPosition::read(&place.write(STORE, CursorFeed::Samples), STORE, CursorFeed::Samples).ok(),
+            Some(place)
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! The database's address.
+//! The database address.
 //!
-//! Everything in it is tokio-postgres' business but how the server's certificate is judged, which is ours and is taken
-//! out before. The words are those of libpq.
+//! tokio-postgres parses the address, except for `sslmode` and `sslrootcert`, which are removed first because it
+//! does not support their certificate checks. Names and values are those of libpq.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,28 +11,27 @@ use tokio_postgres::config::SslMode;
 
 use super::error::ConnectError;
 
-/// How a server's certificate is judged.
+/// How the server's certificate is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// Not at all: the connection is encrypted, and that is all.
-    Anybody,
-    /// An authority that is trusted signed it.
+pub(super) enum CertificateCheck {
+    /// Encrypts the connection without checking the certificate.
+    Skip,
+    /// The certificate must be signed by a trusted authority.
     Authority,
-    /// And it names the host.
-    Name,
+    /// The certificate must also be valid for the host name.
+    Hostname,
 }
 
-/// A parsed address.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     pub(super) config: Config,
-    pub(super) trust: Trust,
-    /// Authorities to trust instead of the machine's.
+    pub(super) trust: CertificateCheck,
+    /// Authorities to trust instead of those of the operating system.
     pub(super) authorities: Option<PathBuf>,
 }
 
-/// No packet is waited for longer than this.
-const SILENCE: Duration = Duration::from_secs(15);
+/// A connection whose packets are not acknowledged for this long is closed.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Address {
     pub(super) fn parse(dsn: &str) -> Result<Self, ConnectError> {
@@ -48,13 +47,13 @@ impl Address {
         let authorities = last("sslrootcert").filter(|path| path != "system").map(PathBuf::from);
         let mode = last("sslmode");
         let (ssl, trust) = match mode.as_deref() {
-            Some("disable") => (SslMode::Disable, Trust::Anybody),
-            None | Some("allow" | "prefer") => (SslMode::Prefer, Trust::Anybody),
-            // As libpq: somebody who names an authority wants it to be looked at.
-            Some("require") if authorities.is_some() => (SslMode::Require, Trust::Authority),
-            Some("require") => (SslMode::Require, Trust::Anybody),
-            Some("verify-ca") => (SslMode::Require, Trust::Authority),
-            Some("verify-full") => (SslMode::Require, Trust::Name),
+            Some("disable") => (SslMode::Disable, CertificateCheck::Skip),
+            None | Some("allow" | "prefer") => (SslMode::Prefer, CertificateCheck::Skip),
+            // As in libpq, `sslrootcert` turns `require` into `verify-ca`.
+            Some("require") if authorities.is_some() => (SslMode::Require, CertificateCheck::Authority),
+            Some("require") => (SslMode::Require, CertificateCheck::Skip),
+            Some("verify-ca") => (SslMode::Require, CertificateCheck::Authority),
+            Some("verify-full") => (SslMode::Require, CertificateCheck::Hostname),
             Some(other) => return Err(bad(format!("sslmode {other:?} is unknown"))),
         };
         config.ssl_mode(ssl);
@@ -62,12 +61,12 @@ impl Address {
             config.connect_timeout(Duration::from_secs(5));
         }
         if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(SILENCE);
+            config.tcp_user_timeout(TCP_USER_TIMEOUT);
         }
         Ok(Self { config, trust, authorities })
     }
 
-    /// Settings of every connection, on top of those in the address.
+    /// Adds server settings to those in the address.
     pub(super) fn set(&mut self, settings: &str) {
         let own = self.config.get_options().unwrap_or_default();
         let all = format!("{own} {settings}");
@@ -92,7 +91,7 @@ fn split_url(url: &str) -> (String, Pairs) {
     (format!("{base}?{}", theirs.join("&")), ours.into_iter().map(pair).collect())
 }
 
-/// `%2F` is `/`.
+/// Percent-decodes a value of a URL.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -106,7 +105,7 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `name = value` pairs; values with spaces stand between single quotes, with a backslash before a quote.
+/// Parses `name = value` pairs. Values with spaces are enclosed in single quotes; a backslash escapes a quote.
 fn split_pairs(text: &str) -> (String, Pairs) {
     let (mut theirs, mut ours) = (String::new(), vec![]);
     let mut rest = text.trim_start();
@@ -120,11 +119,11 @@ fn split_pairs(text: &str) -> (String, Pairs) {
         }
         rest = after[length..].trim_start();
     }
-    // What is no pair is left for the parser to complain about.
+    // tokio-postgres reports an error for the rest.
     (theirs + rest, ours)
 }
 
-/// A value, and how much of the text it takes.
+/// A value and the length of its text.
 fn read_value(text: &str) -> (String, usize) {
     let quoted = text.starts_with('\'');
     let mut value = String::new();
@@ -147,32 +146,37 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::nothing_said("postgres://u:p@h:1/d", SslMode::Prefer, Trust::Anybody, None)]
-    #[case::off("postgres://h/d?sslmode=disable", SslMode::Disable, Trust::Anybody, None)]
+    #[case::nothing_said("postgres://u:p@h:1/d", SslMode::Prefer, CertificateCheck::Skip, None)]
+    #[case::off("postgres://h/d?sslmode=disable", SslMode::Disable, CertificateCheck::Skip, None)]
     #[case::required(
         "postgresql://h/d?sslmode=require&connect_timeout=3",
         SslMode::Require,
-        Trust::Anybody,
+        CertificateCheck::Skip,
         None
     )]
     #[case::authority(
         "postgres://h/d?sslrootcert=%2Fa%20b&sslmode=require",
         SslMode::Require,
-        Trust::Authority,
+        CertificateCheck::Authority,
         Some("/a b")
     )]
-    #[case::chain("host=h sslmode=verify-ca user=u", SslMode::Require, Trust::Authority, None)]
+    #[case::chain("host=h sslmode=verify-ca user=u", SslMode::Require, CertificateCheck::Authority, None)]
     #[case::name(
         "host = h sslmode = 'verify-full' sslrootcert='/it\\'s here' dbname=d",
         SslMode::Require,
-        Trust::Name,
+        CertificateCheck::Hostname,
         Some("/it's here")
     )]
-    #[case::system("host=h sslmode=verify-full sslrootcert=system", SslMode::Require, Trust::Name, None)]
-    fn the_words_of_libpq_are_understood(
+    #[case::system(
+        "host=h sslmode=verify-full sslrootcert=system",
+        SslMode::Require,
+        CertificateCheck::Hostname,
+        None
+    )]
+    fn the_parameters_of_libpq_are_parsed(
         #[case] dsn: &str,
         #[case] mode: SslMode,
-        #[case] trust: Trust,
+        #[case] trust: CertificateCheck,
         #[case] authorities: Option<&str>,
     ) {
         let address = Address::parse(dsn).unwrap();

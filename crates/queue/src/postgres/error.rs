@@ -1,4 +1,4 @@
-//! What goes wrong between the store and its server.
+//! Errors of connections and statements.
 
 use std::sync::Arc;
 
@@ -7,49 +7,34 @@ use tokio_postgres::error::SqlState;
 
 use crate::store::StoreError;
 
-/// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The address cannot be read. It is not repeated: it may hold a password.
-    #[error("the database's address cannot be read: {what}")]
-    Dsn {
-        /// Which part.
-        what: String,
-    },
-    /// The certificates that the address asks for cannot be used.
+    /// The message leaves out the address, because it may contain a password.
+    #[error("the database address cannot be parsed: {what}")]
+    Dsn { what: String },
     #[error("the certificates for the database cannot be used: {what}")]
-    Certificates {
-        /// Which, and why.
-        what: String,
-    },
-    /// The role would see every tenant's rows, whatever the policies say.
+    Certificates { what: String },
     #[error(
         "the database role {role:?} is a superuser or has BYPASSRLS, so nothing would keep tenants apart: connect as \
          a role without either (CREATE ROLE vmafx LOGIN NOSUPERUSER NOBYPASSRLS) that owns the database or the \
          schema vmafx"
     )]
-    Privileged {
-        /// Who we are.
-        role: String,
-    },
-    /// It answered, but not as a store.
+    Privileged { role: String },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The call took too long.
 #[derive(Debug, thiserror::Error)]
-#[error("no answer in time")]
-pub(super) struct Late;
+#[error("the database did not answer in time")]
+pub(super) struct TimedOut;
 
-/// An error that several callers get.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(transparent)]
-struct Shared(Arc<StoreError>);
+struct SharedError(Arc<StoreError>);
 
-/// Gives the same error to everybody who was in the same transaction.
-pub(super) fn for_all(error: StoreError) -> impl Fn() -> StoreError {
-    let shared = Shared(Arc::new(error));
+/// Makes copies of an error for all callers of a batch.
+pub(super) fn shared_error(error: StoreError) -> impl Fn() -> StoreError {
+    let shared = SharedError(Arc::new(error));
     move || match &*shared.0 {
         StoreError::Closed => StoreError::Closed,
         StoreError::Corrupt { what } => StoreError::Corrupt { what: what.clone() },
@@ -57,7 +42,7 @@ pub(super) fn for_all(error: StoreError) -> impl Fn() -> StoreError {
     }
 }
 
-/// Any error of the server or of the way to it. Nothing was stored, unless the connection broke.
+/// Wraps an error of the server or of the connection. Nothing was stored, unless the connection broke.
 pub(super) fn unavailable(error: tokio_postgres::Error) -> StoreError {
     StoreError::Unavailable(Box::new(error))
 }
@@ -70,44 +55,42 @@ pub(super) fn no_connection(error: PoolError) -> StoreError {
     }
 }
 
-pub(super) fn late() -> StoreError {
-    StoreError::Unavailable(Box::new(Late))
+pub(super) fn timed_out() -> StoreError {
+    StoreError::Unavailable(Box::new(TimedOut))
 }
 
 pub(super) fn corrupt(what: impl Into<String>) -> StoreError {
     StoreError::Corrupt { what: what.into() }
 }
 
-/// What is to be done about an error.
+/// How a caller reacts to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Undone by the server for the sake of others: the same again will do.
-    Again,
-    /// The server will never take this: values too long for an index, and the like.
-    Refused,
-    /// The connection is gone, and with it the answer.
-    Broken,
-    /// Anything else.
+pub(super) enum ErrorClass {
+    /// A deadlock or serialization failure: the transaction was rolled back and can be retried.
+    Retry,
+    /// The server rejects the values themselves, for example one that is too long for an index.
+    Rejected,
+    /// The connection broke, and the outcome of the transaction is unknown.
+    ConnectionLost,
     Other,
 }
 
-/// Tells them apart.
-pub(super) fn kind(error: &StoreError) -> Kind {
-    let StoreError::Unavailable(source) = error else { return Kind::Other };
-    let Some(error) = source.downcast_ref::<tokio_postgres::Error>() else { return Kind::Other };
+pub(super) fn classify(error: &StoreError) -> ErrorClass {
+    let StoreError::Unavailable(source) = error else { return ErrorClass::Other };
+    let Some(error) = source.downcast_ref::<tokio_postgres::Error>() else { return ErrorClass::Other };
     match error.code() {
-        Some(code) => kind_of(code),
-        None => Kind::Broken,
+        Some(code) => classify_code(code),
+        None => ErrorClass::ConnectionLost,
     }
 }
 
-fn kind_of(code: &SqlState) -> Kind {
+fn classify_code(code: &SqlState) -> ErrorClass {
     match code.code().get(..2) {
-        Some("40") => Kind::Again,
-        Some("22" | "23" | "54") => Kind::Refused,
-        // The server stops, or starts.
-        Some("57") if *code != SqlState::QUERY_CANCELED => Kind::Broken,
-        _ => Kind::Other,
+        Some("40") => ErrorClass::Retry,
+        Some("22" | "23" | "54") => ErrorClass::Rejected,
+        // The server is shutting down or starting up.
+        Some("57") if *code != SqlState::QUERY_CANCELED => ErrorClass::ConnectionLost,
+        _ => ErrorClass::Other,
     }
 }
 
@@ -118,21 +101,21 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case(SqlState::T_R_DEADLOCK_DETECTED, Kind::Again)]
-    #[case(SqlState::PROGRAM_LIMIT_EXCEEDED, Kind::Refused)]
-    #[case(SqlState::CHARACTER_NOT_IN_REPERTOIRE, Kind::Refused)]
-    #[case(SqlState::ADMIN_SHUTDOWN, Kind::Broken)]
-    #[case(SqlState::CANNOT_CONNECT_NOW, Kind::Broken)]
-    #[case(SqlState::QUERY_CANCELED, Kind::Other)]
-    #[case(SqlState::DISK_FULL, Kind::Other)]
-    fn codes_tell_what_to_do(#[case] code: SqlState, #[case] expected: Kind) {
-        assert_eq!(kind_of(&code), expected);
+    #[case(SqlState::T_R_DEADLOCK_DETECTED, ErrorClass::Retry)]
+    #[case(SqlState::PROGRAM_LIMIT_EXCEEDED, ErrorClass::Rejected)]
+    #[case(SqlState::CHARACTER_NOT_IN_REPERTOIRE, ErrorClass::Rejected)]
+    #[case(SqlState::ADMIN_SHUTDOWN, ErrorClass::ConnectionLost)]
+    #[case(SqlState::CANNOT_CONNECT_NOW, ErrorClass::ConnectionLost)]
+    #[case(SqlState::QUERY_CANCELED, ErrorClass::Other)]
+    #[case(SqlState::DISK_FULL, ErrorClass::Other)]
+    fn codes_are_classified(#[case] code: SqlState, #[case] expected: ErrorClass) {
+        assert_eq!(classify_code(&code), expected);
     }
 
     #[test]
-    fn everybody_in_a_transaction_gets_its_error() {
-        let error = for_all(corrupt("a word"));
-        assert!(matches!(error(), StoreError::Corrupt { what } if what == "a word"));
-        assert!(matches!(for_all(late())(), StoreError::Unavailable(_)));
+    fn every_caller_of_a_batch_gets_its_error() {
+        let error = shared_error(corrupt("a value"));
+        assert!(matches!(error(), StoreError::Corrupt { what } if what == "a value"));
+        assert!(matches!(shared_error(timed_out())(), StoreError::Unavailable(_)));
     }
 }

@@ -1,16 +1,15 @@
 //! Why a job waits.
 
-use std::collections::BTreeMap;
-
 use super::Shared;
-use super::nodes::OF_TENANT;
+use super::nodes::NODES_OF_TENANT;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
 use crate::node::Node;
 use crate::store::{Explained, StoreError, Supply};
 
-/// The job, and who is handed out before it: jobs of the same backend or of none; all, if it asks for none.
+/// The job, and the number of jobs that are claimed before it. A job competes with jobs of its own backend and of
+/// no backend; a job without a backend competes with all.
 const AHEAD: &str = concat!(
     "
 SELECT ahead.by_priority, ahead.by_age, ",
@@ -36,31 +35,18 @@ impl Shared {
         tenant: &TenantId,
         id: JobId,
     ) -> Result<Option<Explained>, StoreError> {
-        let (whose, now) = (tenant.as_str(), self.clock.now().0);
-        let ahead: [Value<'_>; 3] = [&whose, &id.0, &now];
-        let nodes: [Value<'_>; 1] = [&whose];
-        let calls: [Call<'_>; 2] = [(AHEAD, &ahead), (OF_TENANT, &nodes)];
-        let answers = self.connections.run_all(Scope::Of(tenant), Access::Read, &calls).await?;
+        let (tenant_id, now) = (tenant.as_str(), self.clock.now().0);
+        let ahead: [Value<'_>; 3] = [&tenant_id, &id.0, &now];
+        let nodes: [Value<'_>; 1] = [&tenant_id];
+        let calls: [Call<'_>; 2] = [(AHEAD, &ahead), (NODES_OF_TENANT, &nodes)];
+        let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Read, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else { return Ok(None) };
         let mut reader = Reader::new(row);
         let (ahead_by_priority, ahead_by_age) = (reader.count()?, reader.count()?);
         let job = reader.job()?;
         let nodes = answers.get(1).into_iter().flatten().map(|row| Reader::new(row).node());
-        let supply = supply(&nodes.collect::<Result<Vec<_>, _>>()?);
+        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
+        let supply = Supply::by_backend(nodes.iter().map(|node| (&node.capability, node.jobs)));
         Ok(Some(Explained { job, ahead_by_priority, ahead_by_age, supply }))
     }
-}
-
-/// What the nodes offer, by backend; the empty name counts each node once.
-fn supply(nodes: &[Node]) -> BTreeMap<String, Supply> {
-    let mut supply = BTreeMap::<String, Supply>::new();
-    for node in nodes {
-        for backend in node.capability.backends.iter().map(String::as_str).chain([""]) {
-            let of = supply.entry(backend.to_owned()).or_default();
-            of.nodes += 1;
-            of.slots = of.slots.saturating_add(node.capability.slots);
-            of.busy += node.jobs;
-        }
-    }
-    supply
 }

@@ -1,15 +1,16 @@
-//! Reading jobs, and ending them from outside.
+//! Reading, cancelling and releasing jobs.
 //!
-//! Statements that look for ids compare everything else in a way that no index can serve, here and in the files
-//! beside: a plan is often made while the queue is empty, when all indexes are equally good, and is then kept.
+//! Statements that look jobs up by id wrap all other columns in `coalesce`, here and in the neighbouring files, so
+//! that no index serves them. A plan is often made and cached while the queue is empty, when all indexes look
+//! equally good.
 
 use uuid::Uuid;
 use vmafx_job::CancelCause;
 
 use super::Shared;
-use super::news::News;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns, jobs, text};
+use super::tenant_changes::TenantChanges;
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job};
 use crate::node::Credentials;
@@ -27,7 +28,7 @@ const ATTEMPTS: &str = "
 SELECT a.attempt, a.session_id, a.node_id, a.started_at, a.ended_at, a.outcome, a.error
 FROM vmafx.job_attempts a WHERE a.job_id = $2 AND a.tenant_id = $1 ORDER BY a.attempt";
 
-/// A list from a source of jobs that match, in either order.
+/// A page of jobs from a source, in either order.
 macro_rules! list {
     ($source:expr, $after:literal, $order:literal) => {
         concat!(
@@ -55,14 +56,13 @@ macro_rules! list {
     };
 }
 
-/// One list for each state, each in order and no longer than wanted.
+/// One range for each state, each in order and no longer than the page.
 macro_rules! by_state {
     () => {
-        "unnest($2::text[]) AS state (word) CROSS JOIN LATERAL (
-    SELECT * FROM vmafx.jobs o WHERE o.tenant_id = $1 AND o.status = state.word AND"
+        "unnest($2::text[]) AS state (name) CROSS JOIN LATERAL (
+    SELECT * FROM vmafx.jobs o WHERE o.tenant_id = $1 AND o.status = state.name AND"
     };
 }
-/// Those that are named.
 macro_rules! by_id {
     () => {
         "(
@@ -70,7 +70,6 @@ macro_rules! by_id {
     WHERE o.id = ANY ($5) AND coalesce(o.tenant_id, '') = $1 AND coalesce(o.status, '') = ANY ($2::text[]) AND"
     };
 }
-/// Those of one resource.
 macro_rules! by_origin {
     () => {
         "(
@@ -79,7 +78,7 @@ macro_rules! by_origin {
     };
 }
 
-/// Oldest first, newest first.
+/// Oldest first and newest first.
 const BY_STATE: [&str; 2] = [list!(by_state!(), ">", "ASC"), list!(by_state!(), "<", "DESC")];
 const BY_ID: [&str; 2] = [list!(by_id!(), ">", "ASC"), list!(by_id!(), "<", "DESC")];
 const BY_ORIGIN: [&str; 2] = [list!(by_origin!(), ">", "ASC"), list!(by_origin!(), "<", "DESC")];
@@ -99,7 +98,8 @@ SELECT ",
     " FROM j"
 );
 
-/// A statement of its own: one that waited for a claim to finish does not see the attempt that the claim began.
+/// A separate statement, because a statement that waited for a concurrent claim does not see the attempt that the
+/// claim inserted.
 const CANCEL_ATTEMPT: &str = "
 UPDATE vmafx.job_attempts AS a SET ended_at = $4, outcome = 'cancelled', error = $3
 WHERE a.job_id = $2 AND a.tenant_id = $1 AND a.ended_at IS NULL
@@ -132,13 +132,13 @@ SELECT ",
 impl Shared {
     pub(super) async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
         let values: [Value<'_>; 2] = [&tenant.as_str(), &id.0];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Read, JOB, &values).await?;
+        let rows = self.connections.run(Scope::Tenant(tenant), Access::Read, JOB, &values).await?;
         rows.first().map(|row| Reader::new(row).job()).transpose()
     }
 
     pub(super) async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
         let values: [Value<'_>; 2] = [&tenant.as_str(), &id.0];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Read, ATTEMPTS, &values).await?;
+        let rows = self.connections.run(Scope::Tenant(tenant), Access::Read, ATTEMPTS, &values).await?;
         rows.iter().map(|row| Reader::new(row).attempt()).collect()
     }
 
@@ -153,7 +153,7 @@ impl Shared {
         let states: Vec<&str> = State::ALL
             .iter()
             .filter(|state| filter.states.is_empty() || filter.states.contains(state))
-            .map(|state| state.word())
+            .map(|state| state.name())
             .collect();
         let ids: Option<Vec<Uuid>> =
             (!filter.ids.is_empty()).then(|| filter.ids.iter().map(|id| id.0).collect());
@@ -177,7 +177,7 @@ impl Shared {
             &origin.uid,
             &limit,
         ];
-        jobs(&self.connections.run(Scope::Of(tenant), Access::Read, statement, &values).await?)
+        jobs(&self.connections.run(Scope::Tenant(tenant), Access::Read, statement, &values).await?)
     }
 
     pub(super) async fn cancel(
@@ -189,13 +189,13 @@ impl Shared {
         let (error, now) = (text(&Policy::cancel_text(reason)), self.clock.now().0);
         let values: [Value<'_>; 5] = [&tenant.as_str(), &id.0, &error, &now, &cause.name()];
         let calls: [Call<'_>; 2] = [(CANCEL, &values), (CANCEL_ATTEMPT, &values[..4])];
-        let answers = self.connections.run_all(Scope::Of(tenant), Access::Write, &calls).await?;
+        let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Write, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else {
             let job = self.job(tenant, id).await?;
             return Ok(job.map(|job| Cancelled { job, moved: false }));
         };
         let job = Reader::new(row).job()?;
-        self.tell(tenant, News::of([&job]));
+        self.notify(tenant, TenantChanges::of([&job]));
         Ok(Some(Cancelled { job, moved: true }))
     }
 
@@ -210,13 +210,13 @@ impl Shared {
         let (attempt, now) = (i64::from(attempt), self.clock.now().0);
         let values: [Value<'_>; 7] =
             [&tenant.as_str(), &node.session.0, &token.as_slice(), &id.0, &attempt, &now, &reason];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Write, RELEASE, &values).await?;
+        let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, RELEASE, &values).await?;
         let Some(row) = rows.first() else { return Ok(Released::NoSession) };
         let mut reader = Reader::new(row);
         if reader.is_null() {
             return Ok(Released::Over);
         }
-        self.tell(tenant, News::of([&reader.job()?]));
+        self.notify(tenant, TenantChanges::of([&reader.job()?]));
         Ok(Released::Moved)
     }
 }

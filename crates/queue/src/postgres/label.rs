@@ -1,17 +1,17 @@
-//! What viewers said.
+//! Labels.
 
 use uuid::Uuid;
 
 use super::Shared;
-use super::news::News;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::Reader;
+use super::tenant_changes::TenantChanges;
 use crate::ids::{JobId, TenantId};
 use crate::job::Label;
 use crate::store::{LabelTarget, Labelled, StoreError};
 
-/// The job that is meant: by its id, or by its key.
-macro_rules! meant {
+/// Selects a job by its id or by its key.
+macro_rules! selected {
     ($name:literal) => {
         concat!(
             $name,
@@ -32,25 +32,25 @@ const LABEL: &str = concat!(
 UPDATE vmafx.jobs AS job SET
     label = $4, updated_at = $5, revision = job.revision + 1, change_xid = pg_current_xact_id()
 WHERE ",
-    meant!("job"),
+    selected!("job"),
     " AND job.status NOT IN ('failed', 'cancelled')
 RETURNING job.id"
 );
 
-/// A completed job becomes a sample with the labels that its last node had when it took the job. A statement of its
-/// own: one that waited for a report to finish does not see the attempt that was reported.
+/// Adds a sample for a completed job, with the labels that its node had during the attempt. A separate statement,
+/// because a statement that waited for a concurrent report does not see the end of the attempt.
 const SAMPLE: &str = concat!(
     "
 INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
 SELECT $1, j.id, j.features, $4, a.node_labels, $5
 FROM vmafx.jobs j JOIN vmafx.job_attempts a ON a.job_id = j.id AND a.attempt = j.attempt
 WHERE ",
-    meant!("j"),
+    selected!("j"),
     " AND j.status = 'completed' AND j.change_xid = pg_current_xact_id()
 RETURNING 1"
 );
 
-const EXISTS: &str = concat!("SELECT 1 FROM vmafx.jobs j WHERE ", meant!("j"));
+const EXISTS: &str = concat!("SELECT 1 FROM vmafx.jobs j WHERE ", selected!("j"));
 
 impl Shared {
     pub(super) async fn label(
@@ -66,14 +66,15 @@ impl Shared {
         let (value, now) = (label.value(), self.clock.now().0);
         let values: [Value<'_>; 5] = [&tenant.as_str(), &id, &key, &value, &now];
         let calls: [Call<'_>; 2] = [(LABEL, &values), (SAMPLE, &values)];
-        let answers = self.connections.run_all(Scope::Of(tenant), Access::Write, &calls).await?;
+        let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Write, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else {
-            let there = self.connections.run(Scope::Of(tenant), Access::Read, EXISTS, &values[..3]).await?;
+            let there =
+                self.connections.run(Scope::Tenant(tenant), Access::Read, EXISTS, &values[..3]).await?;
             return Ok(if there.is_empty() { Labelled::NotFound } else { Labelled::Over });
         };
         let (id, sampled) =
             (JobId(Reader::new(row).next()?), answers.get(1).is_some_and(|rows| !rows.is_empty()));
-        self.tell(tenant, News { changed: true, sampled, ..News::default() });
+        self.notify(tenant, TenantChanges { changed: true, sampled, ..TenantChanges::default() });
         Ok(Labelled::Stored { id, sampled })
     }
 }

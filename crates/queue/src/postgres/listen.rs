@@ -1,8 +1,8 @@
-//! Hears what other controllers did.
+//! Receives the announcements of other controllers.
 //!
-//! One connection listens. Our own transactions are told here by whoever made them, so the server's echo of them is
-//! passed over: everything is heard once. While the connection is down, notices are missed; once it is back, everybody
-//! is told to look at everything.
+//! One connection listens. This controller notifies its own subscribers directly and ignores the echo of its own
+//! announcements, so that each change is notified once. Announcements are missed while the connection is down, so
+//! every subscriber is notified of everything after a reconnect.
 
 use std::fmt;
 use std::mem::take;
@@ -17,23 +17,23 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use super::Shared;
 use super::dsn::Address;
-use super::error::{ConnectError, late, unavailable};
-use super::news::{CHANNEL, Message, News};
+use super::error::{ConnectError, timed_out, unavailable};
 use super::pool::{Access, Call, Scope, Value};
 use super::row::Reader;
+use super::tenant_changes::{CHANNEL, ChangeMessage, TenantChanges};
 use super::tls::Tls;
 use crate::ids::TenantId;
-use crate::notice::Notice;
+use crate::notification::Notification;
 use crate::store::StoreError;
 
-/// The longest wait for the connection or for an answer on it.
-const WAIT: Duration = Duration::from_secs(5);
-/// How often a silent connection is asked whether it is there, and readers that were held back are told to look again.
-const TICK: Duration = Duration::from_secs(1);
-const TICKS_BETWEEN_QUESTIONS: u32 = 15;
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Timeout for connecting and for each statement.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often held-back readers are notified again.
+const TICK_INTERVAL: Duration = Duration::from_secs(1);
+const TICKS_PER_PROBE: u32 = 15;
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// Classes with work, and how much of it, as far as somebody who waits wants to know.
+/// Backends with claimable jobs and the number of those jobs, counted up to 1000.
 const WORK: &str = "
 WITH RECURSIVE class AS (
     (SELECT j.backend FROM vmafx.jobs j WHERE j.tenant_id = $1 AND j.ready ORDER BY j.backend LIMIT 1)
@@ -47,7 +47,6 @@ SELECT class.backend, (
         SELECT FROM vmafx.jobs j WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.ready LIMIT 1000) enough)
 FROM class WHERE class.backend IS NOT NULL";
 
-/// Listens until the store is closed.
 pub(super) struct Listener {
     shared: Arc<Shared>,
     address: Address,
@@ -59,35 +58,36 @@ impl Listener {
         Ok(Self { tls: Tls::new(&address)?, shared, address })
     }
 
-    /// `listening` is told when the first connection listens.
+    /// `listening` receives a message when the first connection listens.
     pub(super) async fn run(self, listening: oneshot::Sender<()>) {
         let mut first = Some(listening);
-        let mut pause = Duration::from_millis(50);
+        let mut backoff = Duration::from_millis(50);
         loop {
             let was_listening = first.is_none();
             let error = self.listen(&mut first).await;
             if was_listening || first.is_none() {
-                tracing::warn!(%error, cause = %Cause(&error), "notices of other controllers are not heard");
+                tracing::warn!(%error, cause = %Cause(&error), "cannot receive announcements of other controllers; reconnecting");
             }
-            sleep(pause).await;
-            pause = if first.is_none() { Duration::from_millis(200) } else { (pause * 2).min(LONGEST_PAUSE) };
+            sleep(backoff).await;
+            backoff =
+                if first.is_none() { Duration::from_millis(200) } else { (backoff * 2).min(MAX_BACKOFF) };
         }
     }
 
-    /// Listens for as long as the connection lives.
+    /// Listens until the connection breaks.
     async fn listen(&self, first: &mut Option<oneshot::Sender<()>>) -> StoreError {
-        let connect = timeout(WAIT, self.address.config.connect(self.tls.clone())).await;
+        let connect = timeout(CONNECTION_TIMEOUT, self.address.config.connect(self.tls.clone())).await;
         let (client, mut connection) = match connect {
             Ok(Ok(connected)) => connected,
             Ok(Err(error)) => return unavailable(error),
-            Err(_) => return late(),
+            Err(_) => return timed_out(),
         };
-        // Whoever polls this drives the connection.
+        // Polling the messages drives the connection.
         let mut messages = poll_fn(move |cx| connection.poll_message(cx));
-        let hear = async {
+        let receive = async {
             loop {
                 match messages.next().await {
-                    Some(Ok(AsyncMessage::Notification(notice))) => self.hear(notice.payload()).await,
+                    Some(Ok(AsyncMessage::Notification(message))) => self.receive(message.payload()).await,
                     Some(Ok(_)) => {}
                     Some(Err(error)) => return unavailable(error),
                     None => return StoreError::Unavailable("the server closed the connection".into()),
@@ -95,92 +95,101 @@ impl Listener {
             }
         };
         tokio::select! {
-            error = hear => error,
-            error = self.keep(&client, first) => error,
+            error = receive => error,
+            error = self.supervise(&client, first) => error,
         }
     }
 
-    /// Begins to listen, and then sees to it that the connection is alive.
-    async fn keep(&self, client: &Client, first: &mut Option<oneshot::Sender<()>>) -> StoreError {
-        let ask = async |statement: &str| match timeout(WAIT, client.batch_execute(statement)).await {
+    /// Starts to listen, and then probes the connection.
+    async fn supervise(&self, client: &Client, first: &mut Option<oneshot::Sender<()>>) -> StoreError {
+        let execute = async |statement: &str| match timeout(
+            CONNECTION_TIMEOUT,
+            client.batch_execute(statement),
+        )
+        .await
+        {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(unavailable(error)),
-            Err(_) => Err(late()),
+            Err(_) => Err(timed_out()),
         };
-        if let Err(error) = ask(&format!("LISTEN {CHANNEL}")).await {
+        if let Err(error) = execute(&format!("LISTEN {CHANNEL}")).await {
             return error;
         }
         match first.take() {
             Some(listening) => drop(listening.send(())),
             None => {
-                // Whoever could not be told must be told later: begin again.
-                if let Err(error) = self.shared.tell_everything().await {
+                // Announcements were missed while the connection was down.
+                if let Err(error) = self.shared.notify_all_tenants().await {
                     return error;
                 }
             }
         }
-        let mut ticks = interval(TICK);
+        let mut ticks = interval(TICK_INTERVAL);
         let mut count = 0_u32;
         loop {
             ticks.tick().await;
             let held_back = take(&mut *self.shared.held_back.lock().unwrap_or_else(PoisonError::into_inner));
             for tenant in held_back {
-                News { changed: true, sampled: true, ..News::default() }.tell(&self.shared.notices, &tenant);
+                TenantChanges::ALL_FEEDS.send_to(&self.shared.notifier, &tenant);
             }
             count = count.wrapping_add(1);
-            if count.is_multiple_of(TICKS_BETWEEN_QUESTIONS) {
-                if let Err(error) = ask("SELECT 1").await {
+            if count.is_multiple_of(TICKS_PER_PROBE) {
+                if let Err(error) = execute("SELECT 1").await {
                     return error;
                 }
-                // Of somebody who died before it could tell, nobody hears.
-                if let Err(error) = self.shared.tell_everything().await {
+                // A controller that died between commit and announcement has announced nothing.
+                if let Err(error) = self.shared.notify_all_tenants().await {
                     return error;
                 }
             }
         }
     }
 
-    async fn hear(&self, payload: &str) {
-        let Ok(message) = serde_json::from_str::<Message>(payload) else {
-            tracing::warn!("a notice on {CHANNEL} is not one of ours");
+    async fn receive(&self, payload: &str) {
+        let Ok(message) = serde_json::from_str::<ChangeMessage>(payload) else {
+            tracing::warn!("ignored a message that is not an announcement on channel {CHANNEL}");
             return;
         };
         if message.from.as_deref() == Some(&*self.shared.instance) {
             return;
         }
         let Ok(tenant) = TenantId::new(&message.tenant) else { return };
-        let unsaid = message.unsaid;
-        message.news().tell(&self.shared.notices, &tenant);
-        if unsaid && let Err(error) = self.shared.tell_work(&tenant).await {
-            tracing::warn!(%error, "work cannot be looked for");
+        let work_omitted = message.work_omitted;
+        message.changes().send_to(&self.shared.notifier, &tenant);
+        if work_omitted && let Err(error) = self.shared.notify_work(&tenant).await {
+            tracing::warn!(%error, "cannot query claimable jobs");
         }
     }
 }
 
 impl Shared {
-    /// Makes everybody look at everything.
-    async fn tell_everything(&self) -> Result<(), StoreError> {
+    /// Makes every subscriber read everything again.
+    async fn notify_all_tenants(&self) -> Result<(), StoreError> {
         for tenant in self.tenants().await? {
-            News { changed: true, sampled: true, ..News::default() }.tell(&self.notices, &tenant);
-            self.tell_work(&tenant).await?;
+            TenantChanges::ALL_FEEDS.send_to(&self.notifier, &tenant);
+            self.notify_work(&tenant).await?;
         }
         Ok(())
     }
 
-    async fn tell_work(&self, tenant: &TenantId) -> Result<(), StoreError> {
+    async fn notify_work(&self, tenant: &TenantId) -> Result<(), StoreError> {
         let values: [Value<'_>; 1] = [&tenant.as_str()];
         let calls: [Call<'_>; 1] = [(WORK, &values)];
-        let answers = self.connections.run_all(Scope::Of(tenant), Access::Read, &calls).await?;
+        let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Read, &calls).await?;
         for row in answers.iter().flatten() {
             let mut reader = Reader::new(row);
             let (backend, jobs) = (reader.next::<&str>()?, reader.count()?);
-            self.notices.tell(Notice::Work { tenant: tenant.clone(), backend: backend.into(), jobs });
+            self.notifier.notify(Notification::Work {
+                tenant: tenant.clone(),
+                backend: backend.into(),
+                jobs,
+            });
         }
         Ok(())
     }
 }
 
-/// The cause of an error, for a log.
+/// The source of an error, for a log field.
 struct Cause<'a>(&'a StoreError);
 
 impl fmt::Display for Cause<'_> {

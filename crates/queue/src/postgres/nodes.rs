@@ -9,7 +9,7 @@ use super::Shared;
 use super::pool::{Access, Scope, Value};
 use super::row::{Reader, millis, text};
 use crate::ids::{JobId, SessionId, TenantId};
-use crate::node::{Beat, Credentials, NewNode, Node, Pulse, SessionToken};
+use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, SessionToken};
 use crate::store::StoreError;
 
 const REGISTER: &str = "
@@ -17,16 +17,17 @@ INSERT INTO vmafx.node_sessions
     (id, tenant_id, node_id, token_sha256, capability, resource, created_at, last_seen_at, expires_at)
 VALUES ($2, $1, $3, $4, $5, $6, $7, $7, $8)";
 
-/// Everything about a heartbeat: the session lives on, so do the leases it names, and it is told what it lost.
-const BEAT: &str = "
+/// Extends the session and the leases that the heartbeat names, stores the progress, and returns the held and the
+/// cancelled jobs.
+const HEARTBEAT: &str = "
 WITH session AS (
     UPDATE vmafx.node_sessions AS s SET last_seen_at = $4, expires_at = $5
     WHERE s.id = $2 AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = $3
     RETURNING s.id
-), told AS (
+), progress AS (
     SELECT * FROM unnest($8::uuid[], $9::bigint[], $10::bigint[], $11::bigint[]) AS t (id, attempt, done, total)
 ), locked AS (
-    -- In one order, so that no two transactions wait for each other.
+    -- All transactions lock rows in the order of their ids, which prevents deadlocks.
     SELECT j.id, j.attempt FROM vmafx.jobs j
     WHERE j.id = ANY ($6::uuid[] || $8::uuid[]) AND coalesce(j.tenant_id, '') = $1
         AND coalesce(j.status, '') = 'running'
@@ -35,9 +36,9 @@ WITH session AS (
 ), held AS (
     UPDATE vmafx.jobs AS job SET
         lease_expires_at = CASE WHEN job.id = ANY ($6::uuid[]) THEN $7 ELSE job.lease_expires_at END,
-        progress_done = coalesce(told.done, job.progress_done),
-        progress_total = coalesce(told.total, job.progress_total)
-    FROM locked LEFT JOIN told ON told.id = locked.id AND told.attempt = locked.attempt
+        progress_done = coalesce(progress.done, job.progress_done),
+        progress_total = coalesce(progress.total, job.progress_total)
+    FROM locked LEFT JOIN progress ON progress.id = locked.id AND progress.attempt = locked.attempt
     WHERE job.id = locked.id AND coalesce(job.status, '') = 'running' AND job.lease_session = $2
     RETURNING job.id
 )
@@ -59,21 +60,20 @@ FROM vmafx.node_sessions s WHERE ",
         )
     };
 }
-pub(super) const OF_TENANT: &str = nodes!("s.tenant_id = $1");
-const TO_SHOW: &str = nodes!("s.resource IS NOT NULL");
+pub(super) const NODES_OF_TENANT: &str = nodes!("s.tenant_id = $1");
+const NODES_WITH_RESOURCE: &str = nodes!("s.resource IS NOT NULL");
 
 impl Shared {
     pub(super) async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
         let now = self.clock.now();
         let session = SessionId(self.new_job_id(now).0);
-        // Two of them: 244 bits that nobody can guess.
-        let token = SessionToken(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()));
+        let token = SessionToken::generate();
         let (name, digest) = (text(&node.name), token.digest());
         let until = now.0.saturating_add(millis(self.policy.session_ttl));
         let (capability, resource) = (Json(&node.capability), node.resource.as_ref().map(Json));
         let values: [Value<'_>; 8] =
             [&tenant.as_str(), &session.0, &name, &digest.as_slice(), &capability, &resource, &now.0, &until];
-        self.connections.run(Scope::Of(tenant), Access::Write, REGISTER, &values).await?;
+        self.connections.run(Scope::Tenant(tenant), Access::Write, REGISTER, &values).await?;
         Ok(Credentials { session, token })
     }
 
@@ -81,19 +81,19 @@ impl Shared {
         &self,
         tenant: &TenantId,
         node: &Credentials,
-        beat: &Beat,
-    ) -> Result<Option<Pulse>, StoreError> {
+        heartbeat: &Heartbeat,
+    ) -> Result<Option<HeartbeatReply>, StoreError> {
         let now = self.clock.now().0;
         let session_until = now.saturating_add(millis(self.policy.session_ttl));
         let lease_until = now.saturating_add(millis(self.policy.lease_ttl));
-        let named: Vec<Uuid> = beat.running.iter().map(|id| id.0).collect();
-        // Said twice, the later one counts.
-        let told: BTreeMap<_, _> =
-            beat.progress.iter().map(|(id, attempt, it)| ((id.0, *attempt), *it)).collect();
-        let ids: Vec<Uuid> = told.keys().map(|(id, _)| *id).collect();
-        let attempts: Vec<i64> = told.keys().map(|(_, attempt)| i64::from(*attempt)).collect();
-        let done: Vec<i64> = told.values().map(|progress| progress.done.cast_signed()).collect();
-        let total: Vec<i64> = told.values().map(|progress| progress.total.cast_signed()).collect();
+        let named: Vec<Uuid> = heartbeat.running.iter().map(|id| id.0).collect();
+        // The last progress wins when a heartbeat names an attempt twice.
+        let progress: BTreeMap<_, _> =
+            heartbeat.progress.iter().map(|(id, attempt, it)| ((id.0, *attempt), *it)).collect();
+        let ids: Vec<Uuid> = progress.keys().map(|(id, _)| *id).collect();
+        let attempts: Vec<i64> = progress.keys().map(|(_, attempt)| i64::from(*attempt)).collect();
+        let done: Vec<i64> = progress.values().map(|it| it.done.cast_signed()).collect();
+        let total: Vec<i64> = progress.values().map(|it| it.total.cast_signed()).collect();
         let token = node.token.digest();
         let values: [Value<'_>; 11] = [
             &tenant.as_str(),
@@ -108,29 +108,30 @@ impl Shared {
             &done,
             &total,
         ];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Write, BEAT, &values).await?;
+        let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, HEARTBEAT, &values).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let mut reader = Reader::new(row);
         let (held, cancelled): (Vec<Uuid>, Vec<Uuid>) = (reader.next()?, reader.next()?);
-        let mut pulse = Pulse::default();
-        for JobId(id) in &beat.running {
+        let mut reply = HeartbeatReply::default();
+        for JobId(id) in &heartbeat.running {
             if cancelled.contains(id) {
-                pulse.cancelled.push(JobId(*id));
+                reply.cancelled.push(JobId(*id));
             } else if !held.contains(id) {
-                pulse.lost.push(JobId(*id));
+                reply.lost.push(JobId(*id));
             }
         }
-        Ok(Some(pulse))
+        Ok(Some(reply))
     }
 
     pub(super) async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
         let values: [Value<'_>; 1] = [&tenant.as_str()];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Read, OF_TENANT, &values).await?;
+        let rows =
+            self.connections.run(Scope::Tenant(tenant), Access::Read, NODES_OF_TENANT, &values).await?;
         rows.iter().map(|row| Reader::new(row).node()).collect()
     }
 
-    pub(super) async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
-        let rows = self.connections.run(Scope::Maintenance, Access::Read, TO_SHOW, &[]).await?;
+    pub(super) async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+        let rows = self.connections.run(Scope::Maintenance, Access::Read, NODES_WITH_RESOURCE, &[]).await?;
         rows.iter().map(|row| Reader::new(row).node()).collect()
     }
 }

@@ -1,8 +1,9 @@
-//! Connections, and the one way in which statements are run.
+//! Connections, and the execution of statements.
 //!
-//! A transaction goes to the server in one flush: `BEGIN`, the tenant, the statements, `COMMIT`. tokio-postgres sends
-//! what is polled together without waiting for answers in between, so it costs one round trip, as one SQL function for
-//! each operation would; and the statements stay beside the code that understands their answers.
+//! A transaction is sent to the server in one flush: `BEGIN`, the tenant, the statements, `COMMIT`. tokio-postgres
+//! sends everything that is polled together without waiting for answers in between, so a transaction costs one
+//! round trip, like a call of an SQL function would, and the statements stay next to the code that reads their
+//! rows.
 
 use std::time::Duration;
 
@@ -13,52 +14,47 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::dsn::Address;
-use super::error::{ConnectError, Kind, kind, late, no_connection, unavailable};
-use super::news::CHANNEL;
+use super::error::{ConnectError, ErrorClass, classify, no_connection, timed_out, unavailable};
+use super::tenant_changes::CHANNEL;
 use super::tls::Tls;
 use crate::ids::TenantId;
 use crate::store::StoreError;
 
-/// The longest a transaction may take.
-const DEADLINE: Duration = Duration::from_secs(10);
-/// The longest wait for a connection.
-const WAIT: Duration = Duration::from_secs(5);
-/// Times that a transaction is tried which the server undid for the sake of others.
-const ATTEMPTS: u32 = 4;
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a transaction is tried that the server rolls back because of a conflict.
+const MAX_ATTEMPTS: u32 = 4;
 
-/// Settings of every connection. No plan may read a whole table: a plan made while the queue was empty is kept, and
-/// would then read a hundred thousand jobs to find one.
+/// Settings of every connection. Sequential scans are disabled, because a plan that was made while the queue was
+/// empty is cached and would later read a hundred thousand jobs to find one.
 const SETTINGS: &str = "-c statement_timeout=8000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=20000 \
      -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off";
 
-/// Sends notices. Nothing is lost if the server forgets one in a crash: all its listeners begin anew then.
+/// Sends announcements without waiting for the disk. Nothing is lost if the server crashes, because all listeners
+/// then reconnect and read everything.
 const NOTIFY: &str = "
 SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, line) FROM unnest($2::text[]) AS line";
 
-/// A parameter.
 pub(super) type Value<'a> = &'a (dyn ToSql + Sync);
-/// A statement and its parameters.
 pub(super) type Call<'a> = (&'static str, &'a [Value<'a>]);
 
-/// Whose rows are seen.
+/// Which rows row-level security shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scope<'a> {
-    /// One tenant's.
-    Of(&'a TenantId),
-    /// Everybody's: the controller's own work.
+    Tenant(&'a TenantId),
+    /// The rows of all tenants, for the controller's own operations.
     Maintenance,
 }
 
 impl<'a> Scope<'a> {
     fn setting(self) -> (&'static str, &'a str) {
         match self {
-            Self::Of(tenant) => ("vmafx.tenant_id", tenant.as_str()),
+            Self::Tenant(tenant) => ("vmafx.tenant_id", tenant.as_str()),
             Self::Maintenance => ("vmafx.maintenance", "on"),
         }
     }
 }
 
-/// What may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -68,26 +64,28 @@ pub(super) enum Access {
 impl Access {
     const fn begin(self) -> &'static str {
         match self {
-            // All statements see the same moment.
+            // All statements of a read see the same snapshot.
             Self::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Self::Write => "BEGIN",
         }
     }
 }
 
-/// The connections of one store.
 #[derive(Clone, Debug)]
 pub(super) struct Connections(Pool);
 
 impl Connections {
-    /// Nothing is connected yet.
-    pub(super) fn new(mut address: Address, most: usize) -> Result<Self, ConnectError> {
+    pub(super) fn new(mut address: Address, max_connections: usize) -> Result<Self, ConnectError> {
         let tls = Tls::new(&address)?;
         address.set(SETTINGS);
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let pool = Pool::builder(Manager::from_config(address.config, tls, manager))
-            .max_size(most.max(2))
-            .timeouts(Timeouts { wait: Some(WAIT), create: Some(WAIT), recycle: Some(WAIT) })
+            .max_size(max_connections.max(2))
+            .timeouts(Timeouts {
+                wait: Some(CONNECTION_TIMEOUT),
+                create: Some(CONNECTION_TIMEOUT),
+                recycle: Some(CONNECTION_TIMEOUT),
+            })
             .runtime(Runtime::Tokio1)
             .pre_recycle(Hook::sync_fn(|client, _| {
                 if client.is_closed() { Err(deadpool_postgres::HookError::message("gone")) } else { Ok(()) }
@@ -97,7 +95,7 @@ impl Connections {
         Ok(Self(pool))
     }
 
-    /// A connection, for work that takes several round trips.
+    /// A connection for operations that take several round trips.
     pub(super) async fn take(&self) -> Result<Object, StoreError> {
         self.0.get().await.map_err(no_connection)
     }
@@ -106,7 +104,7 @@ impl Connections {
         self.0.close();
     }
 
-    /// Runs one statement in a transaction of its own.
+    /// Runs one statement in its own transaction.
     pub(super) async fn run(
         &self,
         scope: Scope<'_>,
@@ -118,8 +116,8 @@ impl Connections {
         Ok(answers.pop().unwrap_or_default())
     }
 
-    /// Runs statements in one transaction. A read is tried once more when the connection breaks. A write is not: nobody
-    /// knows what became of it.
+    /// Runs statements in one transaction. A read is retried once when the connection breaks. A write is not,
+    /// because it may have been committed.
     pub(super) async fn run_all(
         &self,
         scope: Scope<'_>,
@@ -132,29 +130,28 @@ impl Connections {
                 Ok(answers) => return Ok(answers),
                 Err(error) => error,
             };
-            match kind(&error) {
-                Kind::Again if attempt < ATTEMPTS => {
+            match classify(&error) {
+                ErrorClass::Retry if attempt < MAX_ATTEMPTS => {
                     sleep(Duration::from_millis(u64::from(attempt * 5))).await;
                 }
-                Kind::Broken if access == Access::Read && attempt == 1 => {}
+                ErrorClass::ConnectionLost if access == Access::Read && attempt == 1 => {}
                 _ => return Err(error),
             }
             attempt += 1;
         }
     }
 
-    /// Sends notices to whoever listens.
     pub(super) async fn notify(&self, lines: &[String]) -> Result<(), StoreError> {
         let client = self.take().await?;
         let work = async {
             let statement = client.prepare_cached(NOTIFY).await?;
             client.query(&statement, &[&CHANNEL, &lines]).await
         };
-        if let Ok(sent) = timeout(DEADLINE, work).await {
+        if let Ok(sent) = timeout(TRANSACTION_TIMEOUT, work).await {
             return sent.map(drop).map_err(unavailable);
         }
         drop(Object::take(client));
-        Err(late())
+        Err(timed_out())
     }
 
     async fn attempt(
@@ -164,17 +161,17 @@ impl Connections {
         calls: &[Call<'_>],
     ) -> Result<Vec<Vec<Row>>, StoreError> {
         let client = self.take().await?;
-        if let Ok(answers) = timeout(DEADLINE, transact(&client, scope, access, calls)).await {
+        if let Ok(answers) = timeout(TRANSACTION_TIMEOUT, transact(&client, scope, access, calls)).await {
             return answers.map_err(unavailable);
         }
-        // Whatever it is still doing, nobody must wait behind it.
+        // The connection is discarded, because the statement may still be running on it.
         drop(Object::take(client));
-        Err(late())
+        Err(timed_out())
     }
 }
 
-/// One transaction in one flush. All of it is handed to the connection when it is first polled, in this order, so that
-/// a caller who gives up half way leaves no open transaction behind.
+/// Runs a transaction in one flush. The first poll hands all of it to the connection in this order, so that a
+/// cancelled caller leaves no open transaction behind.
 async fn transact(
     client: &Object,
     scope: Scope<'_>,

@@ -1,4 +1,4 @@
-//! Removing what is kept no longer, and counting what is there.
+//! Removal of jobs and samples that exceed the retention, and figures for the metrics.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::store::{Pruned, Retention, StoreError, TenantStats};
 
-/// Jumps from tenant to tenant through an index instead of reading every row.
+/// Jumps from tenant to tenant in the index instead of reading every row.
 macro_rules! tenants {
     ($table:literal) => {
         concat!(
@@ -29,11 +29,11 @@ SELECT tenant_id FROM found WHERE tenant_id IS NOT NULL"
         )
     };
 }
-const OF_JOBS: &str = tenants!("vmafx.jobs");
-const OF_SESSIONS: &str = tenants!("vmafx.node_sessions");
-const OF_SAMPLES: &str = tenants!("vmafx.samples");
+const TENANTS_OF_JOBS: &str = tenants!("vmafx.jobs");
+const TENANTS_OF_SESSIONS: &str = tenants!("vmafx.node_sessions");
+const TENANTS_OF_SAMPLES: &str = tenants!("vmafx.samples");
 
-/// The oldest finished jobs of a tenant that are too old, or behind as many newer ones as are kept.
+/// Deletes the oldest finished jobs of a tenant that exceed the maximum age or number.
 const PRUNE_JOBS: &str = "
 WITH edge AS (
     SELECT j.finished_at, j.id FROM vmafx.jobs j WHERE j.tenant_id = $1 AND j.finished_at IS NOT NULL
@@ -50,9 +50,10 @@ WITH edge AS (
 )
 SELECT count(*), NULL::text FROM gone";
 
-/// The first samples of a tenant, up to the last that is too old or behind as many newer ones as are kept. Nothing that
-/// a reader has not passed may be left before the newest one that was removed, or come there: so none in between is
-/// spared for its age, and none goes that is above a transaction that still runs. The last column is the newest of those.
+/// Deletes the first samples of a tenant, up to the last one that exceeds the maximum age or number. No sample may
+/// remain or appear before the newest removed one, or a reader would be told that it missed samples. So a younger
+/// sample in between is deleted too, and samples above a running transaction are kept; the last column is the
+/// newest transaction of those.
 const PRUNE_SAMPLES: &str = "
 WITH now AS (
     SELECT pg_snapshot_xmin(pg_current_snapshot()) AS oldest
@@ -88,17 +89,17 @@ SELECT tenant.id,
      ORDER BY j.created_at, j.id LIMIT 1)
 FROM unnest($1::text[]) AS tenant (id)";
 
-/// What one statement removed.
 struct Removed {
     count: u64,
-    /// The newest transaction of what has to go and is above one that still runs.
+    /// The newest transaction whose samples could not be deleted yet, because an older transaction is running.
     held_back: Option<u64>,
 }
 
 impl Shared {
-    /// Everybody who has something here, by name.
+    /// All tenants that have jobs, sessions or samples.
     pub(super) async fn tenants(&self) -> Result<BTreeSet<TenantId>, StoreError> {
-        let calls: [Call<'_>; 3] = [(OF_JOBS, &[]), (OF_SESSIONS, &[]), (OF_SAMPLES, &[])];
+        let calls: [Call<'_>; 3] =
+            [(TENANTS_OF_JOBS, &[]), (TENANTS_OF_SESSIONS, &[]), (TENANTS_OF_SAMPLES, &[])];
         let answers = self.connections.run_all(Scope::Maintenance, Access::Read, &calls).await?;
         answers.iter().flatten().map(|row| Reader::new(row).tenant()).collect()
     }
@@ -138,9 +139,9 @@ impl Shared {
                 let left = batch.saturating_sub(pruned.samples);
                 let removed = self.remove(PRUNE_SAMPLES, &tenant, keep.samples, old, left).await?;
                 pruned.samples += removed.count;
-                // What is held back for long goes another time.
+                // Samples that are still held back are removed by a later call.
                 match removed.held_back {
-                    Some(newest) if self.settled(newest).await?.is_some() => {}
+                    Some(newest) if self.wait_until_settled(newest).await?.is_some() => {}
                     _ => break,
                 }
             }
@@ -154,12 +155,12 @@ impl Shared {
         tenant: &TenantId,
         kept: u64,
         old: i64,
-        most: u64,
+        max: u64,
     ) -> Result<Removed, StoreError> {
-        let (kept, most) = (signed(kept), signed(most));
-        let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &most];
-        let rows = self.connections.run(Scope::Of(tenant), Access::Write, statement, &values).await?;
-        let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("what was removed"))?);
+        let (kept, max) = (signed(kept), signed(max));
+        let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &max];
+        let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, statement, &values).await?;
+        let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("the number of removed rows"))?);
         let (count, held_back) = (reader.count()?, reader.next::<Option<&str>>()?);
         Ok(Removed { count, held_back: held_back.and_then(|text| text.parse().ok()) })
     }

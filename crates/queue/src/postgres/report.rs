@@ -1,8 +1,8 @@
-//! Reports, many in one transaction.
+//! Reports, batched.
 //!
-//! The statement moves exactly the jobs whose running attempt the reporting session holds: [`crate::fence`]'s one case
-//! that is accepted. Whoever moved nothing is judged afterwards, and that verdict stands: an attempt that is over does
-//! not begin again.
+//! The statement ends exactly the jobs whose running attempt is held by the reporting session, which is the one
+//! case that [`crate::fence`] accepts. A report that ended nothing is judged afterwards. That verdict is final,
+//! because an ended attempt never runs again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use tokio_postgres::types::Json;
 use uuid::Uuid;
 
 use super::Shared;
+use super::batcher::BatchOperation;
 use super::error::corrupt;
-use super::lane::Batch;
-use super::news::News;
 use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, text};
+use super::tenant_changes::TenantChanges;
 use crate::fence::{Held, Verdict, judge};
 use crate::ids::{SessionId, TenantId};
 use crate::node::{Credentials, Report};
 use crate::outcome::AttemptOutcome;
 use crate::store::{Reported, StoreError};
 use crate::transition::State;
-use vmafx_job::ScoreDetails;
+use vmafx_job::{FailureReason, ScoreDetails};
 
 const REPORT: &str = concat!(
     "
-WITH told AS (
+WITH reports AS (
     SELECT t.* FROM unnest(
         $2::uuid[], $3::bytea[], $4::uuid[], $5::bigint[], $6::text[], $7::float8[], $8::json[], $9::json[],
         $10::text[], $11::int[])
@@ -34,20 +34,20 @@ WITH told AS (
     JOIN vmafx.node_sessions s
         ON s.id = t.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = t.token
 ), locked AS (
-    -- In one order, so that no two transactions wait for each other.
+    -- All transactions lock rows in the order of their ids, which prevents deadlocks.
     SELECT j.id FROM vmafx.jobs j
     WHERE j.id = ANY ($4::uuid[]) AND coalesce(j.tenant_id, '') = $1 AND coalesce(j.status, '') = 'running'
     ORDER BY j.id FOR NO KEY UPDATE
 ), j AS (
     UPDATE vmafx.jobs AS job SET
-        status = told.status, score = told.score, features = told.features, details = told.details,
-        error = told.error, failure_reason = told.reason, lease_session = NULL, lease_expires_at = NULL,
+        status = reports.status, score = reports.score, features = reports.features, details = reports.details,
+        error = reports.error, failure_reason = reports.reason, lease_session = NULL, lease_expires_at = NULL,
         progress_done = NULL, progress_total = NULL, updated_at = $12, finished_at = $12,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
-    FROM told JOIN locked ON locked.id = told.job
-    WHERE job.id = locked.id AND coalesce(job.status, '') = 'running' AND job.lease_session = told.session
-        AND (told.attempt IS NULL OR job.attempt = told.attempt)
-    RETURNING job.*, told.n
+    FROM reports JOIN locked ON locked.id = reports.job
+    WHERE job.id = locked.id AND coalesce(job.status, '') = 'running' AND job.lease_session = reports.session
+        AND (reports.attempt IS NULL OR job.attempt = reports.attempt)
+    RETURNING job.*, reports.n
 ), ended AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $12, outcome = j.status, error = j.error
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
@@ -59,13 +59,13 @@ WITH told AS (
     WHERE j.status = 'completed' AND j.label IS NOT NULL
     RETURNING job_id
 )
-SELECT told.n, j.id IS NOT NULL AND EXISTS (SELECT FROM sampled WHERE sampled.job_id = j.id), ",
+SELECT reports.n, j.id IS NOT NULL AND EXISTS (SELECT FROM sampled WHERE sampled.job_id = j.id), ",
     job_columns!(),
-    " FROM told LEFT JOIN j USING (n)"
+    " FROM reports LEFT JOIN j USING (n)"
 );
 
-/// A job and the attempt that is spoken of: the given one, or the last of this session.
-const HELD: &str = "
+/// A job and the attempt that a report refers to: the one it names, or else the latest one of its session.
+const REPORTED_ATTEMPT: &str = "
 SELECT j.status, j.attempt, j.lease_session, a.attempt, a.session_id, a.outcome
 FROM vmafx.jobs j
 LEFT JOIN LATERAL (
@@ -75,28 +75,26 @@ LEFT JOIN LATERAL (
 ) a ON true
 WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1";
 
-/// One report.
-pub(super) struct Told {
+pub(super) struct PendingReport {
     pub(super) node: Credentials,
     pub(super) report: Report,
 }
 
-/// The lane's work.
 pub(super) struct Reports(pub(super) Arc<Shared>);
 
-impl Batch for Reports {
+impl BatchOperation for Reports {
     type Key = TenantId;
-    type Item = Told;
+    type Item = PendingReport;
     type Answer = Reported;
-    const MOST: usize = 64;
+    const MAX_BATCH_SIZE: usize = 64;
 
-    async fn run(&self, tenant: &TenantId, told: &[Told]) -> Result<Vec<Reported>, StoreError> {
+    async fn run(&self, tenant: &TenantId, reports: &[PendingReport]) -> Result<Vec<Reported>, StoreError> {
         let shared = &self.0;
         let now = shared.clock.now().0;
-        let c = Columns::of(told);
-        let whose = tenant.as_str();
+        let c = ReportColumns::of(reports);
+        let tenant_id = tenant.as_str();
         let values: [Value<'_>; 12] = [
-            &whose,
+            &tenant_id,
             &c.session,
             &c.token,
             &c.job,
@@ -109,27 +107,28 @@ impl Batch for Reports {
             &c.reason,
             &now,
         ];
-        let rows = shared.connections.run(Scope::Of(tenant), Access::Write, REPORT, &values).await?;
+        let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, REPORT, &values).await?;
 
-        let mut answers: Vec<Option<Reported>> = (0..told.len()).map(|_| Some(Reported::NoSession)).collect();
-        let mut news = News::default();
+        let mut answers: Vec<Option<Reported>> =
+            (0..reports.len()).map(|_| Some(Reported::NoSession)).collect();
+        let mut changes = TenantChanges::default();
         for row in &rows {
             let mut reader = Reader::new(row);
             let number: usize = reader.count()?;
             let sampled = reader.next()?;
             let job = if reader.is_null() { None } else { Some(Box::new(reader.job()?)) };
-            news.changed |= job.is_some();
-            news.sampled |= sampled;
+            changes.changed |= job.is_some();
+            changes.sampled |= sampled;
             if let Some(answer) = answers.get_mut(number.saturating_sub(1)) {
                 *answer = job.map(|job| Reported::Moved { job, sampled });
             }
         }
-        shared.tell(tenant, news);
-        let mut reported = Vec::with_capacity(told.len());
-        for (answer, told) in answers.into_iter().zip(told) {
+        shared.notify(tenant, changes);
+        let mut reported = Vec::with_capacity(reports.len());
+        for (answer, pending) in answers.into_iter().zip(reports) {
             reported.push(match answer {
                 Some(answer) => answer,
-                None => self.judge(tenant, told).await?,
+                None => self.judge(tenant, pending).await?,
             });
         }
         Ok(reported)
@@ -137,35 +136,38 @@ impl Batch for Reports {
 }
 
 impl Reports {
-    /// Judges a report that moved nothing.
-    async fn judge(&self, tenant: &TenantId, told: &Told) -> Result<Reported, StoreError> {
-        let (whose, session) = (tenant.as_str(), told.node.session);
-        let attempt = told.report.attempt.map(i64::from);
-        let values: [Value<'_>; 4] = [&whose, &told.report.job.0, &session.0, &attempt];
-        let rows = self.0.connections.run(Scope::Of(tenant), Access::Read, HELD, &values).await?;
+    /// Judges a report that ended nothing.
+    async fn judge(&self, tenant: &TenantId, pending: &PendingReport) -> Result<Reported, StoreError> {
+        let (tenant_id, session) = (tenant.as_str(), pending.node.session);
+        let attempt = pending.report.attempt.map(i64::from);
+        let values: [Value<'_>; 4] = [&tenant_id, &pending.report.job.0, &session.0, &attempt];
+        let rows =
+            self.0.connections.run(Scope::Tenant(tenant), Access::Read, REPORTED_ATTEMPT, &values).await?;
         let Some(row) = rows.first() else { return Ok(Reported::Fenced) };
         let mut reader = Reader::new(row);
-        let state = State::from_word(reader.next()?).ok_or_else(|| corrupt("a status"))?;
+        let state = State::from_name(reader.next()?).ok_or_else(|| corrupt("a status"))?;
         let (running, holder) = (reader.count()?, reader.next::<Option<Uuid>>()?.map(SessionId));
         let Some(number) = reader.next::<Option<i64>>()? else { return Ok(Reported::Fenced) };
         let number = u32::try_from(number).map_err(|_| corrupt("an attempt"))?;
         let owner = SessionId(reader.next()?);
-        let outcome = reader.next::<Option<&str>>()?.and_then(AttemptOutcome::from_word);
+        let outcome = reader.next::<Option<&str>>()?.and_then(AttemptOutcome::from_name);
         let held = Held { state, attempt: running, session: holder, spoken_of: Some((owner, outcome)) };
         Ok(match judge(&held, session, number) {
             Verdict::Repeat => Reported::Repeated,
             Verdict::Fenced => Reported::Fenced,
-            // It got the job in this very moment, after it had reported on it: say it again.
+            // The session claimed the job after its report had been processed; the caller retries.
             Verdict::Accept => {
-                return Err(StoreError::Unavailable("the job was handed out at the same moment".into()));
+                return Err(StoreError::Unavailable(
+                    "the job was claimed at the same moment; report again".into(),
+                ));
             }
         })
     }
 }
 
-/// The reports, column by column.
+/// The reports as one array for each parameter.
 #[derive(Default)]
-struct Columns<'a> {
+struct ReportColumns<'a> {
     session: Vec<Uuid>,
     token: Vec<Vec<u8>>,
     job: Vec<Uuid>,
@@ -178,23 +180,24 @@ struct Columns<'a> {
     reason: Vec<i32>,
 }
 
-impl<'a> Columns<'a> {
-    fn of(told: &'a [Told]) -> Self {
+impl<'a> ReportColumns<'a> {
+    fn of(reports: &'a [PendingReport]) -> Self {
         let mut columns = Self::default();
-        for Told { node, report } in told {
+        for PendingReport { node, report } in reports {
             columns.session.push(node.session.0);
             columns.token.push(node.token.digest().to_vec());
             columns.job.push(report.job.0);
             columns.attempt.push(report.attempt.map(i64::from));
-            let success = report.result.as_ref().ok();
+            let result = report.result.as_ref().ok();
             let failure = report.result.as_ref().err();
-            let state = if success.is_some() { State::Completed } else { State::Failed };
-            columns.status.push(state.word());
-            columns.score.push(success.map(|success| success.score));
-            columns.features.push(success.map(|success| Json(&success.features)));
-            columns.details.push(success.and_then(|success| success.details.as_ref()).map(Json));
+            let state = if result.is_some() { State::Completed } else { State::Failed };
+            columns.status.push(state.name());
+            columns.score.push(result.map(|result| result.score));
+            columns.features.push(result.map(|result| Json(&result.features)));
+            columns.details.push(result.and_then(|result| result.details.as_ref()).map(Json));
             columns.error.push(failure.map(|(_, message)| text(message)).unwrap_or_default());
-            columns.reason.push(failure.map(|(reason, _)| reason.number()).unwrap_or_default());
+            let reason = failure.map_or(FailureReason::Unspecified, |(reason, _)| *reason);
+            columns.reason.push(reason.number());
         }
         columns
     }

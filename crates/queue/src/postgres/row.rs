@@ -1,4 +1,4 @@
-//! Rows as what they mean.
+//! Conversion of rows.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::store::StoreError;
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
-/// The columns of a job, in the order in which [`job`] reads them. The table or query goes by the name `j`.
+/// The columns of a job, in the order in which [`Reader::job`] reads them. The table or query must be named `j`.
 macro_rules! job_columns {
     () => {
         "j.id, j.tenant_id, j.status, j.spec, j.priority, j.idempotency_key, \
@@ -30,7 +30,7 @@ macro_rules! job_columns {
 }
 pub(super) use job_columns;
 
-/// Reads columns from left to right.
+/// Reads the columns of a row from left to right.
 pub(super) struct Reader<'a> {
     row: &'a Row,
     at: usize,
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         Self { row, at: 0 }
     }
 
-    /// Begins further to the right.
+    /// Starts at a later column.
     pub(super) fn after(row: &'a Row, at: usize) -> Self {
         Self { row, at }
     }
@@ -63,12 +63,12 @@ impl<'a> Reader<'a> {
         Ok(self.next::<Option<i64>>()?.map(Timestamp))
     }
 
-    /// A count, stored with a sign.
+    /// A count, which the database stores as a signed number.
     pub(super) fn count<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
         T::try_from(self.next::<i64>()?).map_err(|_| corrupt("a count that is negative or too large"))
     }
 
-    /// Whether the next column has nothing in it; it is not consumed.
+    /// Whether the next column is NULL; does not advance.
     pub(super) fn is_null(&self) -> bool {
         matches!(self.row.try_get::<_, Option<Anything>>(self.at), Ok(None))
     }
@@ -84,11 +84,11 @@ impl<'a> Reader<'a> {
         TenantId::new(self.next::<&str>()?).map_err(|_| corrupt("a tenant"))
     }
 
-    /// A job, from [`job_columns`].
+    /// Reads [`job_columns`].
     pub(super) fn job(&mut self) -> Result<Job, StoreError> {
         let id = JobId(self.next::<Uuid>()?);
         let tenant = self.tenant()?;
-        let state = State::from_word(self.next()?).ok_or_else(|| corrupt("a status"))?;
+        let state = State::from_name(self.next()?).ok_or_else(|| corrupt("a status"))?;
         let scoring = self.json()?.ok_or_else(|| corrupt("a spec"))?;
         let priority = self.next()?;
         let key = self.next::<Option<&str>>()?.map(IdempotencyKey::new).transpose();
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         let origin = self.origin()?;
         let (attempt, lost_attempts, max_lost_attempts) = (self.count()?, self.count()?, self.count()?);
         let node = self.next()?;
-        // Counts of frames may use every bit: stored as they are, whatever sign that makes.
+        // Frame counts may use all 64 bits, so they are stored bit for bit as signed numbers.
         let progress = match (self.next::<Option<i64>>()?, self.next::<Option<i64>>()?) {
             (Some(done), Some(total)) => {
                 Some(Progress { done: done.cast_unsigned(), total: total.cast_unsigned() })
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let (score, features, details) = (self.next::<Option<f64>>()?, self.json()?, self.json()?);
-        let success = match (score, features) {
+        let result = match (score, features) {
             (Some(score), Some(features)) => Some(ScoreResult { score, features, details }),
             _ => None,
         };
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
             max_lost_attempts,
             node,
             progress,
-            success,
+            result,
             error,
             failure_reason,
             label,
@@ -140,21 +140,21 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A job that an older controller cancelled has no cause.
+    /// A job that an older controller cancelled has no stored cause and gets the default one.
     fn cancel_cause(&mut self, state: State) -> Result<Option<CancelCause>, StoreError> {
         let name = self.next::<Option<&str>>()?;
         let cause = name.map(str::parse).transpose().map_err(|_| corrupt("the cause of a cancellation"))?;
         Ok((state == State::Cancelled).then(|| cause.unwrap_or_default()))
     }
 
-    /// An attempt: `attempt, session_id, node_id, started_at, ended_at, outcome, error`.
+    /// Reads `attempt, session_id, node_id, started_at, ended_at, outcome, error`.
     pub(super) fn attempt(&mut self) -> Result<Attempt, StoreError> {
         let number = self.count()?;
         let session = SessionId(self.next()?);
         let node = self.next()?;
         let started_at = Timestamp(self.next()?);
         let ended_at = self.time()?;
-        let outcome = self.next::<Option<&str>>()?.map(AttemptOutcome::from_word);
+        let outcome = self.next::<Option<&str>>()?.map(AttemptOutcome::from_name);
         let ended = match (ended_at, outcome) {
             (Some(at), Some(Some(outcome))) => Some((at, outcome)),
             (None, None) => None,
@@ -163,7 +163,8 @@ impl<'a> Reader<'a> {
         Ok(Attempt { number, session, node, started_at, ended, error: self.next()? })
     }
 
-    /// A node: `id, node_id, capability, resource, created_at, last_seen_at`, and the jobs it holds.
+    /// Reads `id, node_id, capability, resource, created_at, last_seen_at` and the number of jobs that the node
+    /// holds.
     pub(super) fn node(&mut self) -> Result<Node, StoreError> {
         Ok(Node {
             session: SessionId(self.next()?),
@@ -176,18 +177,17 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// JSON that must be there.
     pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
-        self.json()?.ok_or_else(|| corrupt("a missing value"))
+        self.json()?.ok_or_else(|| corrupt("a value is missing"))
     }
 
-    /// The number of a transaction, written as text.
+    /// A transaction id, which is selected as text.
     pub(super) fn transaction(&mut self) -> Result<u64, StoreError> {
-        self.next::<&str>()?.parse().map_err(|_| corrupt("the number of a transaction"))
+        self.next::<&str>()?.parse().map_err(|_| corrupt("a transaction id"))
     }
 }
 
-/// A value of any type, of which only its presence matters.
+/// Accepts a value of any type, to test for NULL.
 struct Anything;
 
 impl FromSql<'_> for Anything {
@@ -203,22 +203,20 @@ impl FromSql<'_> for Anything {
     }
 }
 
-/// All rows as jobs.
 pub(super) fn jobs(rows: &[Row]) -> Result<Vec<Job>, StoreError> {
     rows.iter().map(|row| Reader::new(row).job()).collect()
 }
 
-/// A number without a sign as one with; what does not fit is the largest there is.
+/// Saturates at the largest signed number.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A length in milliseconds.
 pub(super) fn millis(length: Duration) -> i64 {
     i64::try_from(length.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Text that the server takes: it knows no character with the number nought.
+/// Replaces NUL characters, which Postgres does not store.
 pub(super) fn text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -1,4 +1,4 @@
-//! The schema, and how it comes to be.
+//! Schema migrations.
 
 use std::time::Duration;
 
@@ -6,32 +6,32 @@ use tokio::time::timeout;
 use tokio_postgres::Transaction;
 
 use super::dsn::Address;
-use super::error::{ConnectError, late, unavailable};
+use super::error::{ConnectError, timed_out, unavailable};
 use super::tls::Tls;
 use crate::store::StoreError;
 
-/// Every step from nothing to the schema of this program.
-const STEPS: [&str; 4] = [
+/// Migration `n` brings the schema from version `n` to version `n + 1`.
+const MIGRATIONS: [&str; 4] = [
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
 ];
 
-/// The version of this program's schema.
+/// The schema version of this program.
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]
-pub(super) const VERSION: i64 = STEPS.len() as i64;
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// A change of a large table takes its time, but not forever.
-const DEADLINE: Duration = Duration::from_mins(30);
+/// Long enough to rewrite a large table.
+const MIGRATION_TIMEOUT: Duration = Duration::from_mins(30);
 
-/// Taken by whoever changes the schema: "vmafx".
-const LOCK: i64 = 0x0076_6d61_6678;
+/// Key of the advisory lock that serializes migrations ("vmafx").
+const MIGRATION_LOCK: i64 = 0x0076_6d61_6678;
 
-/// Brings the database to the schema of this program, and answers with its version. Many may call it at once: one does
-/// the work, the others wait for it. A schema that is newer is left alone.
+/// Migrates the database to the schema of this program and returns its version. Concurrent calls are safe: one
+/// migrates, and the others wait for it. A newer schema is left unchanged.
 pub async fn migrate(dsn: &str) -> Result<i64, ConnectError> {
-    timeout(DEADLINE, migrate_now(dsn)).await.unwrap_or_else(|_| Err(late().into()))
+    timeout(MIGRATION_TIMEOUT, migrate_now(dsn)).await.unwrap_or_else(|_| Err(timed_out().into()))
 }
 
 async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
@@ -40,12 +40,12 @@ async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
     address.set("-c lock_timeout=60000 -c statement_timeout=0");
     let (mut client, connection) = address.config.connect(tls).await.map_err(unavailable)?;
     let work = async {
-        let role = client.query_one(ROLE, &[]).await.map_err(unavailable)?;
+        let role = client.query_one(CURRENT_ROLE, &[]).await.map_err(unavailable)?;
         if role.get(1) {
             return Err(ConnectError::Privileged { role: role.get(0) });
         }
         let transaction = client.transaction().await.map_err(unavailable)?;
-        let version = bring_up(&transaction).await?;
+        let version = apply_migrations(&transaction).await?;
         transaction.commit().await.map_err(unavailable)?;
         Ok(version)
     };
@@ -58,13 +58,15 @@ async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
     }
 }
 
-/// Who we are, and whether no policy holds for us.
-const ROLE: &str =
+/// The current role, and whether it bypasses row-level security.
+const CURRENT_ROLE: &str =
     "SELECT rolname::text, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user";
 
-async fn bring_up(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
+async fn apply_migrations(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
     let lock = "SELECT pg_advisory_xact_lock($1)";
-    transaction.execute(lock, &[&LOCK]).await.map_err(unavailable)?;
+    transaction.execute(lock, &[&MIGRATION_LOCK]).await.map_err(unavailable)?;
+    // Without this setting, row-level security hides every row from the migrations.
+    transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
     let found = version(transaction).await?;
     if found > VERSION {
         let remedy = "use a newer vmafx-controller, or restore a backup from before the upgrade";
@@ -73,37 +75,37 @@ async fn bring_up(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
     if found == 0 {
         transaction.batch_execute("CREATE SCHEMA IF NOT EXISTS vmafx").await.map_err(unavailable)?;
     }
-    for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
-        transaction.batch_execute(step).await.map_err(unavailable)?;
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        transaction.batch_execute(migration).await.map_err(unavailable)?;
     }
     if found < VERSION {
-        let note = "INSERT INTO vmafx.meta (schema_version) VALUES ($1)
+        let record = "INSERT INTO vmafx.meta (schema_version) VALUES ($1)
                     ON CONFLICT (one) DO UPDATE SET schema_version = excluded.schema_version";
-        transaction.execute(note, &[&VERSION]).await.map_err(unavailable)?;
+        transaction.execute(record, &[&VERSION]).await.map_err(unavailable)?;
     }
-    after_a_restore(transaction).await?;
+    renumber_after_restore(transaction).await?;
     Ok(VERSION)
 }
 
-/// The version that is there; 0 is none.
+/// The schema version of the database; 0 when there is no schema.
 async fn version(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
-    let there = "SELECT to_regclass('vmafx.meta') IS NOT NULL";
-    let there: bool = transaction.query_one(there, &[]).await.map_err(unavailable)?.get(0);
-    if !there {
+    let exists = "SELECT to_regclass('vmafx.meta') IS NOT NULL";
+    let exists: bool = transaction.query_one(exists, &[]).await.map_err(unavailable)?.get(0);
+    if !exists {
         return Ok(0);
     }
     let rows = transaction.query("SELECT schema_version FROM vmafx.meta", &[]).await.map_err(unavailable)?;
     Ok(rows.first().map_or(0, |row| row.get(0)))
 }
 
-/// In a database that was restored into another cluster, changes carry numbers of transactions that are still to come:
-/// nobody would see them for a long time. The last sweep's number shows it. They are numbered anew, and with the store's new name every old cursor ends.
-async fn after_a_restore(transaction: &Transaction<'_>) -> Result<(), StoreError> {
-    transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
+/// After a restore into another cluster, changes carry ids of transactions that have not happened there yet, and
+/// readers would not see them for a long time. The transaction id of the last sweep reveals this. All changes then
+/// get the current transaction id, and a new store id invalidates every old cursor.
+async fn renumber_after_restore(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     let ahead = "SELECT swept_xid > pg_current_xact_id() FROM vmafx.meta";
     let ahead: bool = transaction.query_one(ahead, &[]).await.map_err(unavailable)?.get(0);
     if ahead {
-        tracing::warn!("the database was restored from another cluster: readers of changes begin again");
+        tracing::warn!("the database was restored from another cluster; all cursors are invalid");
         let renumber = "UPDATE vmafx.jobs SET change_xid = pg_current_xact_id();
                         UPDATE vmafx.samples SET change_xid = pg_current_xact_id();
                         DELETE FROM vmafx.samples_removed;

@@ -1,4 +1,4 @@
-//! Submissions, many in one transaction.
+//! Submissions, batched.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use tokio_postgres::types::Json;
 use uuid::Uuid;
 
 use super::Shared;
-use super::lane::Batch;
-use super::news::News;
+use super::batcher::BatchOperation;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, text};
+use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::{Label, NewJob};
@@ -31,32 +31,34 @@ AS new (id, backend, priority, max_lost_attempts, deadline_at, label,
 ON CONFLICT (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL DO NOTHING
 RETURNING id";
 
-/// After the insert, and in the same transaction: whoever had a key first is committed by then.
-const KNOWN: &str = "
+/// Runs after the insert in the same transaction, when whoever stored a conflicting key first has committed.
+const EXISTING_KEYS: &str = "
 SELECT idempotency_key, id FROM vmafx.jobs WHERE idempotency_key = ANY ($2::text[]) AND coalesce(tenant_id, '') = $1";
 
-/// The lane's work.
 pub(super) struct Submits(pub(super) Arc<Shared>);
 
-impl Batch for Submits {
+impl BatchOperation for Submits {
     type Key = TenantId;
     type Item = NewJob;
     type Answer = Submitted;
-    const MOST: usize = 128;
+    const MAX_BATCH_SIZE: usize = 128;
 
     async fn run(&self, tenant: &TenantId, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
         let shared = &self.0;
         let now = shared.clock.now();
         let ids: Vec<JobId> = jobs.iter().map(|_| shared.new_job_id(now)).collect();
-        // By key, so that two transactions with the same keys cannot wait for each other.
+        // Sorted by key, so that two transactions with the same keys cannot deadlock.
         let mut order: Vec<usize> = (0..jobs.len()).collect();
         order.sort_by_key(|at| &jobs[*at].key);
-        let columns =
-            Columns::of(order.iter().map(|at| (ids[*at], &jobs[*at])), now, shared.policy.max_lost_attempts);
+        let columns = SubmitColumns::of(
+            order.iter().map(|at| (ids[*at], &jobs[*at])),
+            now,
+            shared.policy.max_lost_attempts,
+        );
         let keys: Vec<&str> = jobs.iter().filter_map(|job| Some(job.key.as_ref()?.as_str())).collect();
-        let (whose, c) = (tenant.as_str(), &columns);
+        let (tenant_id, c) = (tenant.as_str(), &columns);
         let insert: [Value<'_>; 14] = [
-            &whose,
+            &tenant_id,
             &now.0,
             &c.id,
             &c.backend,
@@ -71,10 +73,10 @@ impl Batch for Submits {
             &c.uid,
             &c.spec,
         ];
-        let known: [Value<'_>; 2] = [&whose, &keys];
-        let calls: [Call<'_>; 2] = [(INSERT, &insert), (KNOWN, &known)];
+        let existing: [Value<'_>; 2] = [&tenant_id, &keys];
+        let calls: [Call<'_>; 2] = [(INSERT, &insert), (EXISTING_KEYS, &existing)];
         let calls = if keys.is_empty() { &calls[..1] } else { &calls };
-        let answers = shared.connections.run_all(Scope::Of(tenant), Access::Write, calls).await?;
+        let answers = shared.connections.run_all(Scope::Tenant(tenant), Access::Write, calls).await?;
 
         let mut stored = HashSet::new();
         for row in answers.first().into_iter().flatten() {
@@ -85,28 +87,32 @@ impl Batch for Submits {
             let mut reader = Reader::new(row);
             by_key.insert(reader.next::<String>()?, JobId(reader.next()?));
         }
-        let mut news = News::default();
+        let mut changes = TenantChanges::default();
         let mut submitted = Vec::with_capacity(jobs.len());
         for (id, job) in ids.into_iter().zip(jobs) {
             if stored.contains(&id) {
-                news.changed = true;
-                news.work(job.scoring.backend_name(), 1);
+                changes.changed = true;
+                changes.work(job.scoring.backend_name(), 1);
                 submitted.push(Submitted { id, deduplicated: false });
             } else {
-                let known = job.key.as_ref().and_then(|key| by_key.get(key.as_str()));
-                // Removed in the same moment: the caller may say it again, and makes a new one.
-                let id = *known.ok_or_else(|| StoreError::Unavailable("the job was just removed".into()))?;
+                let existing = job.key.as_ref().and_then(|key| by_key.get(key.as_str()));
+                // The job was removed between the two statements. A retry creates a new one.
+                let id = *existing.ok_or_else(|| {
+                    StoreError::Unavailable(
+                        "the job with this key was removed at the same moment; submit again".into(),
+                    )
+                })?;
                 submitted.push(Submitted { id, deduplicated: true });
             }
         }
-        shared.tell(tenant, news);
+        shared.notify(tenant, changes);
         Ok(submitted)
     }
 }
 
-/// The jobs, column by column.
+/// The jobs as one array for each parameter.
 #[derive(Default)]
-struct Columns<'a> {
+struct SubmitColumns<'a> {
     id: Vec<Uuid>,
     backend: Vec<&'static str>,
     priority: Vec<i32>,
@@ -121,7 +127,7 @@ struct Columns<'a> {
     spec: Vec<Json<&'a ScoringRequest>>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> SubmitColumns<'a> {
     fn of(jobs: impl Iterator<Item = (JobId, &'a NewJob)>, now: Timestamp, limit: u32) -> Self {
         let mut columns = Self::default();
         for (id, job) in jobs {

@@ -1,7 +1,7 @@
-//! The sweep: ends what ran out.
+//! The sweep ends expired leases, sessions and deadlines.
 //!
-//! One at a time: whoever does not get the store's one row goes home. Rows that somebody else is writing at this moment
-//! are left for the next sweep.
+//! Sweeps do not overlap: a controller that cannot lock the row of `vmafx.meta` skips its sweep. Rows that are
+//! locked by another transaction are left for the next sweep.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::Shared;
-use super::announce::AllNews;
-use super::error::{late, unavailable};
+use super::announce::ChangesByTenant;
+use super::error::{timed_out, unavailable};
 use super::pool::Value;
 use super::row::{Reader, job_columns, jobs, millis};
 use crate::clock::Timestamp;
@@ -22,18 +22,17 @@ use crate::store::{StoreError, Swept};
 use crate::transition::{Event, State, Step, step};
 use vmafx_job::FailureReason;
 
-/// Most of each kind.
-const MOST: i64 = 1000;
-/// The longest a sweep may take.
-const DEADLINE: Duration = Duration::from_secs(30);
+/// Maximum number of jobs or sessions of each kind that one sweep ends.
+const MAX_EXPIRED_PER_SWEEP: i64 = 1000;
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(30);
 
-const LAST: &str = "SELECT swept_at FROM vmafx.meta FOR UPDATE SKIP LOCKED";
-const NOTE: &str = "UPDATE vmafx.meta SET swept_at = $1, swept_xid = pg_current_xact_id()";
+const LAST_SWEEP: &str = "SELECT swept_at FROM vmafx.meta FOR UPDATE SKIP LOCKED";
+const RECORD_SWEEP: &str = "UPDATE vmafx.meta SET swept_at = $1, swept_xid = pg_current_xact_id()";
 
 const RENEW_LEASES: &str = "UPDATE vmafx.jobs SET lease_expires_at = $1 WHERE status = 'running'";
 const RENEW_SESSIONS: &str = "UPDATE vmafx.node_sessions SET expires_at = $1";
 
-/// Jobs whose pause is over, of all tenants.
+/// Makes the jobs of all tenants claimable whose back-off has ended.
 const PROMOTE: &str = "
 WITH due AS (
     SELECT j.id FROM vmafx.jobs j
@@ -76,9 +75,9 @@ WITH ended AS (
         finished_at = CASE WHEN ended.status = 'failed' THEN $1::bigint END,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.id
-    RETURNING job.*, ended.outcome, ended.error AS told
+    RETURNING job.*, ended.outcome, ended.error AS attempt_error
 ), attempts AS (
-    UPDATE vmafx.job_attempts AS a SET ended_at = $1, outcome = j.outcome, error = j.told
+    UPDATE vmafx.job_attempts AS a SET ended_at = $1, outcome = j.outcome, error = j.attempt_error
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt AND a.ended_at IS NULL
 )
 SELECT ",
@@ -96,76 +95,79 @@ impl Shared {
     pub(super) async fn sweep(&self) -> Result<Swept, StoreError> {
         self.clock.measure(&self.connections).await?;
         let mut client = self.connections.take().await?;
-        let Ok(done) = timeout(DEADLINE, self.swept(&mut client)).await else {
+        let Ok(done) = timeout(SWEEP_TIMEOUT, self.sweep_in_transaction(&mut client)).await else {
             drop(Object::take(client));
-            return Err(late());
+            return Err(timed_out());
         };
-        let (swept, news) = done?;
-        for (tenant, news) in news {
-            self.tell(&tenant, news);
+        let (swept, changes) = done?;
+        for (tenant, changes) in changes {
+            self.notify(&tenant, changes);
         }
         Ok(swept)
     }
 
-    async fn swept(&self, client: &mut Object) -> Result<(Swept, AllNews), StoreError> {
+    async fn sweep_in_transaction(
+        &self,
+        client: &mut Object,
+    ) -> Result<(Swept, ChangesByTenant), StoreError> {
         let transaction = client.transaction().await.map_err(unavailable)?;
         transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
-        let last = query(&transaction, LAST, &[]).await?;
+        let last = query(&transaction, LAST_SWEEP, &[]).await?;
         let Some(last) = last.first() else { return Ok(Default::default()) };
         let last = Reader::new(last).next::<Option<i64>>()?.map(Timestamp);
         let now = self.clock.now();
-        let mut news = AllNews::new();
-        query(&transaction, NOTE, &[&now.0]).await?;
+        let mut changes = ChangesByTenant::new();
+        query(&transaction, RECORD_SWEEP, &[&now.0]).await?;
         for row in query(&transaction, PROMOTE, &[&now.0]).await? {
             let mut reader = Reader::new(&row);
             let tenant = reader.tenant()?;
-            news.entry(tenant).or_default().work(reader.next()?, reader.count()?);
+            changes.entry(tenant).or_default().work(reader.next()?, reader.count()?);
         }
-        let in_time = last.is_some_and(|last| now >= last && now.since(last) <= self.policy.away_after());
+        let in_time = last.is_some_and(|last| now >= last && now.since(last) <= self.policy.max_sweep_gap());
         let swept = if in_time {
-            end(&transaction, now, &self.policy).await?
+            end_expired(&transaction, now, &self.policy).await?
         } else {
-            forgive(&transaction, now, &self.policy).await?
+            renew(&transaction, now, &self.policy).await?
         };
         transaction.commit().await.map_err(unavailable)?;
         for job in swept.requeued.iter().chain(&swept.failed) {
-            news.entry(job.tenant.clone()).or_default().add(job);
+            changes.entry(job.tenant.clone()).or_default().add(job);
         }
-        Ok((swept, news))
+        Ok((swept, changes))
     }
 }
 
-/// Nobody looked after the queue for a while, or the clock jumped: everybody has the full time again.
-async fn forgive(
+/// Renews every lease and session after a gap between sweeps or a clock jump.
+async fn renew(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> Result<Swept, StoreError> {
+    let (lease, session) = (policy.lease_ttl, policy.session_ttl);
+    query(transaction, RENEW_LEASES, &[&now.0.saturating_add(millis(lease))]).await?;
+    query(transaction, RENEW_SESSIONS, &[&now.0.saturating_add(millis(session))]).await?;
+    Ok(Swept { renewed: true, ..Swept::default() })
+}
+
+async fn end_expired(
     transaction: &Transaction<'_>,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Swept, StoreError> {
-    let (lease, session) = (policy.lease_ttl, policy.session_ttl);
-    query(transaction, RENEW_LEASES, &[&now.0.saturating_add(millis(lease))]).await?;
-    query(transaction, RENEW_SESSIONS, &[&now.0.saturating_add(millis(session))]).await?;
-    Ok(Swept { forgiven: true, ..Swept::default() })
-}
-
-async fn end(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> Result<Swept, StoreError> {
     let mut swept = Swept::default();
-    // First those that are out of time: they fail for that reason, whatever else happened to them.
+    // Deadlines come first: a job that missed its deadline fails for that reason even if its lease expired too.
     for statement in [OVERDUE, EXPIRED] {
-        let due = jobs(&query(transaction, statement, &[&now.0, &MOST]).await?)?;
-        let ends = due.iter().filter_map(|job| End::of(job, statement == OVERDUE, now, policy));
-        for job in write(transaction, now, &ends.collect::<Vec<_>>()).await? {
+        let due = jobs(&query(transaction, statement, &[&now.0, &MAX_EXPIRED_PER_SWEEP]).await?)?;
+        let ends = due.iter().filter_map(|job| AttemptEnd::of(job, statement == OVERDUE, now, policy));
+        for job in store_ends(transaction, now, &ends.collect::<Vec<_>>()).await? {
             if job.state == State::Failed { swept.failed.push(job) } else { swept.requeued.push(job) }
         }
     }
-    for row in query(transaction, EVICT, &[&now.0, &MOST]).await? {
+    for row in query(transaction, EVICT, &[&now.0, &MAX_EXPIRED_PER_SWEEP]).await? {
         let mut reader = Reader::new(&row);
         swept.evicted.push((reader.tenant()?, reader.next()?));
     }
     Ok(swept)
 }
 
-/// What becomes of a job.
-struct End {
+/// The end of an attempt, and the new state of its job.
+struct AttemptEnd {
     id: Uuid,
     state: State,
     lost_attempts: u32,
@@ -175,7 +177,7 @@ struct End {
     outcome: AttemptOutcome,
 }
 
-impl End {
+impl AttemptEnd {
     fn of(job: &Job, overdue: bool, now: Timestamp, policy: &Policy) -> Option<Self> {
         let lost_attempts = if overdue { job.lost_attempts } else { job.lost_attempts.saturating_add(1) };
         let event = if overdue {
@@ -201,17 +203,21 @@ impl End {
     }
 }
 
-async fn write(transaction: &Transaction<'_>, now: Timestamp, ends: &[End]) -> Result<Vec<Job>, StoreError> {
+async fn store_ends(
+    transaction: &Transaction<'_>,
+    now: Timestamp,
+    ends: &[AttemptEnd],
+) -> Result<Vec<Job>, StoreError> {
     if ends.is_empty() {
         return Ok(vec![]);
     }
     let id: Vec<Uuid> = ends.iter().map(|end| end.id).collect();
-    let status: Vec<&str> = ends.iter().map(|end| end.state.word()).collect();
+    let status: Vec<&str> = ends.iter().map(|end| end.state.name()).collect();
     let lost: Vec<i64> = ends.iter().map(|end| end.lost_attempts.into()).collect();
     let available_at: Vec<Option<i64>> = ends.iter().map(|end| end.available_at.map(|at| at.0)).collect();
     let error: Vec<&str> = ends.iter().map(|end| end.error.as_str()).collect();
     let reason: Vec<i32> = ends.iter().map(|end| end.reason.number()).collect();
-    let outcome: Vec<&str> = ends.iter().map(|end| end.outcome.word()).collect();
+    let outcome: Vec<&str> = ends.iter().map(|end| end.outcome.name()).collect();
     let values: [Value<'_>; 8] = [&now.0, &id, &status, &lost, &available_at, &error, &reason, &outcome];
     jobs(&query(transaction, END, &values).await?)
 }

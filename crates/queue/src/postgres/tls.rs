@@ -1,4 +1,4 @@
-//! TLS to the server, by rustls.
+//! TLS connections with rustls.
 
 use std::future::Future;
 use std::io;
@@ -17,28 +17,30 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
 use tokio_rustls::TlsConnector;
 
-use super::dsn::{Address, Trust};
+use super::dsn::{Address, CertificateCheck};
 use super::error::ConnectError;
-use super::judge::Judge;
+use super::verifier::ServerCertificateVerifier;
 
-/// Makes TLS connections.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    /// As the address wants it.
     pub(super) fn new(address: &Address) -> Result<Self, ConnectError> {
         let bad = |what: String| ConnectError::Certificates { what };
         let provider = Arc::new(aws_lc_rs::default_provider());
         let chain = match address.trust {
-            Trust::Anybody => None,
-            Trust::Authority | Trust::Name => {
+            CertificateCheck::Skip => None,
+            CertificateCheck::Authority | CertificateCheck::Hostname => {
                 let roots = Arc::new(authorities(address.authorities.as_deref())?);
                 let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build();
                 Some(verifier.map_err(|error| bad(error.to_string()))? as Arc<dyn ServerCertVerifier>)
             }
         };
-        let judge = Judge { provider: provider.clone(), chain, by_name: address.trust == Trust::Name };
+        let judge = ServerCertificateVerifier {
+            provider: provider.clone(),
+            chain,
+            by_name: address.trust == CertificateCheck::Hostname,
+        };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| bad(error.to_string()))?
@@ -49,7 +51,7 @@ impl Tls {
     }
 }
 
-/// The authorities of a file, or of this machine.
+/// The authorities in a file, or those of the operating system.
 fn authorities(file: Option<&Path>) -> Result<RootCertStore, ConnectError> {
     let bad = |what: String| ConnectError::Certificates { what };
     let mut roots = RootCertStore::empty();
@@ -83,7 +85,6 @@ where
     }
 }
 
-/// One connection to be.
 pub(super) struct Handshake {
     connector: TlsConnector,
     name: ServerName<'static>,
@@ -102,7 +103,6 @@ where
     }
 }
 
-/// An encrypted connection.
 pub(super) struct Stream<S>(tokio_rustls::client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Stream<S> {

@@ -1,23 +1,23 @@
-//! Attempts as rows.
+//! Rows of the attempts table.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
 use super::error::corrupt;
-use super::live::Facts;
-use super::rows::Row;
+use super::live::NodeRegistration;
+use super::rows::JobRow;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::job::Attempt;
 use crate::outcome::AttemptOutcome;
 
-/// The attempt that the row was just handed out for.
+/// Inserts the attempt that a claim just started.
 pub(super) fn begin(
     connection: &Connection,
-    row: &Row,
+    row: &JobRow,
     session: SessionId,
-    node: &Facts,
+    node: &NodeRegistration,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     connection
@@ -29,10 +29,10 @@ pub(super) fn begin(
     Ok(())
 }
 
-/// The row's latest attempt is over.
+/// Ends the latest attempt of the row, if it has not ended.
 pub(super) fn end(
     connection: &Connection,
-    row: &Row,
+    row: &JobRow,
     outcome: AttemptOutcome,
     error: &str,
     now: Timestamp,
@@ -42,11 +42,11 @@ pub(super) fn end(
             "UPDATE attempts SET ended_at = ?3, outcome = ?4, error = ?5 \
              WHERE job = ?1 AND attempt = ?2 AND ended_at IS NULL",
         )?
-        .execute(params![row.number, row.attempt, now.0, outcome.word(), error])?;
+        .execute(params![row.number, row.attempt, now.0, outcome.name(), error])?;
     Ok(())
 }
 
-/// Whose an attempt was, and how it ended.
+/// The session that held an attempt, and how the attempt ended.
 pub(super) fn owner(
     connection: &Connection,
     job: i64,
@@ -57,11 +57,11 @@ pub(super) fn owner(
         .query_row(params![job, attempt], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)))
         .optional()?;
     found
-        .map(|(session, word)| Ok((SessionId(Uuid::from_bytes(session)), word.map(outcome).transpose()?)))
+        .map(|(session, name)| Ok((SessionId(Uuid::from_bytes(session)), name.map(outcome).transpose()?)))
         .transpose()
 }
 
-/// The last attempt that a session held of a job.
+/// The latest attempt of a job that the session held.
 pub(super) fn last_of(
     connection: &Connection,
     job: i64,
@@ -72,14 +72,14 @@ pub(super) fn last_of(
         .query_row(params![job, session.0.as_bytes()], |row| row.get(0))
 }
 
-/// Labels of the node that had the attempt, as they are stored.
+/// The serialized labels of the node that held the attempt.
 pub(super) fn labels(connection: &Connection, job: i64, attempt: AttemptNumber) -> rusqlite::Result<String> {
     connection
         .prepare_cached("SELECT node_labels FROM attempts WHERE job = ?1 AND attempt = ?2")?
         .query_row(params![job, attempt], |row| row.get(0))
 }
 
-/// All attempts of a job, first to last.
+/// All attempts of a job, in ascending order.
 pub(super) fn list(
     connection: &Connection,
     tenant: &TenantId,
@@ -93,7 +93,7 @@ pub(super) fn list(
     let mut attempts = Vec::new();
     while let Some(row) = rows.next()? {
         let ended = match (row.get(4)?, row.get(5)?) {
-            (Some(at), Some(word)) => Some((Timestamp(at), outcome(word)?)),
+            (Some(at), Some(name)) => Some((Timestamp(at), outcome(name)?)),
             _ => None,
         };
         attempts.push(Attempt {
@@ -109,6 +109,7 @@ pub(super) fn list(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "comes out of a row")]
-fn outcome(word: String) -> Result<AttemptOutcome, StoreError> {
-    AttemptOutcome::from_word(&word).ok_or_else(|| corrupt(format!("{word:?} is no outcome")))
+fn outcome(name: String) -> Result<AttemptOutcome, StoreError> {
+    AttemptOutcome::from_name(&name)
+        .ok_or_else(|| corrupt(format!("{name:?} is not an outcome of an attempt")))
 }

@@ -1,8 +1,8 @@
-//! Ending jobs from outside.
+//! Cancellation.
 
 use super::attempts;
-use super::rows::{self, Row};
-use super::unit::Unit;
+use super::rows::{self, JobRow};
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::ids::{JobId, TenantId};
 use crate::outcome::AttemptOutcome;
@@ -10,23 +10,23 @@ use crate::policy::Policy;
 use crate::transition::{Event, State};
 use vmafx_job::CancelCause;
 
-/// Ends a job that is not over; the job afterwards, and whether this call ended it.
+/// Cancels a job that has not finished. Returns the job and whether this call cancelled it.
 pub(super) fn cancel(
-    unit: &mut Unit<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     id: JobId,
     (cause, reason): (CancelCause, &str),
-) -> Result<Option<(Row, bool)>, StoreError> {
-    let Some(mut row) = rows::by_id(unit.connection, tenant, id)? else { return Ok(None) };
-    if row.leads(Event::Cancel).is_none() {
+) -> Result<Option<(JobRow, bool)>, StoreError> {
+    let Some(mut row) = rows::by_id(tx.connection, tenant, id)? else { return Ok(None) };
+    if row.next_state(Event::Cancel).is_none() {
         return Ok(Some((row, false)));
     }
     let text = Policy::cancel_text(reason);
     if row.state == State::Running {
-        attempts::end(unit.connection, &row, AttemptOutcome::Cancelled, &text, unit.now)?;
-        unit.live.end_lease(id);
+        attempts::end(tx.connection, &row, AttemptOutcome::Cancelled, &text, tx.now)?;
+        tx.live.end_lease(id);
     }
-    row.cancel(cause, &text, unit.now);
-    unit.store(&mut row)?;
+    row.cancel(cause, &text, tx.now);
+    tx.store(&mut row)?;
     Ok(Some((row, true)))
 }

@@ -1,22 +1,21 @@
-//! Following what happens to jobs.
+//! The feed of changed jobs.
 
 use rusqlite::{Connection, params};
 
-use super::cursor::{self, Of};
-use super::rows::{COLUMNS, Row, from_row};
+use super::cursor::{self, CursorFeed};
+use super::rows::{COLUMNS, JobRow, from_row};
 use crate::StoreError;
 use crate::ids::TenantId;
 use crate::store::Cursor;
 
-/// Rows that changed, each with its cursor, and where to continue.
-pub(super) struct Changed {
-    pub(super) rows: Vec<(Cursor, Row)>,
+pub(super) struct ChangedRows {
+    pub(super) rows: Vec<(Cursor, JobRow)>,
     pub(super) next: Cursor,
 }
 
-/// Where the changes are.
+/// The current end of the feed.
 pub(super) fn position(connection: &Connection, store: &str) -> Result<Cursor, StoreError> {
-    Ok(cursor::write(store, Of::Changes, newest(connection)?))
+    Ok(cursor::write(store, CursorFeed::Changes, newest(connection)?))
 }
 
 /// Rows of the tenant that changed after the cursor, in the order of their last change.
@@ -26,23 +25,23 @@ pub(super) fn changes(
     tenant: &TenantId,
     after: &str,
     limit: u32,
-) -> Result<Changed, StoreError> {
+) -> Result<ChangedRows, StoreError> {
     let newest = newest(connection)?;
-    let after = cursor::read(after, store, Of::Changes, newest)?;
+    let after = cursor::read(after, store, CursorFeed::Changes, newest)?;
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM jobs INDEXED BY jobs_change WHERE tenant = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
     ))?;
     let rows = statement
         .query_map(params![tenant.as_str(), after, limit], from_row)?
-        .map(|row| row.map(|row| (cursor::write(store, Of::Changes, row.seq), row)))
+        .map(|row| row.map(|row| (cursor::write(store, CursorFeed::Changes, row.seq), row)))
         .collect::<rusqlite::Result<Vec<_>>>()?;
     let full = rows.len() >= limit as usize;
     let next = match rows.last() {
         Some((last, _)) if full => last.clone(),
-        _ if full => cursor::write(store, Of::Changes, after),
-        _ => cursor::write(store, Of::Changes, newest),
+        _ if full => cursor::write(store, CursorFeed::Changes, after),
+        _ => cursor::write(store, CursorFeed::Changes, newest),
     };
-    Ok(Changed { rows, next })
+    Ok(ChangedRows { rows, next })
 }
 
 fn newest(connection: &Connection) -> rusqlite::Result<i64> {

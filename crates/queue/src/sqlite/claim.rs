@@ -1,98 +1,109 @@
-//! Handing out jobs.
+//! Claims.
 //!
-//! Waiting jobs of a tenant stand in one line per backend, the first one first, in an index that holds nothing else. A
-//! claim looks at the heads of the lines that its node serves, so neither the length of a line nor the lines of others
-//! cost anything. Jobs that pause stand elsewhere, by the end of their pause, and join their line when it is due.
+//! The index `jobs_claim` holds only claimable jobs, ordered within each tenant and backend. A claim reads the head
+//! of each backend that its node serves, so its cost depends neither on the length of the queue nor on other
+//! backends. The index `jobs_pause` holds the jobs in back-off by the end of their back-off; they become claimable
+//! when it ends.
 
 use rusqlite::{OptionalExtension as _, params};
 use std::cmp::Reverse;
 
 use super::attempts;
-use super::live::{Lease, Seal};
-use super::rows::{self, Row, StoredLease};
-use super::unit::Unit;
+use super::live::{CredentialsDigest, Lease};
+use super::rows::{self, JobRow, StoredLease};
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
-use crate::policy::MOST_BACKENDS;
+use crate::policy::MAX_BACKENDS;
 use crate::transition::Event;
 
-/// What came of a claim; the job is made readable by whoever gets it.
-pub(super) enum Claimed {
+/// The row is converted to a job on the caller's side.
+pub(super) enum ClaimOutcome {
     NoSession,
     Nothing { next: Option<Timestamp> },
-    Row(Box<Row>),
+    Row(Box<JobRow>),
 }
 
-/// Hands out the first job that fits.
+/// Hands out the first matching job.
 pub(super) fn claim(
-    unit: &mut Unit<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
-    seal: &Seal,
+    credentials: &CredentialsDigest,
     backends: &[String],
-) -> Result<Claimed, StoreError> {
-    let Some(session) = unit.live.session(tenant, seal) else { return Ok(Claimed::NoSession) };
-    let node = session.facts.clone();
-    let lines = lines(backends);
-    end_pauses(unit, tenant)?;
-    let Some(mut row) = first(unit, tenant, &lines)? else {
-        return Ok(Claimed::Nothing { next: next_due(unit, tenant, &lines)? });
+) -> Result<ClaimOutcome, StoreError> {
+    let Some(session) = tx.live.session(tenant, credentials) else { return Ok(ClaimOutcome::NoSession) };
+    let node = session.registration.clone();
+    let served = served_backends(backends);
+    end_backoffs(tx, tenant)?;
+    let Some(mut row) = claim_head(tx, tenant, &served)? else {
+        return Ok(ClaimOutcome::Nothing { next: next_due(tx, tenant, &served)? });
     };
-    if row.leads(Event::Claim).is_none() {
-        return Err(super::error::corrupt(format!("job {} can be claimed, and is {:?}", row.id, row.state)));
+    if row.next_state(Event::Claim).is_none() {
+        return Err(super::error::corrupt(format!(
+            "job {} is marked as ready and is {:?}",
+            row.id, row.state
+        )));
     }
-    let lease = StoredLease { session: seal.session, expires_at: unit.now + unit.policy.lease_ttl };
-    row.hand_out(&node.name, lease, unit.now);
-    unit.store(&mut row)?;
-    attempts::begin(unit.connection, &row, seal.session, &node, unit.now)?;
-    let attempt = row.attempt;
+    let lease = StoredLease { session: credentials.session, expires_at: tx.now + tx.policy.lease_ttl };
+    row.hand_out(&node.name, lease, tx.now);
+    tx.store(&mut row)?;
+    attempts::begin(tx.connection, &row, credentials.session, &node, tx.now)?;
     let held = Lease {
         number: row.number,
-        session: seal.session,
-        attempt,
+        session: credentials.session,
+        attempt: row.attempt,
         expires_at: lease.expires_at,
         progress: None,
     };
-    unit.live.put_lease(row.id, held);
-    Ok(Claimed::Row(Box::new(row)))
+    tx.live.put_lease(row.id, held);
+    Ok(ClaimOutcome::Row(Box::new(row)))
 }
 
-/// The lines a node serves: that of jobs for anybody, and those of its backends, each once.
-fn lines(backends: &[String]) -> Vec<&str> {
-    let mut lines = vec![""];
+/// The backends to look at, each once: the empty one, which any node may serve, and those of the node.
+fn served_backends(backends: &[String]) -> Vec<&str> {
+    let mut served = vec![""];
     for backend in backends {
-        if lines.len() <= MOST_BACKENDS && !lines.contains(&backend.as_str()) {
-            lines.push(backend);
+        if served.len() <= MAX_BACKENDS && !served.contains(&backend.as_str()) {
+            served.push(backend);
         }
     }
-    lines
+    served
 }
 
 const HEAD: &str = "SELECT number, priority, created_at, id FROM jobs INDEXED BY jobs_claim \
                     WHERE tenant = ?1 AND backend = ?2 AND ready = 1 \
                     ORDER BY priority DESC, created_at, id LIMIT 1";
 
-/// The first of the heads.
-fn first(unit: &mut Unit<'_>, tenant: &TenantId, lines: &[&str]) -> Result<Option<Row>, StoreError> {
-    while let Some(number) = first_in_line(unit, tenant, lines)? {
-        let row = rows::by_number(unit.connection, number)?;
-        let Some(due) = row.available_at.filter(|due| *due > unit.now) else { return Ok(Some(row)) };
-        // Its pause was over, and the clock went back.
-        unit.book.counters.pause(due);
-        unit.connection.prepare_cached("UPDATE jobs SET ready = 0 WHERE number = ?1")?.execute([number])?;
+/// The first claimable job of these backends.
+fn claim_head(
+    tx: &mut UnitOfWork<'_>,
+    tenant: &TenantId,
+    backends: &[&str],
+) -> Result<Option<JobRow>, StoreError> {
+    while let Some(number) = first_claimable(tx, tenant, backends)? {
+        let row = rows::by_number(tx.connection, number)?;
+        let Some(due) = row.available_at.filter(|due| *due > tx.now) else { return Ok(Some(row)) };
+        // The back-off had ended, and then the clock was set back.
+        tx.writer_state.counters.note_backoff(due);
+        tx.connection.prepare_cached("UPDATE jobs SET ready = 0 WHERE number = ?1")?.execute([number])?;
     }
     Ok(None)
 }
 
-/// What is compared: the smallest goes first.
-type Place = (Reverse<i32>, i64, [u8; 16]);
+/// The order of claims: the smallest is handed out first.
+type ClaimOrder = (Reverse<i32>, i64, [u8; 16]);
 
-fn first_in_line(unit: &Unit<'_>, tenant: &TenantId, lines: &[&str]) -> rusqlite::Result<Option<i64>> {
-    let mut best: Option<(Place, i64)> = None;
-    let mut head = unit.connection.prepare_cached(HEAD)?;
-    for line in lines {
+fn first_claimable(
+    tx: &UnitOfWork<'_>,
+    tenant: &TenantId,
+    backends: &[&str],
+) -> rusqlite::Result<Option<i64>> {
+    let mut best: Option<(ClaimOrder, i64)> = None;
+    let mut head = tx.connection.prepare_cached(HEAD)?;
+    for backend in backends {
         let found = head
-            .query_row([tenant.as_str(), line], |row| {
+            .query_row([tenant.as_str(), backend], |row| {
                 Ok(((Reverse(row.get(1)?), row.get(2)?, row.get(3)?), row.get(0)?))
             })
             .optional()?;
@@ -107,53 +118,58 @@ fn first_in_line(unit: &Unit<'_>, tenant: &TenantId, lines: &[&str]) -> rusqlite
 const DUE: &str = "SELECT number, backend FROM jobs INDEXED BY jobs_pause \
                    WHERE tenant = ?1 AND state = 'pending' AND ready = 0 AND available_at <= ?2";
 
-/// Lets the tenant's jobs whose pause is over join their lines. Nobody but claims sees a difference.
-fn end_pauses(unit: &mut Unit<'_>, tenant: &TenantId) -> Result<(), StoreError> {
-    if !unit.book.counters.is_pause_over(unit.now) {
+/// Makes the tenant's jobs claimable whose back-off has ended. The change is invisible outside of claims.
+fn end_backoffs(tx: &mut UnitOfWork<'_>, tenant: &TenantId) -> Result<(), StoreError> {
+    if !tx.writer_state.counters.is_backoff_over(tx.now) {
         return Ok(());
     }
-    let due = unit
+    let due = tx
         .connection
         .prepare_cached(DUE)?
-        .query_map(params![tenant.as_str(), unit.now.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map(params![tenant.as_str(), tx.now.0], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<Vec<(i64, String)>>>()?;
     for (number, backend) in due {
-        unit.connection.prepare_cached("UPDATE jobs SET ready = 1 WHERE number = ?1")?.execute([number])?;
-        unit.book.news.work(tenant, &backend);
+        tx.connection.prepare_cached("UPDATE jobs SET ready = 1 WHERE number = ?1")?.execute([number])?;
+        tx.writer_state.pending.work(tenant, &backend);
     }
     Ok(())
 }
 
-/// Lets the jobs of all tenants join their lines, so that waiting nodes hear of them.
-pub(super) fn end_all_pauses(unit: &mut Unit<'_>) -> Result<(), StoreError> {
-    let mut due = unit.connection.prepare_cached(
+/// Ends the due back-offs of all tenants, so that waiting nodes are notified of the jobs.
+pub(super) fn end_all_backoffs(tx: &mut UnitOfWork<'_>) -> Result<(), StoreError> {
+    let mut due = tx.connection.prepare_cached(
         "SELECT DISTINCT tenant FROM jobs INDEXED BY jobs_pause \
          WHERE state = 'pending' AND ready = 0 AND available_at <= ?1",
     )?;
     let tenants = due
-        .query_map([unit.now.0], |row| rows::tenant_in(row, 0))?
+        .query_map([tx.now.0], |row| rows::tenant_in(row, 0))?
         .collect::<rusqlite::Result<Vec<TenantId>>>()?;
-    tenants.iter().try_for_each(|tenant| end_pauses(unit, tenant))?;
-    let mut first = unit.connection.prepare_cached(FIRST)?;
-    unit.book.counters.next_pause = first.query_row([], |row| row.get::<_, Option<i64>>(0))?.map(Timestamp);
+    tenants.iter().try_for_each(|tenant| end_backoffs(tx, tenant))?;
+    let mut first = tx.connection.prepare_cached(NEXT_BACKOFF_END)?;
+    tx.writer_state.counters.next_backoff_end =
+        first.query_row([], |row| row.get::<_, Option<i64>>(0))?.map(Timestamp);
     Ok(())
 }
 
-const FIRST: &str = "SELECT min(available_at) FROM jobs INDEXED BY jobs_pause \
+const NEXT_BACKOFF_END: &str = "SELECT min(available_at) FROM jobs INDEXED BY jobs_pause \
                      WHERE state = 'pending' AND ready = 0";
 
 const NEXT: &str = "SELECT available_at, backend FROM jobs INDEXED BY jobs_pause \
                     WHERE tenant = ?1 AND state = 'pending' AND ready = 0 ORDER BY available_at";
 
-/// When the next pause ends in one of these lines.
-fn next_due(unit: &Unit<'_>, tenant: &TenantId, lines: &[&str]) -> Result<Option<Timestamp>, StoreError> {
-    if unit.book.counters.next_pause.is_none() {
+/// The earliest end of a back-off among these backends.
+fn next_due(
+    tx: &UnitOfWork<'_>,
+    tenant: &TenantId,
+    backends: &[&str],
+) -> Result<Option<Timestamp>, StoreError> {
+    if tx.writer_state.counters.next_backoff_end.is_none() {
         return Ok(None);
     }
-    let mut next = unit.connection.prepare_cached(NEXT)?;
+    let mut next = tx.connection.prepare_cached(NEXT)?;
     let mut rows = next.query([tenant.as_str()])?;
     while let Some(row) = rows.next()? {
-        if lines.contains(&row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?) {
+        if backends.contains(&row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?) {
             return Ok(Some(Timestamp(row.get(0)?)));
         }
     }
@@ -188,21 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn the_head_of_another_line_is_found_by_the_same_plan() {
+    fn the_head_of_another_backend_is_found_by_the_same_plan() {
         let directory = tempfile::tempdir().unwrap();
         let opened = open::open(&directory.path().join("queue.db")).unwrap();
         let head = || opened.connection.prepare_cached(HEAD).unwrap();
-        for line in ["", "cpu", "cuda", ""] {
-            assert_eq!(head().query_row(["acme", line], |_| Ok(())).optional().unwrap(), None);
+        for backend in ["", "cpu", "cuda", ""] {
+            assert_eq!(head().query_row(["acme", backend], |_| Ok(())).optional().unwrap(), None);
         }
         assert_eq!(head().get_status(rusqlite::StatementStatus::RePrepare), 0);
     }
 
     #[test]
-    fn a_line_is_looked_at_once() {
+    fn a_backend_is_looked_at_once() {
         let backends = ["cpu", "", "cpu", "cuda"].map(str::to_owned);
-        assert_eq!(lines(&backends), ["", "cpu", "cuda"]);
+        assert_eq!(served_backends(&backends), ["", "cpu", "cuda"]);
         let many: Vec<String> = (0..40).map(|number| number.to_string()).collect();
-        assert_eq!(lines(&many).len(), 1 + MOST_BACKENDS);
+        assert_eq!(served_backends(&many).len(), 1 + MAX_BACKENDS);
     }
 }

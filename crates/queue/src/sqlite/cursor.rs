@@ -1,16 +1,16 @@
-//! Cursors: whose they are, of what, and how far. Opaque to everybody else.
+//! Cursors, which name the store, the feed and the position. Callers treat them as opaque.
 
 use crate::StoreError;
 use crate::store::Cursor;
 
-/// What is read with it. Part of the text, so that one cannot be taken for the other.
+/// Part of the text, so that a cursor of one feed is not accepted by the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum CursorFeed {
     Changes,
     Samples,
 }
 
-impl Of {
+impl CursorFeed {
     const fn letter(self) -> char {
         match self {
             Self::Changes => 'c',
@@ -19,16 +19,15 @@ impl Of {
     }
 }
 
-/// The text of a place in a store.
-pub(super) fn write(store: &str, of: Of, seq: i64) -> Cursor {
-    format!("{store}.{}{seq}", of.letter())
+pub(super) fn write(store: &str, feed: CursorFeed, seq: i64) -> Cursor {
+    format!("{store}.{}{seq}", feed.letter())
 }
 
-/// The place, if it is one of this store and not beyond its newest.
-pub(super) fn read(text: &str, store: &str, of: Of, newest: i64) -> Result<i64, StoreError> {
+/// The position, unless the cursor belongs to another store or feed or lies beyond `newest`.
+pub(super) fn read(text: &str, store: &str, feed: CursorFeed, newest: i64) -> Result<i64, StoreError> {
     text.strip_prefix(store)
         .and_then(|rest| rest.strip_prefix('.'))
-        .and_then(|rest| rest.strip_prefix(of.letter()))
+        .and_then(|rest| rest.strip_prefix(feed.letter()))
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
         .and_then(|digits| digits.parse().ok())
         .filter(|seq| *seq <= newest)
@@ -55,11 +54,11 @@ mod tests {
     #[case::garbage("garbage", None)]
     #[case::empty("", None)]
     fn only_places_of_this_store_count(#[case] text: &str, #[case] expected: Option<i64>) {
-        assert_eq!(read(text, "ab", Of::Changes, 9).ok(), expected);
+        assert_eq!(read(text, "ab", CursorFeed::Changes, 9).ok(), expected);
     }
 
     #[test]
     fn what_is_written_can_be_read() {
-        assert_eq!(read(&write("ab", Of::Samples, 3), "ab", Of::Samples, 3).ok(), Some(3));
+        assert_eq!(read(&write("ab", CursorFeed::Samples, 3), "ab", CursorFeed::Samples, 3).ok(), Some(3));
     }
 }

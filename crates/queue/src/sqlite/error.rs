@@ -1,4 +1,4 @@
-//! SQLite's errors, and values that cannot be what they are.
+//! Conversion of SQLite errors.
 
 use rusqlite::Error;
 
@@ -16,19 +16,17 @@ impl From<Error> for StoreError {
     }
 }
 
-/// A stored value that cannot be read.
 pub(super) fn corrupt(what: impl Into<String>) -> StoreError {
     StoreError::Corrupt { what: what.into() }
 }
 
-/// The thread that writes ended.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the thread that writes ended unexpectedly")]
+#[error("the writer thread ended unexpectedly")]
 pub(super) struct WriterGone;
 
-/// A number that has no place in JSON.
+/// JSON cannot represent infinite numbers and NaN.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("a number is not finite")]
+#[error("the result contains a number that is not finite")]
 pub(super) struct NotFinite;
 
 pub(super) fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> StoreError {

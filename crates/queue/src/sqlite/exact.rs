@@ -1,19 +1,19 @@
-//! Numbers that come back to the last bit.
+//! Floating-point numbers that are read back bit for bit.
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
-/// A number as the shortest text that is read as the same number. A column of numbers would store `-0.0` as `0`.
+/// Stored as the shortest text that parses to the same number. A REAL column would store `-0.0` as `0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Exact(pub(super) f64);
+pub(super) struct ExactFloat(pub(super) f64);
 
-impl ToSql for Exact {
+impl ToSql for ExactFloat {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(format!("{:?}", self.0).into())
     }
 }
 
-impl FromSql for Exact {
+impl FromSql for ExactFloat {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         value.as_str()?.parse().map(Self).map_err(FromSqlError::other)
     }
@@ -35,7 +35,8 @@ mod tests {
     #[case(93.0)]
     fn every_bit_comes_back(#[case] number: f64) {
         let connection = Connection::open_in_memory().unwrap();
-        let back: Exact = connection.query_row("SELECT ?1", [Exact(number)], |row| row.get(0)).unwrap();
+        let back: ExactFloat =
+            connection.query_row("SELECT ?1", [ExactFloat(number)], |row| row.get(0)).unwrap();
         assert_eq!(back.0.to_bits(), number.to_bits());
     }
 }

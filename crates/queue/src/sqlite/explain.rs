@@ -1,52 +1,53 @@
 //! Why a job waits.
 
-use std::collections::BTreeMap;
-
 use rusqlite::{Connection, params};
 
-use super::live::LiveNode;
-use super::rows::{self, Row};
+use super::rows::{self, JobRow};
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::{JobId, TenantId};
-use crate::store::Supply;
 use crate::transition::State;
 
-/// The job, and how many are ahead of it.
-pub(super) struct Line {
-    pub(super) row: Row,
+/// A job and the number of jobs that are claimed before it.
+pub(super) struct QueuePosition {
+    pub(super) row: JobRow,
     pub(super) by_priority: u64,
     pub(super) by_age: u64,
 }
 
-/// Where the job stands in its line.
-pub(super) fn line(
+pub(super) fn queue_position(
     connection: &Connection,
     tenant: &TenantId,
     id: JobId,
     now: Timestamp,
-) -> Result<Option<Line>, StoreError> {
+) -> Result<Option<QueuePosition>, StoreError> {
     let Some(row) = rows::by_id(connection, tenant, id)? else { return Ok(None) };
-    let mut line = Line { row, by_priority: 0, by_age: 0 };
-    if line.row.state == State::Pending {
+    let mut position = QueuePosition { row, by_priority: 0, by_age: 0 };
+    if position.row.state == State::Pending {
         for waiting in [READY, DUE] {
-            let (by_priority, by_age) = ahead(connection, waiting, &line.row, now)?;
-            line.by_priority += by_priority;
-            line.by_age += by_age;
+            let (by_priority, by_age) = ahead(connection, waiting, &position.row, now)?;
+            position.by_priority += by_priority;
+            position.by_age += by_age;
         }
     }
-    Ok(Some(line))
+    Ok(Some(position))
 }
 
-/// Jobs that stand in line.
+/// Jobs that can be claimed.
 const READY: &str =
     "FROM jobs INDEXED BY jobs_claim WHERE ready = 1 AND (available_at IS NULL OR available_at <= ?6)";
-/// Jobs whose pause is over: the next claim puts them in line.
+/// Jobs whose back-off has ended; the next claim makes them ready.
 const DUE: &str =
     "FROM jobs INDEXED BY jobs_pause WHERE state = 'pending' AND ready = 0 AND available_at <= ?6";
 
-/// Two jobs compete when one node may be asked for both: one of them takes any node, or they name the same backend.
-fn ahead(connection: &Connection, waiting: &str, row: &Row, now: Timestamp) -> rusqlite::Result<(u64, u64)> {
+/// Two jobs compete when one node could run both: at least one of them asks for no backend, or both ask for the
+/// same.
+fn ahead(
+    connection: &Connection,
+    waiting: &str,
+    row: &JobRow,
+    now: Timestamp,
+) -> rusqlite::Result<(u64, u64)> {
     let rivals = if row.backend.is_empty() { "?2 = ''" } else { "backend IN ('', ?2)" };
     connection
         .prepare_cached(&format!(
@@ -65,23 +66,4 @@ fn ahead(connection: &Connection, waiting: &str, row: &Row, now: Timestamp) -> r
             ],
             |counts| Ok((counts.get::<_, i64>(0)?.unsigned_abs(), counts.get::<_, i64>(1)?.unsigned_abs())),
         )
-}
-
-/// What these nodes offer, by backend; the empty one counts each node once.
-pub(super) fn supply(nodes: &[LiveNode]) -> BTreeMap<String, Supply> {
-    let mut supply: BTreeMap<String, Supply> = BTreeMap::new();
-    for node in nodes {
-        let capability = &node.facts.capability;
-        let mut backends: Vec<&str> = capability.backends.iter().map(String::as_str).collect();
-        backends.push("");
-        backends.sort_unstable();
-        backends.dedup();
-        for backend in backends {
-            let offered = supply.entry(backend.to_owned()).or_default();
-            offered.nodes += 1;
-            offered.slots += capability.slots;
-            offered.busy += node.jobs;
-        }
-    }
-    supply
 }

@@ -1,11 +1,11 @@
-//! What viewers said, and the samples that come of it.
+//! Labels and samples.
 
 use rusqlite::params;
 
 use super::attempts;
-use super::exact::Exact;
-use super::rows::{self, Row};
-use super::unit::Unit;
+use super::exact::ExactFloat;
+use super::rows::{self, JobRow};
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::ids::TenantId;
 use crate::job::Label;
@@ -14,30 +14,30 @@ use crate::transition::State;
 
 /// Stores a label; a completed job becomes a sample at once.
 pub(super) fn label(
-    unit: &mut Unit<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     target: &LabelTarget,
     label: Label,
 ) -> Result<Labelled, StoreError> {
     let found = match target {
-        LabelTarget::Id(id) => rows::by_id(unit.connection, tenant, *id)?,
-        LabelTarget::Key(key) => rows::by_key(unit.connection, tenant, key)?,
+        LabelTarget::Id(id) => rows::by_id(tx.connection, tenant, *id)?,
+        LabelTarget::Key(key) => rows::by_key(tx.connection, tenant, key)?,
     };
     let Some(mut row) = found else { return Ok(Labelled::NotFound) };
     if matches!(row.state, State::Failed | State::Cancelled) {
         return Ok(Labelled::Over);
     }
     row.label = Some(label.value());
-    unit.store(&mut row)?;
-    Ok(Labelled::Stored { id: row.id, sampled: sample(unit, &row)? })
+    tx.store(&mut row)?;
+    Ok(Labelled::Stored { id: row.id, sampled: sample(tx, &row)? })
 }
 
-/// Makes a sample of a job that is completed and has a label; whether it did.
-pub(super) fn sample(unit: &mut Unit<'_>, row: &Row) -> Result<bool, StoreError> {
+/// Adds a sample if the job is completed and has a label. Returns whether it did.
+pub(super) fn sample(tx: &mut UnitOfWork<'_>, row: &JobRow) -> Result<bool, StoreError> {
     let (Some(label), Some(result)) = (row.label, &row.result) else { return Ok(false) };
-    let labels = attempts::labels(unit.connection, row.number, row.attempt)?;
-    let seq = unit.next_sample();
-    unit.connection
+    let labels = attempts::labels(tx.connection, row.number, row.attempt)?;
+    let seq = tx.next_sample();
+    tx.connection
         .prepare_cached(
             "INSERT INTO samples (seq, tenant, job, features, label, node_labels, created_at) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -47,10 +47,10 @@ pub(super) fn sample(unit: &mut Unit<'_>, row: &Row) -> Result<bool, StoreError>
             row.tenant.as_str(),
             row.id.0.as_bytes(),
             result.features,
-            Exact(label),
+            ExactFloat(label),
             labels,
-            unit.now.0
+            tx.now.0
         ])?;
-    unit.book.news.sampled(&row.tenant);
+    tx.writer_state.pending.sampled(&row.tenant);
     Ok(true)
 }

@@ -1,24 +1,24 @@
 //! Lists of jobs.
 //!
-//! The index has one line per state, each by creation and id. A list merges the lines of the states it wants, so a few
-//! running jobs are found among a million finished ones, and a page ends when it is full.
+//! The index `jobs_list` orders the jobs of each state by creation time and id. A list merges the ranges of the
+//! states that it selects, so a few running jobs are found among a million finished ones, and reading stops when
+//! the page is full.
 
 use rusqlite::{Connection, named_params};
 
-use super::rows::{self, COLUMNS, Row, from_row};
+use super::rows::{self, COLUMNS, JobRow, from_row};
 use crate::StoreError;
 use crate::ids::TenantId;
 use crate::job::Origin;
 use crate::store::{Filter, Page};
 use crate::transition::State;
 
-/// Jobs that match, by creation and then id.
 pub(super) fn list(
     connection: &Connection,
     tenant: &TenantId,
     filter: &Filter,
     page: &Page,
-) -> Result<Vec<Row>, StoreError> {
+) -> Result<Vec<JobRow>, StoreError> {
     if filter.ids.is_empty() {
         by_index(connection, tenant, filter, page)
     } else {
@@ -31,12 +31,12 @@ fn by_index(
     tenant: &TenantId,
     filter: &Filter,
     page: &Page,
-) -> Result<Vec<Row>, StoreError> {
+) -> Result<Vec<JobRow>, StoreError> {
     let origin = filter.origin.clone().unwrap_or_default();
     let (after_time, after_id) =
         page.after.map_or((None, None), |(time, id)| (Some(time.0), Some(*id.0.as_bytes())));
     let mut statement = connection.prepare_cached(&statement(&filter.states, &origin, page))?;
-    let wanted = named_params! {
+    let parameters = named_params! {
         ":tenant": tenant.as_str(),
         ":limit": page.limit,
         ":time": after_time,
@@ -46,7 +46,7 @@ fn by_index(
         ":name": origin.name,
         ":uid": origin.uid,
     };
-    let named: Vec<_> = wanted
+    let named: Vec<_> = parameters
         .iter()
         .filter(|(name, _)| matches!(statement.parameter_index(name), Ok(Some(_))))
         .copied()
@@ -54,7 +54,7 @@ fn by_index(
     Ok(statement.query_map(named.as_slice(), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The statement for this form of question. There are few forms, so it is prepared once for many lists.
+/// There are few distinct statements, so each is prepared once for many lists.
 fn statement(states: &[State], origin: &Origin, page: &Page) -> String {
     let (order, beyond) = if page.newest_first { ("DESC", "<") } else { ("ASC", ">") };
     let mut conditions = vec!["tenant = :tenant".to_owned()];
@@ -72,32 +72,32 @@ fn statement(states: &[State], origin: &Origin, page: &Page) -> String {
         }
     }
     let conditions = conditions.join(" AND ");
-    let wanted = State::ALL.iter().filter(|state| states.is_empty() || states.contains(state));
-    let lines = if origin.uid.is_empty() {
-        let line = |state: &State| {
+    let selected = State::ALL.iter().filter(|state| states.is_empty() || states.contains(state));
+    let ranges = if origin.uid.is_empty() {
+        let range = |state: &State| {
             format!(
                 "SELECT {COLUMNS} FROM jobs INDEXED BY jobs_list WHERE {conditions} AND state = '{}'",
-                state.word()
+                state.name()
             )
         };
-        wanted.map(line).collect::<Vec<_>>().join(" UNION ALL ")
+        selected.map(range).collect::<Vec<_>>().join(" UNION ALL ")
     } else {
-        let words: Vec<_> = wanted.map(|state| format!("'{}'", state.word())).collect();
+        let names: Vec<_> = selected.map(|state| format!("'{}'", state.name())).collect();
         format!(
             "SELECT {COLUMNS} FROM jobs INDEXED BY jobs_origin WHERE {conditions} AND state IN ({})",
-            words.join(", ")
+            names.join(", ")
         )
     };
-    format!("{lines} ORDER BY created_at {order}, id {order} LIMIT :limit")
+    format!("{ranges} ORDER BY created_at {order}, id {order} LIMIT :limit")
 }
 
-/// Few enough to look each one up.
+/// Looks each id up; a filter has at most 1000.
 fn by_ids(
     connection: &Connection,
     tenant: &TenantId,
     filter: &Filter,
     page: &Page,
-) -> Result<Vec<Row>, StoreError> {
+) -> Result<Vec<JobRow>, StoreError> {
     let mut ids = filter.ids.clone();
     ids.sort_unstable();
     ids.dedup();
@@ -113,13 +113,13 @@ fn by_ids(
     Ok(found)
 }
 
-fn matches(filter: &Filter, page: &Page, row: &Row) -> bool {
-    let origin = |wanted: &Origin| {
-        row.origin.as_ref().map_or(*wanted == Origin::default(), |found| wanted.covers(found))
+fn matches(filter: &Filter, page: &Page, row: &JobRow) -> bool {
+    let origin = |expected: &Origin| {
+        row.origin.as_ref().map_or(*expected == Origin::default(), |origin| expected.covers(origin))
     };
     let beyond = |after| {
-        let place = (row.created_at, row.id);
-        if page.newest_first { place < after } else { place > after }
+        let position = (row.created_at, row.id);
+        if page.newest_first { position < after } else { position > after }
     };
     (filter.states.is_empty() || filter.states.contains(&row.state))
         && filter.origin.as_ref().is_none_or(origin)

@@ -1,10 +1,11 @@
-//! What is known of leases and sessions without being stored: until when they hold, and how far the jobs are.
+//! Leases and sessions in memory: their expiry, and the progress of the running jobs.
 //!
-//! A heartbeat changes nothing else, so it costs no write. After a restart all of them get their full time anyway.
+//! A heartbeat changes nothing else, so it costs no write. Expiries need not be durable, because a restart renews
+//! all of them.
 //!
-//! Operations of one transaction see each other's changes here at once, as they do in the tables. Every change leaves
-//! the former value behind, so that a transaction that fails is undone here too. Readers look at this beside the
-//! tables: what they see here counts only as far as the row of the job agrees.
+//! Operations of one transaction see each other's changes here at once, as they do in the tables. Every change is
+//! recorded in an undo log, so that a failed transaction is rolled back here too. Readers combine this state with
+//! rows that they read separately: a lease counts only if it belongs to the attempt of the row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,38 +15,35 @@ use subtle::ConstantTimeEq as _;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::job::{Origin, Progress};
-use crate::node::{Beat, Capability, Node};
+use crate::node::{Capability, Heartbeat, Node};
 use crate::policy::Policy;
 
-/// What a node said when it registered.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct NodeRegistration {
     pub(super) tenant: TenantId,
     pub(super) name: String,
     pub(super) capability: Capability,
     pub(super) resource: Option<Origin>,
     pub(super) registered_at: Timestamp,
-    /// Its labels as they are stored with an attempt.
+    /// Serialized as it is stored with every attempt.
     pub(super) labels: String,
 }
 
-/// A session.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
-    pub(super) facts: Arc<Facts>,
+    pub(super) registration: Arc<NodeRegistration>,
     pub(super) digest: [u8; 32],
     pub(super) last_seen_at: Timestamp,
     pub(super) expires_at: Timestamp,
 }
 
-/// A session as somebody claims to have it.
+/// The credentials that a caller presents, with the token already hashed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seal {
+pub(super) struct CredentialsDigest {
     pub(super) session: SessionId,
     pub(super) digest: [u8; 32],
 }
 
-/// The holding of a job.
 #[derive(Clone, Debug)]
 pub(super) struct Lease {
     pub(super) number: i64,
@@ -56,35 +54,33 @@ pub(super) struct Lease {
 }
 
 #[derive(Debug)]
-enum Former {
+enum UndoEntry {
     Session(SessionId, Option<Session>),
     Lease(JobId, Option<Lease>),
 }
 
-/// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Live {
+pub(super) struct LiveState {
     sessions: HashMap<SessionId, Session>,
     leases: HashMap<JobId, Lease>,
-    former: Vec<Former>,
+    undo_log: Vec<UndoEntry>,
 }
 
-impl Live {
-    /// The session, if it is this tenant's and the secret is right.
-    pub(super) fn session(&self, tenant: &TenantId, seal: &Seal) -> Option<&Session> {
-        self.sessions
-            .get(&seal.session)
-            .filter(|session| session.digest.ct_eq(&seal.digest).into() && session.facts.tenant == *tenant)
+impl LiveState {
+    /// The session, if it belongs to this tenant and the token is right.
+    pub(super) fn session(&self, tenant: &TenantId, credentials: &CredentialsDigest) -> Option<&Session> {
+        self.sessions.get(&credentials.session).filter(|session| session.digest.ct_eq(&credentials.digest).into() && session.registration.tenant == *tenant
+        })
     }
 
     pub(super) fn put_session(&mut self, id: SessionId, session: Session) {
-        let former = self.sessions.insert(id, session);
-        self.former.push(Former::Session(id, former));
+        let previous = self.sessions.insert(id, session);
+        self.undo_log.push(UndoEntry::Session(id, previous));
     }
 
     pub(super) fn end_session(&mut self, id: SessionId) {
-        let former = self.sessions.remove(&id);
-        self.former.push(Former::Session(id, former));
+        let previous = self.sessions.remove(&id);
+        self.undo_log.push(UndoEntry::Session(id, previous));
     }
 
     pub(super) fn lease(&self, job: JobId) -> Option<&Lease> {
@@ -92,41 +88,42 @@ impl Live {
     }
 
     pub(super) fn put_lease(&mut self, job: JobId, lease: Lease) {
-        let former = self.leases.insert(job, lease);
-        self.former.push(Former::Lease(job, former));
+        let previous = self.leases.insert(job, lease);
+        self.undo_log.push(UndoEntry::Lease(job, previous));
     }
 
     pub(super) fn end_lease(&mut self, job: JobId) {
-        let former = self.leases.remove(&job);
-        self.former.push(Former::Lease(job, former));
+        let previous = self.leases.remove(&job);
+        self.undo_log.push(UndoEntry::Lease(job, previous));
     }
 
-    /// Answers a heartbeat by what is known here alone: its session, and leases that it has. `false`: it takes a look
-    /// into the tables, or a transaction is under way whose end nobody knows.
-    pub(super) fn beat(
+    /// Handles a heartbeat that names only leases of its own session. `false` means that the tables must be read,
+    /// or that a transaction is open whose outcome is unknown.
+    pub(super) fn heartbeat(
         &mut self,
         tenant: &TenantId,
-        seal: &Seal,
-        beat: &Beat,
+        credentials: &CredentialsDigest,
+        heartbeat: &Heartbeat,
         now: Timestamp,
         policy: &Policy,
     ) -> bool {
-        let holds = |job: &JobId| self.leases.get(job).is_some_and(|lease| lease.session == seal.session);
-        let known =
-            self.former.is_empty() && self.session(tenant, seal).is_some() && beat.running.iter().all(holds);
-        if known {
-            self.touch(seal.session, now, policy);
-            for job in &beat.running {
-                self.extend(*job, seal.session, now + policy.lease_ttl);
+        let holds =
+            |job: &JobId| self.leases.get(job).is_some_and(|lease| lease.session == credentials.session);
+        let answerable = self.undo_log.is_empty()
+            && self.session(tenant, credentials).is_some()
+            && heartbeat.running.iter().all(holds);
+        if answerable {
+            self.touch(credentials.session, now, policy);
+            for job in &heartbeat.running {
+                self.extend(*job, credentials.session, now + policy.lease_ttl);
             }
-            for (job, attempt, progress) in &beat.progress {
-                self.progress(*job, seal.session, *attempt, *progress);
+            for (job, attempt, progress) in &heartbeat.progress {
+                self.progress(*job, credentials.session, *attempt, *progress);
             }
         }
-        known
+        answerable
     }
 
-    /// Keeps a session alive.
     pub(super) fn touch(&mut self, id: SessionId, now: Timestamp, policy: &Policy) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.last_seen_at = now;
@@ -134,13 +131,13 @@ impl Live {
         }
     }
 
-    /// Keeps a lease alive; whether this session has it.
+    /// Extends a lease. Returns whether this session holds it.
     pub(super) fn extend(&mut self, job: JobId, session: SessionId, until: Timestamp) -> bool {
         let held = self.leases.get_mut(&job).filter(|lease| lease.session == session);
         held.map(|lease| lease.expires_at = until).is_some()
     }
 
-    /// Notes how far an attempt is, if this session has it.
+    /// Records the progress of an attempt, if this session holds it.
     pub(super) fn progress(
         &mut self,
         job: JobId,
@@ -155,7 +152,7 @@ impl Live {
         }
     }
 
-    /// Gives everybody the full time.
+    /// Gives every session and lease its full duration again.
     pub(super) fn renew(&mut self, now: Timestamp, policy: &Policy) {
         for session in self.sessions.values_mut() {
             session.expires_at = now + policy.session_ttl;
@@ -165,20 +162,27 @@ impl Live {
         }
     }
 
-    /// Leases that ran out, the oldest first, at most so many.
-    pub(super) fn expired_leases(&self, now: Timestamp, most: usize) -> Vec<(JobId, i64)> {
+    /// Expired leases, the oldest first.
+    pub(super) fn expired_leases(&self, now: Timestamp, max: usize) -> Vec<(JobId, i64)> {
         let ended = self.leases.iter().filter(|(_, lease)| lease.expires_at <= now);
-        first(ended.map(|(job, lease)| ((lease.expires_at, *job), (*job, lease.number))), most)
+        first(ended.map(|(job, lease)| ((lease.expires_at, *job), (*job, lease.number))), max)
     }
 
-    /// Sessions that ran out, the oldest first, at most so many.
-    pub(super) fn expired_sessions(&self, now: Timestamp, most: usize) -> Vec<(SessionId, Arc<Facts>)> {
+    /// Expired sessions, the oldest first.
+    pub(super) fn expired_sessions(
+        &self,
+        now: Timestamp,
+        max: usize,
+    ) -> Vec<(SessionId, Arc<NodeRegistration>)> {
         let ended = self.sessions.iter().filter(|(_, session)| session.expires_at <= now);
-        first(ended.map(|(id, session)| ((session.expires_at, *id), (*id, session.facts.clone()))), most)
+        first(
+            ended.map(|(id, session)| ((session.expires_at, *id), (*id, session.registration.clone()))),
+            max,
+        )
     }
 
-    /// Live sessions that fit, by name and then session, with the number of jobs each holds.
-    pub(super) fn nodes(&self, fits: impl Fn(&Facts) -> bool) -> Vec<LiveNode> {
+    /// Matching live sessions, ordered by name and then session, with the number of jobs that each holds.
+    pub(super) fn nodes(&self, fits: impl Fn(&NodeRegistration) -> bool) -> Vec<LiveNode> {
         let mut held: HashMap<SessionId, u32> = HashMap::new();
         for lease in self.leases.values() {
             *held.entry(lease.session).or_default() += 1;
@@ -186,39 +190,37 @@ impl Live {
         let mut nodes: Vec<LiveNode> = self
             .sessions
             .iter()
-            .filter(|(_, session)| fits(&session.facts))
+            .filter(|(_, session)| fits(&session.registration))
             .map(|(id, session)| LiveNode {
                 session: *id,
-                facts: session.facts.clone(),
+                registration: session.registration.clone(),
                 last_seen_at: session.last_seen_at,
                 jobs: held.get(id).copied().unwrap_or(0),
             })
             .collect();
-        nodes.sort_by(|a, b| (&a.facts.name, a.session).cmp(&(&b.facts.name, b.session)));
+        nodes.sort_by(|a, b| (&a.registration.name, a.session).cmp(&(&b.registration.name, b.session)));
         nodes
     }
 
-    /// Keeps what was changed.
     pub(super) fn commit(&mut self) {
-        self.former.clear();
+        self.undo_log.clear();
     }
 
-    /// Undoes what was changed.
     pub(super) fn roll_back(&mut self) {
-        while let Some(former) = self.former.pop() {
-            match former {
-                Former::Session(id, former) => put_back(&mut self.sessions, id, former),
-                Former::Lease(job, former) => put_back(&mut self.leases, job, former),
+        while let Some(entry) = self.undo_log.pop() {
+            match entry {
+                UndoEntry::Session(id, previous) => put_back(&mut self.sessions, id, previous),
+                UndoEntry::Lease(job, previous) => put_back(&mut self.leases, job, previous),
             }
         }
     }
 }
 
-/// A session, cheap to copy out while others wait.
+/// A copy of a session that shares its registration, so that the lock is held only briefly.
 #[derive(Debug)]
 pub(super) struct LiveNode {
     session: SessionId,
-    pub(super) facts: Arc<Facts>,
+    pub(super) registration: Arc<NodeRegistration>,
     last_seen_at: Timestamp,
     pub(super) jobs: u32,
 }
@@ -227,28 +229,28 @@ impl LiveNode {
     pub(super) fn node(&self) -> Node {
         Node {
             session: self.session,
-            name: self.facts.name.clone(),
-            capability: self.facts.capability.clone(),
-            resource: self.facts.resource.clone(),
-            registered_at: self.facts.registered_at,
+            name: self.registration.name.clone(),
+            capability: self.registration.capability.clone(),
+            resource: self.registration.resource.clone(),
+            registered_at: self.registration.registered_at,
             last_seen_at: self.last_seen_at,
             jobs: self.jobs,
         }
     }
 }
 
-fn put_back<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, former: Option<V>) {
-    match former {
+fn put_back<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, previous: Option<V>) {
+    match previous {
         Some(value) => map.insert(key, value),
         None => map.remove(&key),
     };
 }
 
-/// The first so many by key.
-fn first<K: Ord, V>(items: impl Iterator<Item = (K, V)>, most: usize) -> Vec<V> {
+/// The smallest `max` items by key.
+fn first<K: Ord, V>(items: impl Iterator<Item = (K, V)>, max: usize) -> Vec<V> {
     let mut items: Vec<(K, V)> = items.collect();
     items.sort_by(|a, b| a.0.cmp(&b.0));
-    items.truncate(most);
+    items.truncate(max);
     items.into_iter().map(|(_, value)| value).collect()
 }
 
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_failed_transaction_leaves_no_trace() {
-        let mut live = Live::default();
+        let mut live = LiveState::default();
         live.put_lease(job(1), lease(1, 10));
         live.commit();
         live.end_lease(job(1));
@@ -282,12 +284,12 @@ mod tests {
 
     #[test]
     fn the_oldest_lease_ends_first() {
-        let mut live = Live::default();
+        let mut live = LiveState::default();
         for (number, expires_at) in [(1, 30), (2, 10), (3, 20), (4, 40)] {
             live.put_lease(job(number), lease(1, expires_at));
         }
-        let ended = |most| -> Vec<JobId> {
-            live.expired_leases(Timestamp(30), most).into_iter().map(|(job, _)| job).collect()
+        let ended = |max| -> Vec<JobId> {
+            live.expired_leases(Timestamp(30), max).into_iter().map(|(job, _)| job).collect()
         };
         assert_eq!(ended(9), [job(2), job(3), job(1)]);
         assert_eq!(ended(1), [job(2)]);

@@ -1,7 +1,8 @@
-//! One controller per file.
+//! The lock that admits one controller per file.
 //!
-//! Leases are kept in memory, so two controllers on one file would give up each other's. The lock is the kernel's: it
-//! goes with the process, however that ends, and it also keeps out a second store of the same process.
+//! Leases are kept in memory, so two controllers on one file would expire each other's leases. The kernel releases
+//! the lock when the process ends for whatever reason, and the lock also excludes a second store in the same
+//! process.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,23 +11,21 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-/// Why there is no lock.
 #[derive(Debug)]
-pub(super) enum Refused {
-    /// Somebody has it: this process, if they said so.
+pub(super) enum LockError {
+    /// Another store holds the lock; its process id, if the lock file contains one.
     Held(Option<u32>),
-    /// The file cannot be used.
-    Broken(io::Error),
+    Io(io::Error),
 }
 
-/// Held as long as it lives.
+/// Releases the lock when it is dropped.
 #[derive(Debug)]
 pub(super) struct FileLock {
     _file: File,
 }
 
 impl FileLock {
-    pub(super) fn take(path: &Path) -> Result<Self, Refused> {
+    pub(super) fn take(path: &Path) -> Result<Self, LockError> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -34,25 +33,26 @@ impl FileLock {
             .truncate(false)
             .mode(0o600)
             .open(path)
-            .map_err(Refused::Broken)?;
+            .map_err(LockError::Io)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(Refused::Held(holder(&mut file))),
-            Err(error) => return Err(Refused::Broken(error.into())),
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Held(read_holder(&mut file))),
+            Err(error) => return Err(LockError::Io(error.into())),
         }
-        sign(&mut file).map_err(Refused::Broken)?;
+        write_holder(&mut file).map_err(LockError::Io)?;
         Ok(Self { _file: file })
     }
 }
 
-/// Writes down who has it. The file stays when the lock goes: removing it would let two hold "the" lock.
-fn sign(file: &mut File) -> io::Result<()> {
+/// Records the holder's process id. The file stays after the lock is released: if it were removed, two processes
+/// could hold locks on two different files.
+fn write_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "{}", std::process::id())
 }
 
-fn holder(file: &mut File) -> Option<u32> {
+fn read_holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(32).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
@@ -67,7 +67,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.lock");
         let first = FileLock::take(&path).unwrap();
-        assert!(matches!(FileLock::take(&path), Err(Refused::Held(Some(pid))) if pid == std::process::id()));
+        assert!(
+            matches!(FileLock::take(&path), Err(LockError::Held(Some(pid))) if pid == std::process::id())
+        );
         drop(first);
         assert!(FileLock::take(&path).is_ok());
     }

@@ -1,50 +1,48 @@
-//! The schema, as a list of steps. `user_version` counts those that were taken.
+//! Schema migrations. `user_version` counts those that were applied.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// Why a file cannot be used.
 #[derive(Debug)]
-pub(super) enum Unfit {
-    /// A newer program wrote it: its version.
+pub(super) enum UnusableDatabase {
+    /// A newer program wrote the file; its schema version.
     Newer(i64),
-    /// Another program's tables are in it.
+    /// The file contains tables of another program.
     Foreign,
-    /// It cannot have a write-ahead log.
-    NoLog,
-    /// It cannot be read or written.
-    Broken(rusqlite::Error),
+    /// The file system does not support a write-ahead log.
+    NoWriteAheadLog,
+    Sqlite(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Unfit {
+impl From<rusqlite::Error> for UnusableDatabase {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Broken(error)
+        Self::Sqlite(error)
     }
 }
 
-/// Each brings the schema from its place in the list to the next.
-const STEPS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+/// Migration `n` brings the schema from version `n` to version `n + 1`.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
-/// The schema of this program: the number of steps.
-pub(super) const NEEDED: i64 = 2;
+/// The schema version of this program.
+pub(super) const SCHEMA_VERSION: i64 = 2;
 
-/// Marks the file as ours ("VMFX"), so that another program's database is not taken for an empty one.
-const APPLICATION: i64 = 0x564d_4658;
+/// The `application_id` of our files ("VMFX"). It keeps another program's database from being taken for an empty
+/// one.
+const APPLICATION_ID: i64 = 0x564d_4658;
 
-/// What to do about a file that a newer program wrote.
 pub(super) const REMEDY: &str = "start the newer program that wrote it, or use another file";
 
-/// Takes the steps that are missing, each in a transaction of its own.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), Unfit> {
+/// Applies the missing migrations, each in its own transaction.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), UnusableDatabase> {
     let found = version(connection)?;
-    if found > NEEDED {
-        return Err(Unfit::Newer(found));
+    if found > SCHEMA_VERSION {
+        return Err(UnusableDatabase::Newer(found));
     }
     if found == 0 && !is_empty(connection)? {
-        return Err(Unfit::Foreign);
+        return Err(UnusableDatabase::Foreign);
     }
-    for (taken, step) in (0_i64..).zip(STEPS.iter().copied()) {
-        if taken >= found {
-            take(connection, step, taken + 1)?;
+    for (applied, migration) in (0_i64..).zip(MIGRATIONS.iter().copied()) {
+        if applied >= found {
+            apply(connection, migration, applied + 1)?;
         }
     }
     Ok(())
@@ -58,10 +56,10 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
 }
 
-fn take(connection: &mut Connection, step: &str, version: i64) -> rusqlite::Result<()> {
+fn apply(connection: &mut Connection, migration: &str, version: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(step)?;
-    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.execute_batch(migration)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", version)?;
     transaction.commit()
 }
@@ -71,12 +69,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schema_of_this_program_is_the_last_step() {
-        assert_eq!(usize::try_from(NEEDED), Ok(STEPS.len()));
+    fn the_schema_version_counts_the_migrations() {
+        assert_eq!(usize::try_from(SCHEMA_VERSION), Ok(MIGRATIONS.len()));
     }
 
     #[test]
-    fn steps_are_taken_once() {
+    fn migrations_are_applied_once() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         let id = |connection: &Connection| -> String {
@@ -85,13 +83,13 @@ mod tests {
         let first = id(&connection);
         migrate(&mut connection).unwrap();
         assert_eq!(id(&connection), first);
-        assert_eq!(version(&connection).unwrap(), NEEDED);
+        assert_eq!(version(&connection).unwrap(), SCHEMA_VERSION);
     }
 
     #[test]
     fn another_programs_tables_are_left_alone() {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE jobs (id TEXT)").unwrap();
-        assert!(matches!(migrate(&mut connection), Err(Unfit::Foreign)));
+        assert!(matches!(migrate(&mut connection), Err(UnusableDatabase::Foreign)));
     }
 }

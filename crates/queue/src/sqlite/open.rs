@@ -1,4 +1,4 @@
-//! Opening the file.
+//! Opening the database file.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
@@ -9,80 +9,53 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::lock::{FileLock, Refused};
-use super::migrate::{self, NEEDED, REMEDY, Unfit};
+use super::lock::{FileLock, LockError};
+use super::migrate::{self, REMEDY, SCHEMA_VERSION, UnusableDatabase};
 use super::path::beside;
 
-/// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file or its directory cannot be made.
-    #[error("{path} cannot be used")]
-    Place {
-        /// The file.
+    /// The file or its directory cannot be created.
+    #[error("{path} cannot be created or written")]
+    Path {
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// Another controller uses the file.
-    #[error("{path} is in use by {}: end it, or use another file", holder_text(*.holder))]
+    #[error("{path} is in use by {}: stop that process, or use another file", holder_text(*.holder))]
     Locked {
-        /// The file.
         path: PathBuf,
-        /// The process that has it, if it said so.
+        /// The process that holds the lock, if it is known.
         holder: Option<u32>,
     },
-    /// It is something else.
     #[error("{path} is not an SQLite database, or is damaged: restore it from a backup, or use another file")]
-    NotADatabase {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It has tables, but not ours.
+    NotADatabase { path: PathBuf },
     #[error("{path} is the database of another program: use another file")]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A newer program wrote it.
-    #[error("the schema of {path} has version {found}, this program knows {needed}: {remedy}")]
+    Foreign { path: PathBuf },
+    #[error("the schema of {path} has version {found}, this program supports {needed}: {remedy}")]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// What is there.
         found: i64,
         /// What this program knows.
         needed: i64,
-        /// What to do.
         remedy: &'static str,
     },
-    /// The file system lacks what a log needs.
-    #[error("the file system of {path} does not allow a write-ahead log: use a local one")]
-    NoLog {
-        /// The file.
-        path: PathBuf,
-    },
-    /// SQLite refuses.
+    #[error("the file system of {path} does not support a write-ahead log: use a file on a local disk")]
+    NoWriteAheadLog { path: PathBuf },
     #[error("{path} cannot be opened")]
     Database {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: rusqlite::Error,
     },
-    /// What is stored makes no sense.
-    #[error("{path} cannot be read")]
+    /// A stored value cannot be parsed.
+    #[error("{path} contains a value that cannot be read")]
     Contents {
-        /// The file.
         path: PathBuf,
-        /// What does not.
         #[source]
         source: crate::StoreError,
     },
-    /// The machine gives no thread.
-    #[error("the thread that writes cannot be started")]
+    #[error("the writer thread cannot be started")]
     Thread(#[source] io::Error),
 }
 
@@ -90,33 +63,37 @@ fn holder_text(holder: Option<u32>) -> String {
     holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
 }
 
-/// A file that nobody else has, with the schema of this program.
+/// A locked file with the schema of this program.
 pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) connection: Connection,
     pub(super) lock: FileLock,
 }
 
-/// Opens the file, making it and its directory when they are not there.
+/// Opens the file; creates it and its directory if they are missing.
 pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
-    let path = place(path).map_err(|source| OpenError::Place { path: path.to_owned(), source })?;
-    let lock = FileLock::take(&beside(&path, ".lock")).map_err(|refused| match refused {
-        Refused::Held(holder) => OpenError::Locked { path: path.clone(), holder },
-        Refused::Broken(source) => OpenError::Place { path: path.clone(), source },
+    let path = create_file(path).map_err(|source| OpenError::Path { path: path.to_owned(), source })?;
+    let lock = FileLock::take(&beside(&path, ".lock")).map_err(|error| match error {
+        LockError::Held(holder) => OpenError::Locked { path: path.clone(), holder },
+        LockError::Io(source) => OpenError::Path { path: path.clone(), source },
     })?;
-    let connection = writer(&path).map_err(|unfit| match unfit {
-        Unfit::Newer(found) => OpenError::Newer { path: path.clone(), found, needed: NEEDED, remedy: REMEDY },
-        Unfit::NoLog => OpenError::NoLog { path: path.clone() },
-        Unfit::Foreign => OpenError::Foreign { path: path.clone() },
-        Unfit::Broken(error) if is_damage(&error) => OpenError::NotADatabase { path: path.clone() },
-        Unfit::Broken(source) => OpenError::Database { path: path.clone(), source },
+    let connection = open_writer(&path).map_err(|unusable| match unusable {
+        UnusableDatabase::Newer(found) => {
+            OpenError::Newer { path: path.clone(), found, needed: SCHEMA_VERSION, remedy: REMEDY }
+        }
+        UnusableDatabase::NoWriteAheadLog => OpenError::NoWriteAheadLog { path: path.clone() },
+        UnusableDatabase::Foreign => OpenError::Foreign { path: path.clone() },
+        UnusableDatabase::Sqlite(error) if is_damage(&error) => {
+            OpenError::NotADatabase { path: path.clone() }
+        }
+        UnusableDatabase::Sqlite(source) => OpenError::Database { path: path.clone(), source },
     })?;
     Ok(Opened { path, connection, lock })
 }
 
-/// Makes what is missing, for this user's eyes only. The answer has no symbolic link in it, so that one file has one
-/// lock.
-fn place(path: &Path) -> io::Result<PathBuf> {
+/// Creates what is missing with permissions for its owner only. Returns the path without symbolic links, so that
+/// one file has exactly one lock.
+fn create_file(path: &Path) -> io::Result<PathBuf> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     }
@@ -128,22 +105,23 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
-/// How long one connection waits for another. Only checkpoints and recovery make them meet.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Connections block each other only during checkpoints and recovery.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Statements that are kept prepared.
-const STATEMENTS: usize = 128;
+/// Number of prepared statements kept by each connection.
+const STATEMENT_CACHE_SIZE: usize = 128;
 
-/// What both kinds of connections have. Plans do not depend on values: SQLite would otherwise plan a statement anew each
-/// time one of its values changes, which costs several times what a claim does.
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+/// Settings of readers and writer. The query planner stability guarantee (QPSG) keeps plans independent of bound
+/// values: SQLite would otherwise plan a statement again whenever a value changes, which costs several times as
+/// much as a claim.
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
-/// The connection that writes.
+/// The connection of the writer thread.
 ///
 /// | setting            | because                                                                               |
 /// |--------------------|---------------------------------------------------------------------------------------|
@@ -153,10 +131,10 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 /// | wal_autocheckpoint | 16 MiB: rarer than the default, since a checkpoint syncs twice                        |
 /// | cache_size         | 8 MiB: claims go through the jobs once, and a commit may look at every page it holds  |
 /// | journal_size_limit | a log that grew in a burst becomes short again                                        |
-fn writer(path: &Path) -> Result<Connection, Unfit> {
+fn open_writer(path: &Path) -> Result<Connection, UnusableDatabase> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    prepare(&connection)?;
+    configure(&connection)?;
     connection.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL;
          PRAGMA journal_mode = WAL;
@@ -169,17 +147,16 @@ fn writer(path: &Path) -> Result<Connection, Unfit> {
     )?;
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode != "wal" {
-        return Err(Unfit::NoLog);
+        return Err(UnusableDatabase::NoWriteAheadLog);
     }
     migrate::migrate(&mut connection)?;
     Ok(connection)
 }
 
-/// A connection that reads.
-pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    prepare(&connection)?;
+    configure(&connection)?;
     connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;")?;
     Ok(connection)
 }

@@ -1,15 +1,14 @@
-//! Where the file is, unless somebody says otherwise.
+//! The default location of the database file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The directory of all programs' state is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("neither XDG_STATE_HOME nor HOME is an absolute path: say where the database is")]
 pub struct NoStateDirectory;
 
-/// `vmafx/vmafx-controller.db` in the user's directory for state. Always absolute: a database in the working directory
-/// is found by one start and not by the next.
+/// `vmafx/vmafx-controller.db` in the user's state directory. Always absolute, because a relative path would name
+/// another database after a start from another working directory.
 pub fn default_path(
     xdg_state_home: Option<&OsStr>,
     home: Option<&OsStr>,
@@ -21,7 +20,7 @@ pub fn default_path(
         .ok_or(NoStateDirectory)
 }
 
-/// The file with this ending added to its whole name.
+/// Appends a suffix to the file name.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -1,62 +1,66 @@
-//! Removing what is old or too much.
+//! Removal of jobs and samples that exceed the retention.
 //!
-//! What has to go is found by a reader, however long that takes. The thread that writes only removes a small batch, by
-//! number.
+//! A reader connection selects the rows, however long that takes. The writer thread only deletes a small batch by
+//! row number.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::stats::{Of, tenants};
-use super::unit::Unit;
+use super::stats::{TenantTable, tenants};
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::store::{Pruned, Retention};
 
-/// What has to go.
+/// The rows to delete.
 #[derive(Debug, Default)]
-pub(super) struct Doomed {
+pub(super) struct Prunable {
     jobs: Vec<i64>,
-    /// With whose they are, each tenant's in order.
+    /// In ascending order within each tenant.
     samples: Vec<(TenantId, i64)>,
 }
 
-impl Doomed {
+impl Prunable {
     pub(super) fn is_empty(&self) -> bool {
         self.jobs.is_empty() && self.samples.is_empty()
     }
 }
 
-/// Finds what has to go, the oldest of each tenant first, at most a batch of each kind.
-pub(super) fn find(connection: &Connection, keep: &Retention, now: Timestamp) -> Result<Doomed, StoreError> {
-    let mut doomed = Doomed::default();
-    for tenant in tenants(connection, Of::Jobs)? {
-        let left = keep.batch - count(&doomed.jobs);
-        doomed.jobs.extend(jobs(connection, &tenant, keep, now, left)?);
+/// Selects the rows to delete, the oldest of each tenant first, at most a batch of jobs and a batch of samples.
+pub(super) fn find(
+    connection: &Connection,
+    keep: &Retention,
+    now: Timestamp,
+) -> Result<Prunable, StoreError> {
+    let mut prunable = Prunable::default();
+    for tenant in tenants(connection, TenantTable::Jobs)? {
+        let left = keep.batch - count(&prunable.jobs);
+        prunable.jobs.extend(jobs(connection, &tenant, keep, now, left)?);
     }
-    for tenant in tenants(connection, Of::Samples)? {
-        let left = keep.batch - count(&doomed.samples);
+    for tenant in tenants(connection, TenantTable::Samples)? {
+        let left = keep.batch - count(&prunable.samples);
         let found = samples(connection, &tenant, keep, now, left)?;
-        doomed.samples.extend(found.into_iter().map(|seq| (tenant.clone(), seq)));
+        prunable.samples.extend(found.into_iter().map(|seq| (tenant.clone(), seq)));
     }
-    Ok(doomed)
+    Ok(prunable)
 }
 
 fn count<T>(found: &[T]) -> u32 {
     u32::try_from(found.len()).unwrap_or(u32::MAX)
 }
 
-/// Rows that are newer than the last one that is kept.
+/// The number of newer rows to skip to reach the last one that is kept.
 fn skipped(kept: u64) -> i64 {
     i64::try_from(kept - 1).unwrap_or(i64::MAX)
 }
 
-/// Finished jobs beyond the number, and before the time.
+/// Finished jobs that exceed the maximum number or age.
 fn jobs(
     connection: &Connection,
     tenant: &TenantId,
     keep: &Retention,
     now: Timestamp,
-    most: u32,
+    max: u32,
 ) -> rusqlite::Result<Vec<i64>> {
     let last_kept: Option<(i64, [u8; 16])> = match keep.jobs {
         0 => Some((i64::MAX, [u8::MAX; 16])),
@@ -77,17 +81,17 @@ fn jobs(
              WHERE tenant = ?1 AND finished_at IS NOT NULL AND (finished_at, id) < (?2, ?3) \
              ORDER BY finished_at, id LIMIT ?4",
         )?
-        .query_map(params![tenant.as_str(), time, id, most], |row| row.get(0))?
+        .query_map(params![tenant.as_str(), time, id, max], |row| row.get(0))?
         .collect()
 }
 
-/// Samples beyond the number, and before the time.
+/// Samples that exceed the maximum number or age.
 fn samples(
     connection: &Connection,
     tenant: &TenantId,
     keep: &Retention,
     now: Timestamp,
-    most: u32,
+    max: u32,
 ) -> rusqlite::Result<Vec<i64>> {
     let last_kept: Option<i64> = match keep.samples {
         0 => Some(i64::MAX),
@@ -104,24 +108,23 @@ fn samples(
             "SELECT seq FROM samples INDEXED BY samples_tenant \
              WHERE tenant = ?1 AND (seq < ?2 OR created_at < ?3) ORDER BY seq LIMIT ?4",
         )?
-        .query_map(params![tenant.as_str(), last_kept, (now - keep.samples_for).0, most], |row| row.get(0))?
+        .query_map(params![tenant.as_str(), last_kept, (now - keep.samples_for).0, max], |row| row.get(0))?
         .collect()
 }
 
-/// Removes it.
-pub(super) fn remove(unit: &mut Unit<'_>, doomed: &Doomed) -> Result<Pruned, StoreError> {
+pub(super) fn remove(tx: &mut UnitOfWork<'_>, prunable: &Prunable) -> Result<Pruned, StoreError> {
     let mut pruned = Pruned::default();
     let mut job =
-        unit.connection.prepare_cached("DELETE FROM jobs WHERE number = ?1 AND finished_at IS NOT NULL")?;
-    for number in &doomed.jobs {
+        tx.connection.prepare_cached("DELETE FROM jobs WHERE number = ?1 AND finished_at IS NOT NULL")?;
+    for number in &prunable.jobs {
         pruned.jobs += job.execute([number])? as u64;
     }
-    let mut sample = unit.connection.prepare_cached("DELETE FROM samples WHERE seq = ?1")?;
-    let mut mark = unit.connection.prepare_cached(
+    let mut sample = tx.connection.prepare_cached("DELETE FROM samples WHERE seq = ?1")?;
+    let mut mark = tx.connection.prepare_cached(
         "INSERT INTO samples_pruned (tenant, up_to) VALUES (?1, ?2) \
          ON CONFLICT (tenant) DO UPDATE SET up_to = max(up_to, excluded.up_to)",
     )?;
-    for (tenant, seq) in &doomed.samples {
+    for (tenant, seq) in &prunable.samples {
         pruned.samples += sample.execute([seq])? as u64;
         mark.execute(params![tenant.as_str(), seq])?;
     }

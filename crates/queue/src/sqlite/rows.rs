@@ -1,12 +1,11 @@
-//! Jobs as rows.
+//! Rows of the jobs table.
 //!
-//! A row keeps its JSON as text. It is read where somebody wants to see it, on their own thread, and never by the one
-//! that writes.
+//! A row keeps its JSON as text. The caller's thread parses it, so that the writer thread never does.
 
 mod insert;
 mod read;
 mod save;
-mod step;
+mod transition;
 
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer as _;
@@ -25,9 +24,8 @@ use crate::job::{Job, Label, Origin};
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
-/// A job as it is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct JobRow {
     pub(super) number: i64,
     pub(super) id: JobId,
     pub(super) tenant: TenantId,
@@ -58,14 +56,14 @@ pub(super) struct Row {
     pub(super) cancel_cause: Option<CancelCause>,
 }
 
-/// Who has it, and until when as it was at the claim.
+/// The holder of a job, and the expiry that was set by the claim.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoredLease {
     pub(super) session: SessionId,
     pub(super) expires_at: Timestamp,
 }
 
-/// What it ended with.
+/// The result of a completed job, serialized.
 #[derive(Clone, Debug)]
 pub(super) struct StoredResult {
     pub(super) score: f64,
@@ -74,15 +72,15 @@ pub(super) struct StoredResult {
 }
 
 impl StoredResult {
-    pub(super) fn of(success: &ScoreResult) -> Result<Self, serde_json::Error> {
+    pub(super) fn of(result: &ScoreResult) -> Result<Self, serde_json::Error> {
         Ok(Self {
-            score: success.score,
-            features: serde_json::to_string(&success.features)?,
-            details: success.details.as_ref().map(serde_json::to_string).transpose()?,
+            score: result.score,
+            features: serde_json::to_string(&result.features)?,
+            details: result.details.as_ref().map(serde_json::to_string).transpose()?,
         })
     }
 
-    fn success(&self) -> Result<ScoreResult, serde_json::Error> {
+    fn parse(&self) -> Result<ScoreResult, serde_json::Error> {
         Ok(ScoreResult {
             score: self.score,
             features: serde_json::from_str(&self.features)?,
@@ -91,8 +89,8 @@ impl StoredResult {
     }
 }
 
-impl Row {
-    /// The job as everybody sees it. A lease counts if it is the one that this row speaks of.
+impl JobRow {
+    /// Converts the row. A lease from memory counts only if it belongs to the attempt of this row.
     pub(super) fn job(self, lease: Option<&Lease>) -> Result<Job, StoreError> {
         let id = self.id;
         let broken =
@@ -106,9 +104,9 @@ impl Row {
                 .map(|key| IdempotencyKey::new(&key))
                 .transpose()
                 .map_err(|error| broken("the key", &error))?,
-            success: self
+            result: self
                 .result
-                .map(|result| result.success())
+                .map(|result| result.parse())
                 .transpose()
                 .map_err(|error| broken("the result", &error))?,
             label: self.label.map(label).transpose().map_err(|error| broken("the label", &error))?,
@@ -133,13 +131,13 @@ impl Row {
             available_at: self.available_at,
             deadline_at: self.deadline_at,
             revision: self.revision,
-            // A job that an older program cancelled has no cause.
+            // A job that an older program cancelled has no stored cause and gets the default one.
             cancel_cause: (self.state == State::Cancelled).then(|| self.cancel_cause.unwrap_or_default()),
         })
     }
 }
 
-/// The label that was stored, to the last bit: it was checked when it came.
+/// Restores a label without conversion. It was validated when it was submitted.
 fn label(value: f64) -> Result<Label, ValueError> {
     Label::deserialize(value.into_deserializer())
 }

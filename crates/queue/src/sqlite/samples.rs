@@ -1,16 +1,16 @@
-//! Following samples.
+//! The feed of samples.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
-use super::cursor::{self, Of};
+use super::cursor::{self, CursorFeed};
 use super::error::corrupt;
-use super::exact::Exact;
+use super::exact::ExactFloat;
 use crate::StoreError;
 use crate::ids::{JobId, TenantId};
 use crate::store::{Sample, Samples};
 
-/// Samples of the tenant after the cursor, in the order in which they came to be.
+/// Samples of the tenant after the cursor, in the order of their creation.
 pub(super) fn samples(
     connection: &Connection,
     store: &str,
@@ -23,7 +23,7 @@ pub(super) fn samples(
     let after = if after.is_empty() {
         0
     } else {
-        let after = cursor::read(after, store, Of::Samples, newest)?;
+        let after = cursor::read(after, store, CursorFeed::Samples, newest)?;
         if after < pruned(connection, tenant)? {
             return Err(StoreError::Cursor);
         }
@@ -38,10 +38,10 @@ pub(super) fn samples(
     let mut last = after;
     while let Some(row) = rows.next()? {
         last = row.get(0)?;
-        samples.push((cursor::write(store, Of::Samples, last), sample(row)?));
+        samples.push((cursor::write(store, CursorFeed::Samples, last), sample(row)?));
     }
     let next = if samples.len() >= limit as usize { last } else { newest };
-    Ok(Samples { samples, next: cursor::write(store, Of::Samples, next) })
+    Ok(Samples { samples, next: cursor::write(store, CursorFeed::Samples, next) })
 }
 
 fn sample(row: &rusqlite::Row<'_>) -> Result<Sample, StoreError> {
@@ -51,12 +51,12 @@ fn sample(row: &rusqlite::Row<'_>) -> Result<Sample, StoreError> {
     Ok(Sample {
         job,
         features: serde_json::from_str(text(2)?).map_err(broken)?,
-        label: row.get::<_, Exact>(3)?.0,
+        label: row.get::<_, ExactFloat>(3)?.0,
         node_labels: serde_json::from_str(text(4)?).map_err(broken)?,
     })
 }
 
-/// The newest sample of the tenant that was removed; 0: none.
+/// The newest removed sample of the tenant; 0 when none was removed.
 fn pruned(connection: &Connection, tenant: &TenantId) -> rusqlite::Result<i64> {
     let mark = connection
         .prepare_cached("SELECT up_to FROM samples_pruned WHERE tenant = ?1")?

@@ -1,4 +1,4 @@
-//! Sessions of nodes: opened here, kept alive here, ended by the sweep.
+//! Sessions of nodes: opened by a registration, extended by heartbeats, ended by the sweep.
 
 use std::sync::Arc;
 
@@ -6,37 +6,30 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::error::corrupt;
-use super::live::{Facts, Live, Seal, Session};
+use super::live::{CredentialsDigest, LiveState, NodeRegistration, Session};
 use super::rows::{self, tenant_in};
-use super::unit::Unit;
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::ids::{SessionId, TenantId};
-use crate::node::{Beat, Credentials, NewNode, Pulse, SessionToken};
+use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode};
 use crate::policy::Policy;
 use crate::transition::State;
 
-/// A secret nobody can guess: twice the randomness of a UUID.
-pub(super) fn new_token() -> SessionToken {
-    SessionToken(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()))
+pub(super) fn digest_credentials(node: &Credentials) -> CredentialsDigest {
+    CredentialsDigest { session: node.session, digest: node.token.digest() }
 }
 
-/// Whoever says to be a session, ready for comparison.
-pub(super) fn seal(node: &Credentials) -> Seal {
-    Seal { session: node.session, digest: node.token.digest() }
-}
-
-/// Opens a session.
 pub(super) fn register(
-    unit: &mut Unit<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     node: &NewNode,
     digest: [u8; 32],
 ) -> Result<SessionId, StoreError> {
-    let id = SessionId(unit.new_id());
+    let id = SessionId(tx.new_id());
     let capability = encode(&node.capability)?;
     let resource = node.resource.as_ref().map(encode).transpose()?;
-    unit.connection
+    tx.connection
         .prepare_cached(
             "INSERT INTO sessions (id, tenant, name, token_sha256, capability, resource, registered_at) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -48,66 +41,70 @@ pub(super) fn register(
             digest,
             capability,
             resource,
-            unit.now.0
+            tx.now.0
         ])?;
-    let facts = Facts {
+    let registration = NodeRegistration {
         tenant: tenant.clone(),
         name: node.name.clone(),
         labels: encode(&node.capability.labels)?,
         capability: node.capability.clone(),
         resource: node.resource.clone(),
-        registered_at: unit.now,
+        registered_at: tx.now,
     };
-    unit.live.put_session(id, begun(facts, digest, unit.now, unit.policy));
+    tx.live.put_session(id, new_session(registration, digest, tx.now, tx.policy));
     Ok(id)
 }
 
-fn begun(facts: Facts, digest: [u8; 32], now: Timestamp, policy: &Policy) -> Session {
-    Session { facts: Arc::new(facts), digest, last_seen_at: now, expires_at: now + policy.session_ttl }
+fn new_session(registration: NodeRegistration, digest: [u8; 32], now: Timestamp, policy: &Policy) -> Session {
+    Session {
+        registration: Arc::new(registration),
+        digest,
+        last_seen_at: now,
+        expires_at: now + policy.session_ttl,
+    }
 }
 
 fn encode(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(super::error::unavailable)
 }
 
-/// Keeps a session and its leases alive. Stores nothing.
+/// Extends a session and its leases. Writes nothing to the database.
 pub(super) fn heartbeat(
-    unit: &mut Unit<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
-    seal: &Seal,
-    beat: &Beat,
-) -> Result<Option<Pulse>, StoreError> {
-    if unit.live.session(tenant, seal).is_none() {
+    credentials: &CredentialsDigest,
+    heartbeat: &Heartbeat,
+) -> Result<Option<HeartbeatReply>, StoreError> {
+    if tx.live.session(tenant, credentials).is_none() {
         return Ok(None);
     }
-    unit.live.touch(seal.session, unit.now, unit.policy);
-    let mut pulse = Pulse::default();
-    for job in &beat.running {
-        if unit.live.extend(*job, seal.session, unit.now + unit.policy.lease_ttl) {
+    tx.live.touch(credentials.session, tx.now, tx.policy);
+    let mut reply = HeartbeatReply::default();
+    for job in &heartbeat.running {
+        if tx.live.extend(*job, credentials.session, tx.now + tx.policy.lease_ttl) {
             continue;
         }
-        match rows::state_of(unit.connection, tenant, *job)? {
-            Some(State::Cancelled) => pulse.cancelled.push(*job),
-            _ => pulse.lost.push(*job),
+        match rows::state_of(tx.connection, tenant, *job)? {
+            Some(State::Cancelled) => reply.cancelled.push(*job),
+            _ => reply.lost.push(*job),
         }
     }
-    for (job, attempt, progress) in &beat.progress {
-        unit.live.progress(*job, seal.session, *attempt, *progress);
+    for (job, attempt, progress) in &heartbeat.progress {
+        tx.live.progress(*job, credentials.session, *attempt, *progress);
     }
-    Ok(Some(pulse))
+    Ok(Some(reply))
 }
 
-/// Forgets a session.
-pub(super) fn remove(unit: &mut Unit<'_>, id: SessionId) -> Result<(), StoreError> {
-    unit.connection.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id.0.as_bytes()])?;
-    unit.live.end_session(id);
+pub(super) fn remove(tx: &mut UnitOfWork<'_>, id: SessionId) -> Result<(), StoreError> {
+    tx.connection.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id.0.as_bytes()])?;
+    tx.live.end_session(id);
     Ok(())
 }
 
-/// Remembers the stored sessions, each with its full time.
-pub(super) fn recall(
+/// Loads the stored sessions, each with its full duration.
+pub(super) fn restore(
     connection: &Connection,
-    live: &mut Live,
+    live: &mut LiveState,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), StoreError> {
@@ -121,7 +118,7 @@ pub(super) fn recall(
         let capability: crate::node::Capability =
             serde_json::from_str(row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?).map_err(broken)?;
         let resource: Option<String> = row.get(5)?;
-        let facts = Facts {
+        let registration = NodeRegistration {
             tenant: tenant_in(row, 1)?,
             name: row.get(2)?,
             labels: encode(&capability.labels)?,
@@ -129,7 +126,7 @@ pub(super) fn recall(
             resource: resource.map(|text| serde_json::from_str(&text)).transpose().map_err(broken)?,
             registered_at: Timestamp(row.get(6)?),
         };
-        live.put_session(id, begun(facts, row.get(3)?, now, policy));
+        live.put_session(id, new_session(registration, row.get(3)?, now, policy));
     }
     Ok(())
 }

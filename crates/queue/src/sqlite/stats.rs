@@ -1,4 +1,4 @@
-//! Numbers for the metrics.
+//! Figures for the metrics.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,16 @@ use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::store::TenantStats;
 
-/// Every tenant that has jobs, samples or nodes.
+/// One entry for every tenant that has jobs, samples or nodes.
 pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> Result<Vec<TenantStats>, StoreError> {
     let mut live: BTreeMap<TenantId, u64> = BTreeMap::new();
-    for tenant in tenants(connection, Of::Jobs)?.into_iter().chain(tenants(connection, Of::Samples)?) {
+    for tenant in
+        tenants(connection, TenantTable::Jobs)?.into_iter().chain(tenants(connection, TenantTable::Samples)?)
+    {
         live.entry(tenant).or_default();
     }
     for node in nodes {
-        *live.entry(node.facts.tenant.clone()).or_default() += 1;
+        *live.entry(node.registration.tenant.clone()).or_default() += 1;
     }
     let mut counted = connection.prepare_cached(
         "SELECT count(*), min(created_at) FROM jobs INDEXED BY jobs_list WHERE tenant = ?1 AND state = ?2",
@@ -37,24 +39,24 @@ pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> Result<Vec<T
         .collect()
 }
 
-/// Where tenants are looked for.
 #[derive(Clone, Copy)]
-pub(super) enum Of {
+pub(super) enum TenantTable {
     Jobs,
     Samples,
 }
 
-/// All tenants there are: jumps from one to the next, however many rows each has.
-pub(super) fn tenants(connection: &Connection, of: Of) -> Result<Vec<TenantId>, StoreError> {
-    let table = match of {
-        Of::Jobs => "jobs INDEXED BY jobs_list",
-        Of::Samples => "samples INDEXED BY samples_tenant",
+/// All tenants in a table. The query jumps from one tenant to the next in the index, so its cost does not depend on
+/// the number of rows.
+pub(super) fn tenants(connection: &Connection, table: TenantTable) -> Result<Vec<TenantId>, StoreError> {
+    let source = match table {
+        TenantTable::Jobs => "jobs INDEXED BY jobs_list",
+        TenantTable::Samples => "samples INDEXED BY samples_tenant",
     };
     let mut statement = connection.prepare_cached(&format!(
         "WITH RECURSIVE known (tenant) AS ( \
-            SELECT (SELECT tenant FROM {table} ORDER BY tenant LIMIT 1) \
+            SELECT (SELECT tenant FROM {source} ORDER BY tenant LIMIT 1) \
             UNION ALL \
-            SELECT (SELECT tenant FROM {table} WHERE tenant > known.tenant ORDER BY tenant LIMIT 1) \
+            SELECT (SELECT tenant FROM {source} WHERE tenant > known.tenant ORDER BY tenant LIMIT 1) \
             FROM known WHERE known.tenant IS NOT NULL \
          ) SELECT tenant FROM known WHERE tenant IS NOT NULL"
     ))?;

@@ -1,25 +1,25 @@
-//! The operations of [`Store`], each handed to the thread that writes or to a connection that reads. What somebody wants
-//! to see is made readable here, on the caller's side.
+//! The implementation of [`Store`]. Each operation runs on the writer thread or on a reader connection. Rows are
+//! converted to jobs here, on the caller's side.
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
-use super::claim::Claimed;
+use super::claim::ClaimOutcome;
 use super::error::{NotFinite, corrupt, unavailable};
-use super::report::{Heard, Told};
+use super::report::{ReportOutcome, SerializedReport};
 use super::rows::{self, StoredResult};
-use super::sessions::{new_token, seal};
+use super::sessions::digest_credentials;
 use super::{
     SqliteStore, attempts, cancel, changes, claim, explain, label, list, migrate, prune, report, samples,
     sessions, stats, submit, sweep,
 };
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
-use crate::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
-use crate::notice::Notice;
+use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
+use crate::notification::Notification;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, Submitted, Swept, TenantStats,
+    Reported, Retention, Samples, Store, StoreError, Submitted, Supply, Swept, TenantStats,
 };
 use vmafx_job::{CancelCause, ScoreResult};
 
@@ -28,7 +28,7 @@ impl Store for SqliteStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError> {
         let tenant = tenant.clone();
         let spec = serde_json::to_string(&job.scoring).map_err(unavailable)?;
-        self.writer.write(move |unit| submit::submit(unit, &tenant, &job, &spec)).await
+        self.writer.write(move |tx| submit::submit(tx, &tenant, &job, &spec)).await
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
@@ -60,8 +60,7 @@ impl Store for SqliteStore {
         reason: &str,
     ) -> Result<Option<Cancelled>, StoreError> {
         let (tenant, reason) = (tenant.clone(), reason.to_owned());
-        let ended =
-            self.writer.write(move |unit| cancel::cancel(unit, &tenant, id, (cause, &reason))).await?;
+        let ended = self.writer.write(move |tx| cancel::cancel(tx, &tenant, id, (cause, &reason))).await?;
         ended.map(|(row, moved)| Ok(Cancelled { job: row.job(None)?, moved })).transpose()
     }
 
@@ -72,13 +71,13 @@ impl Store for SqliteStore {
         label: Label,
     ) -> Result<Labelled, StoreError> {
         let (tenant, target) = (tenant.clone(), target.clone());
-        self.writer.write(move |unit| label::label(unit, &tenant, &target, label)).await
+        self.writer.write(move |tx| label::label(tx, &tenant, &target, label)).await
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
-        let (tenant, token) = (tenant.clone(), new_token());
+        let (tenant, token) = (tenant.clone(), SessionToken::generate());
         let digest = token.digest();
-        let session = self.writer.write(move |unit| sessions::register(unit, &tenant, &node, digest)).await?;
+        let session = self.writer.write(move |tx| sessions::register(tx, &tenant, &node, digest)).await?;
         Ok(Credentials { session, token })
     }
 
@@ -86,14 +85,14 @@ impl Store for SqliteStore {
         &self,
         tenant: &TenantId,
         node: &Credentials,
-        beat: Beat,
-    ) -> Result<Option<Pulse>, StoreError> {
-        let seal = seal(node);
-        if self.writer.is_there()? && self.beat_at_once(tenant, &seal, &beat) {
-            return Ok(Some(Pulse::default()));
+        heartbeat: Heartbeat,
+    ) -> Result<Option<HeartbeatReply>, StoreError> {
+        let credentials = digest_credentials(node);
+        if self.writer.is_alive()? && self.heartbeat_in_memory(tenant, &credentials, &heartbeat) {
+            return Ok(Some(HeartbeatReply::default()));
         }
         let tenant = tenant.clone();
-        self.writer.remember(move |unit| sessions::heartbeat(unit, &tenant, &seal, &beat)).await
+        self.writer.run_in_memory(move |tx| sessions::heartbeat(tx, &tenant, &credentials, &heartbeat)).await
     }
 
     async fn claim(
@@ -102,11 +101,11 @@ impl Store for SqliteStore {
         node: &Credentials,
         backends: &[String],
     ) -> Result<Claim, StoreError> {
-        let (tenant, seal, backends) = (tenant.clone(), seal(node), backends.to_vec());
-        Ok(match self.writer.write(move |unit| claim::claim(unit, &tenant, &seal, &backends)).await? {
-            Claimed::NoSession => Claim::NoSession,
-            Claimed::Nothing { next } => Claim::Nothing { next },
-            Claimed::Row(row) => Claim::Job(Box::new(row.job(None)?)),
+        let (tenant, credentials, backends) = (tenant.clone(), digest_credentials(node), backends.to_vec());
+        Ok(match self.writer.write(move |tx| claim::claim(tx, &tenant, &credentials, &backends)).await? {
+            ClaimOutcome::NoSession => Claim::NoSession,
+            ClaimOutcome::Nothing { next } => Claim::Nothing { next },
+            ClaimOutcome::Row(row) => Claim::Job(Box::new(row.job(None)?)),
         })
     }
 
@@ -116,22 +115,25 @@ impl Store for SqliteStore {
         node: &Credentials,
         report: Report,
     ) -> Result<Reported, StoreError> {
-        let (tenant, seal) = (tenant.clone(), seal(node));
-        let (result, success) = match report.result {
-            Ok(success) => (Ok(stored(&success)?), Some(success)),
+        let (tenant, credentials) = (tenant.clone(), digest_credentials(node));
+        let (serialized_result, result) = match report.result {
+            Ok(result) => (Ok(stored(&result)?), Some(result)),
             Err(failure) => (Err(failure), None),
         };
-        let told = Told { job: report.job, attempt: report.attempt, result };
-        Ok(match self.writer.write(move |unit| report::report(unit, &tenant, &seal, &told)).await? {
-            Heard::NoSession => Reported::NoSession,
-            Heard::Fenced => Reported::Fenced,
-            Heard::Repeated => Reported::Repeated,
-            Heard::Moved { mut row, sampled } => {
-                // What was just written need not be read.
-                row.result = None;
-                Reported::Moved { job: Box::new(Job { success, ..row.job(None)? }), sampled }
-            }
-        })
+        let serialized =
+            SerializedReport { job: report.job, attempt: report.attempt, result: serialized_result };
+        Ok(
+            match self.writer.write(move |tx| report::report(tx, &tenant, &credentials, &serialized)).await? {
+                ReportOutcome::NoSession => Reported::NoSession,
+                ReportOutcome::Fenced => Reported::Fenced,
+                ReportOutcome::Repeated => Reported::Repeated,
+                ReportOutcome::Moved { mut row, sampled } => {
+                    // The caller supplied the result, so it is not parsed again.
+                    row.result = None;
+                    Reported::Moved { job: Box::new(Job { result, ..row.job(None)? }), sampled }
+                }
+            },
+        )
     }
 
     async fn release(
@@ -142,35 +144,38 @@ impl Store for SqliteStore {
         attempt: AttemptNumber,
         reason: &str,
     ) -> Result<Released, StoreError> {
-        let (tenant, seal, reason) = (tenant.clone(), seal(node), reason.to_owned());
-        self.writer.write(move |unit| report::release(unit, &tenant, &seal, job, attempt, &reason)).await
+        let (tenant, credentials, reason) = (tenant.clone(), digest_credentials(node), reason.to_owned());
+        self.writer.write(move |tx| report::release(tx, &tenant, &credentials, job, attempt, &reason)).await
     }
 
     async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
         self.writer.check()?;
         let now = self.clock.now();
-        let nodes = self.live_nodes(|facts| facts.tenant == *tenant);
+        let nodes = self.live_nodes(|registration| registration.tenant == *tenant);
         let tenant = tenant.clone();
-        let line = self.readers.read(move |connection| explain::line(connection, &tenant, id, now)).await?;
-        let Some(line) = line else { return Ok(None) };
-        let job = self.jobs_of(vec![line.row])?.pop().ok_or_else(|| corrupt("a job without a row"))?;
+        let position = self
+            .readers
+            .read(move |connection| explain::queue_position(connection, &tenant, id, now))
+            .await?;
+        let Some(position) = position else { return Ok(None) };
+        let job = self.jobs_of(vec![position.row])?.pop().ok_or_else(|| corrupt("a job without a row"))?;
         Ok(Some(Explained {
             job,
-            ahead_by_priority: line.by_priority,
-            ahead_by_age: line.by_age,
-            supply: explain::supply(&nodes),
+            ahead_by_priority: position.by_priority,
+            ahead_by_age: position.by_age,
+            supply: Supply::by_backend(nodes.iter().map(|node| (&node.registration.capability, node.jobs))),
         }))
     }
 
     async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
         self.writer.check()?;
-        let nodes = self.live_nodes(|facts| facts.tenant == *tenant);
+        let nodes = self.live_nodes(|registration| registration.tenant == *tenant);
         Ok(nodes.iter().map(super::LiveNode::node).collect())
     }
 
-    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
+    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
         self.writer.check()?;
-        let nodes = self.live_nodes(|facts| facts.resource.is_some());
+        let nodes = self.live_nodes(|registration| registration.resource.is_some());
         Ok(nodes.iter().map(super::LiveNode::node).collect())
     }
 
@@ -200,9 +205,10 @@ impl Store for SqliteStore {
 
     async fn sweep(&self) -> Result<Swept, StoreError> {
         let ended = self.writer.write(sweep::sweep).await?;
-        let jobs = |rows: Vec<rows::Row>| rows.into_iter().map(|row| row.job(None)).collect::<Result<_, _>>();
+        let jobs =
+            |rows: Vec<rows::JobRow>| rows.into_iter().map(|row| row.job(None)).collect::<Result<_, _>>();
         Ok(Swept {
-            forgiven: ended.forgiven,
+            renewed: ended.renewed,
             requeued: jobs(ended.requeued)?,
             failed: jobs(ended.failed)?,
             evicted: ended.evicted,
@@ -212,12 +218,12 @@ impl Store for SqliteStore {
     async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
         self.writer.check()?;
         let (keep, now) = (*keep, self.clock.now());
-        let doomed = self.readers.read(move |connection| prune::find(connection, &keep, now)).await?;
-        if doomed.is_empty() {
+        let prunable = self.readers.read(move |connection| prune::find(connection, &keep, now)).await?;
+        if prunable.is_empty() {
             return Ok(Pruned::default());
         }
-        let pruned = self.writer.write(move |unit| prune::remove(unit, &doomed)).await?;
-        self.writer.tidy().await?;
+        let pruned = self.writer.write(move |tx| prune::remove(tx, &prunable)).await?;
+        self.writer.reclaim_space().await?;
         Ok(pruned)
     }
 
@@ -228,16 +234,16 @@ impl Store for SqliteStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.writer.remember(|_| Ok(())).await?;
+        self.writer.run_in_memory(|_| Ok(())).await?;
         let found = self.readers.read(|connection| Ok(migrate::version(connection)?)).await?;
-        if found == migrate::NEEDED {
+        if found == migrate::SCHEMA_VERSION {
             return Ok(());
         }
-        Err(StoreError::Schema { found, needed: migrate::NEEDED, remedy: migrate::REMEDY })
+        Err(StoreError::Schema { found, needed: migrate::SCHEMA_VERSION, remedy: migrate::REMEDY })
     }
 
-    fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.notices.listen()
+    fn notifications(&self) -> broadcast::Receiver<Notification> {
+        self.notifier.subscribe()
     }
 
     async fn close(&self) {
@@ -246,16 +252,16 @@ impl Store for SqliteStore {
     }
 }
 
-/// A score as it is stored. JSON has no place for numbers that are not finite, and would lose them without a word.
-fn stored(success: &ScoreResult) -> Result<StoredResult, StoreError> {
-    let pooled = success.details.as_ref().and_then(|details| details.scores);
+/// JSON cannot represent numbers that are not finite and would store them as `null`, so they are refused.
+fn stored(result: &ScoreResult) -> Result<StoredResult, StoreError> {
+    let pooled = result.details.as_ref().and_then(|details| details.scores);
     let pooled = pooled.map(|scores| {
         let rest = [scores.stddev, scores.p1, scores.p5, scores.p10, scores.p50];
         [scores.mean, scores.harmonic_mean, scores.min, scores.max].into_iter().chain(rest)
     });
-    let mut numbers = success.features.values().copied().chain(pooled.into_iter().flatten());
-    if !success.score.is_finite() || !numbers.all(f64::is_finite) {
+    let mut numbers = result.features.values().copied().chain(pooled.into_iter().flatten());
+    if !result.score.is_finite() || !numbers.all(f64::is_finite) {
         return Err(unavailable(NotFinite));
     }
-    StoredResult::of(success).map_err(unavailable)
+    StoredResult::of(result).map_err(unavailable)
 }

@@ -1,10 +1,10 @@
-//! New jobs.
+//! Submission.
 
 use rusqlite::OptionalExtension as _;
 use uuid::Uuid;
 
-use super::rows::{self, Row};
-use super::unit::Unit;
+use super::rows::{self, JobRow};
+use super::unit_of_work::UnitOfWork;
 use crate::StoreError;
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::NewJob;
@@ -12,37 +12,37 @@ use crate::store::Submitted;
 use crate::transition::State;
 use vmafx_job::FailureReason;
 
-/// Stores a job, or finds the one with the same key. `spec` is what is to be scored, as JSON.
+/// Inserts a job, or finds the existing one with the same key. `spec` is the scoring request as JSON.
 pub(super) fn submit(
-    unit: &mut Unit<'_>,
+    tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     job: &NewJob,
     spec: &str,
 ) -> Result<Submitted, StoreError> {
     if let Some(key) = &job.key
-        && let Some(id) = known(unit, tenant, key)?
+        && let Some(id) = existing_job(tx, tenant, key)?
     {
         return Ok(Submitted { id, deduplicated: true });
     }
-    let row = Row {
+    let row = JobRow {
         number: 0,
-        id: JobId(unit.new_id()),
+        id: JobId(tx.new_id()),
         tenant: tenant.clone(),
         state: State::Pending,
         ready: true,
         backend: job.scoring.backend_name().to_owned(),
         priority: job.priority,
-        created_at: unit.now,
-        seq: unit.next_change(),
+        created_at: tx.now,
+        seq: tx.next_change(),
         revision: 1,
         attempt: 0,
         lost_attempts: 0,
-        max_lost_attempts: job.max_lost_attempts.unwrap_or(unit.policy.max_lost_attempts),
-        updated_at: unit.now,
+        max_lost_attempts: job.max_lost_attempts.unwrap_or(tx.policy.max_lost_attempts),
+        updated_at: tx.now,
         started_at: None,
         finished_at: None,
         available_at: None,
-        deadline_at: job.deadline.map(|length| unit.now + length),
+        deadline_at: job.deadline.map(|length| tx.now + length),
         lease: None,
         failure_reason: FailureReason::Unspecified,
         label: job.label.map(crate::job::Label::value),
@@ -54,14 +54,18 @@ pub(super) fn submit(
         spec: spec.to_owned(),
         cancel_cause: None,
     };
-    rows::insert(unit.connection, &row)?;
-    unit.book.news.changed(tenant);
-    unit.book.news.work(tenant, &row.backend);
+    rows::insert(tx.connection, &row)?;
+    tx.writer_state.pending.changed(tenant);
+    tx.writer_state.pending.work(tenant, &row.backend);
     Ok(Submitted { id: row.id, deduplicated: false })
 }
 
-fn known(unit: &Unit<'_>, tenant: &TenantId, key: &IdempotencyKey) -> rusqlite::Result<Option<JobId>> {
-    unit.connection
+fn existing_job(
+    tx: &UnitOfWork<'_>,
+    tenant: &TenantId,
+    key: &IdempotencyKey,
+) -> rusqlite::Result<Option<JobId>> {
+    tx.connection
         .prepare_cached("SELECT id FROM jobs WHERE tenant = ?1 AND key = ?2")?
         .query_row([tenant.as_str(), key.as_str()], |row| Ok(JobId(Uuid::from_bytes(row.get(0)?))))
         .optional()

@@ -1,7 +1,7 @@
-//! What time ends: deadlines, leases, sessions. Nothing else compares them with the clock.
+//! The sweep ends deadlines, leases and sessions. No other code compares them with the clock.
 
-use super::rows::{self, Row};
-use super::unit::Unit;
+use super::rows::{self, JobRow};
+use super::unit_of_work::UnitOfWork;
 use super::{attempts, claim, sessions};
 use crate::StoreError;
 use crate::clock::Timestamp;
@@ -11,90 +11,92 @@ use crate::policy::Policy;
 use crate::transition::{Event, State};
 use vmafx_job::FailureReason;
 
-/// Ends of each kind in one sweep at most.
-const MOST: usize = 1000;
+/// Maximum number of jobs or sessions of each kind that one sweep ends.
+const MAX_EXPIRED_PER_SWEEP: usize = 1000;
 
-/// What was done; jobs are made readable by whoever hears it.
+/// The rows are converted to jobs on the caller's side.
 #[derive(Default)]
-pub(super) struct Ended {
-    pub(super) forgiven: bool,
-    pub(super) requeued: Vec<Row>,
-    pub(super) failed: Vec<Row>,
+pub(super) struct SweepOutcome {
+    pub(super) renewed: bool,
+    pub(super) requeued: Vec<JobRow>,
+    pub(super) failed: Vec<JobRow>,
     pub(super) evicted: Vec<(TenantId, String)>,
 }
 
-/// Ends what ran out; or, after being away, gives everybody the full time.
-pub(super) fn sweep(unit: &mut Unit<'_>) -> Result<Ended, StoreError> {
-    let last = unit.book.counters.last_sweep.replace(unit.now);
-    if was_away(last, unit.now, unit.policy) {
-        unit.live.renew(unit.now, unit.policy);
-        return Ok(Ended { forgiven: true, ..Ended::default() });
+/// Ends what has expired; after a long gap it renews every lease and session instead.
+pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> Result<SweepOutcome, StoreError> {
+    let last = tx.writer_state.counters.last_sweep.replace(tx.now);
+    if needs_renewal(last, tx.now, tx.policy) {
+        tx.live.renew(tx.now, tx.policy);
+        return Ok(SweepOutcome { renewed: true, ..SweepOutcome::default() });
     }
-    let mut ended = Ended::default();
-    for number in overdue(unit)? {
-        let row = rows::by_number(unit.connection, number)?;
-        ended.failed.extend(overrun(unit, row)?);
+    let mut ended = SweepOutcome::default();
+    for number in overdue(tx)? {
+        let row = rows::by_number(tx.connection, number)?;
+        ended.failed.extend(overrun(tx, row)?);
     }
-    for (_, number) in unit.live.expired_leases(unit.now, MOST) {
-        let row = rows::by_number(unit.connection, number)?;
-        match lose(unit, row)? {
+    for (_, number) in tx.live.expired_leases(tx.now, MAX_EXPIRED_PER_SWEEP) {
+        let row = rows::by_number(tx.connection, number)?;
+        match lose(tx, row)? {
             Some(row) if row.state == State::Failed => ended.failed.push(row),
             Some(row) => ended.requeued.push(row),
             None => {}
         }
     }
-    for (id, facts) in unit.live.expired_sessions(unit.now, MOST) {
-        sessions::remove(unit, id)?;
-        ended.evicted.push((facts.tenant.clone(), facts.name.clone()));
+    for (id, registration) in tx.live.expired_sessions(tx.now, MAX_EXPIRED_PER_SWEEP) {
+        sessions::remove(tx, id)?;
+        ended.evicted.push((registration.tenant.clone(), registration.name.clone()));
     }
-    claim::end_all_pauses(unit)?;
+    claim::end_all_backoffs(tx)?;
     Ok(ended)
 }
 
-/// Whether nobody could be heard for so long that silence means nothing; also when the clock went backwards, and when
-/// this is the first sweep since the store was opened.
-fn was_away(last: Option<Timestamp>, now: Timestamp, policy: &Policy) -> bool {
-    last.is_none_or(|last| now < last || now.since(last) > policy.away_after())
+/// Whether missing heartbeats prove nothing: the last sweep was too long ago, the clock was set back, or this is
+/// the first sweep since the store was opened.
+fn needs_renewal(last: Option<Timestamp>, now: Timestamp, policy: &Policy) -> bool {
+    last.is_none_or(|last| now < last || now.since(last) > policy.max_sweep_gap())
 }
 
-fn overdue(unit: &Unit<'_>) -> rusqlite::Result<Vec<i64>> {
-    unit.connection
+fn overdue(tx: &UnitOfWork<'_>) -> rusqlite::Result<Vec<i64>> {
+    tx.connection
         .prepare_cached(
             "SELECT number FROM jobs INDEXED BY jobs_deadline \
              WHERE deadline_at IS NOT NULL AND finished_at IS NULL AND deadline_at <= ?1 \
              ORDER BY deadline_at LIMIT 1000",
         )?
-        .query_map([unit.now.0], |row| row.get(0))?
+        .query_map([tx.now.0], |row| row.get(0))?
         .collect()
 }
 
-/// Ends a job whose time is up.
-fn overrun(unit: &mut Unit<'_>, mut row: Row) -> Result<Option<Row>, StoreError> {
-    let (Some(_), Some(deadline)) = (row.leads(Event::Overrun), row.deadline_at) else { return Ok(None) };
+/// Fails a job that missed its deadline.
+fn overrun(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
+    let (Some(_), Some(deadline)) = (row.next_state(Event::Overrun), row.deadline_at) else {
+        return Ok(None);
+    };
     let text = Policy::deadline_text(deadline.since(row.created_at));
     if row.state == State::Running {
-        attempts::end(unit.connection, &row, AttemptOutcome::Failed, &text, unit.now)?;
-        unit.live.end_lease(row.id);
+        attempts::end(tx.connection, &row, AttemptOutcome::Failed, &text, tx.now)?;
+        tx.live.end_lease(row.id);
     }
-    row.fail(FailureReason::DeadlineExceeded, &text, unit.now);
-    unit.store(&mut row)?;
+    row.fail(FailureReason::DeadlineExceeded, &text, tx.now);
+    tx.store(&mut row)?;
     Ok(Some(row))
 }
 
-/// Takes a job from a node that is gone: it waits again after a pause, or was lost too often.
-fn lose(unit: &mut Unit<'_>, mut row: Row) -> Result<Option<Row>, StoreError> {
+/// Ends an attempt whose lease expired: the job goes into back-off, or fails after its last allowed attempt.
+fn lose(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
     let (lost, allowed) = (row.lost_attempts + 1, row.max_lost_attempts);
-    unit.live.end_lease(row.id);
-    let Some(state) = row.leads(Event::Lose { lost, allowed }) else { return Ok(None) };
+    tx.live.end_lease(row.id);
+    let Some(state) = row.next_state(Event::Lose { lost, allowed }) else { return Ok(None) };
     let text = Policy::lost_text(row.attempt, lost, allowed);
-    attempts::end(unit.connection, &row, AttemptOutcome::Expired, &text, unit.now)?;
+    attempts::end(tx.connection, &row, AttemptOutcome::Expired, &text, tx.now)?;
     row.lost_attempts = lost;
     if state == State::Failed {
-        row.fail(FailureReason::NodeLost, &text, unit.now);
+        row.fail(FailureReason::NodeLost, &text, tx.now);
     } else {
-        row.wait(Some(unit.now + unit.policy.backoff(lost)));
+        row.wait(Some(tx.now + tx.policy.backoff(lost)));
     }
-    unit.store(&mut row)?;
+    tx.store(&mut row)?;
     Ok(Some(row))
 }
 
@@ -110,7 +112,7 @@ mod tests {
     #[case::too_late(Some(0), 15_001, true)]
     #[case::at_once(Some(7), 7, false)]
     #[case::clock_went_back(Some(7), 6, true)]
-    fn a_late_sweep_blames_nobody(#[case] last: Option<i64>, #[case] now: i64, #[case] away: bool) {
-        assert_eq!(was_away(last.map(Timestamp), Timestamp(now), &Policy::default()), away);
+    fn a_late_sweep_renews_leases(#[case] last: Option<i64>, #[case] now: i64, #[case] away: bool) {
+        assert_eq!(needs_renewal(last.map(Timestamp), Timestamp(now), &Policy::default()), away);
     }
 }

@@ -1,15 +1,15 @@
-//! The thread that writes.
+//! The writer thread.
 //!
-//! It takes all operations that wait, runs them in one transaction, makes that durable with one sync of the disk, and
-//! only then answers: the more callers there are, the less each of them pays. If one of them fails, everything is
-//! undone and each is run on its own, so that only the bad one fails.
+//! The thread takes all waiting operations, runs them in one transaction, commits with one sync of the disk, and
+//! then answers. The more callers there are, the smaller is each caller's share of the sync. If an operation fails,
+//! the transaction is rolled back and every operation is run in its own, so that only the bad one fails.
 //!
-//! If the thread dies, what it held is dropped: every waiting caller hears of it, and so does every later one.
+//! If the thread panics, its queue is dropped: every waiting caller gets an error, and so does every later one.
 
 mod batch;
 mod handle;
 mod operation;
-mod pace;
+mod pacing;
 #[cfg(test)]
 mod tests;
 
@@ -21,71 +21,67 @@ use tokio::sync::mpsc;
 
 pub(super) use handle::Handle;
 use operation::Operation;
-pub(super) use pace::Pace;
+pub(super) use pacing::BatchPacing;
 
-use super::live::Live;
+use super::live::LiveState;
 use super::lock::FileLock;
-use super::unit::Book;
+use super::unit_of_work::WriterState;
 use crate::clock::Clock;
-use crate::notice::Notices;
+use crate::notification::Notifier;
 use crate::policy::Policy;
 
-/// Operations in one transaction at most.
-const BATCH: usize = 256;
+/// Maximum number of operations in one transaction.
+const MAX_BATCH_SIZE: usize = 256;
 
-/// Operations that wait at most; beyond them callers wait for a place.
-const WAITING: usize = 1024;
+/// Maximum number of waiting operations; further callers wait to enqueue theirs.
+const MAX_QUEUED: usize = 1024;
 
-/// What the thread is asked for.
 enum Command {
-    /// An operation.
     Run(Box<dyn Operation>),
-    /// Housekeeping, between transactions.
-    Tidy,
-    /// Finish what was asked for until now, and end.
+    ReclaimSpace,
+    /// Finishes the operations that were enqueued before, and ends the thread.
     Close,
 }
 
-/// Everything the thread owns.
 pub(super) struct Writer {
     pub(super) connection: Connection,
-    pub(super) live: Arc<Mutex<Live>>,
-    pub(super) book: Book,
-    pub(super) pace: Pace,
+    pub(super) live: Arc<Mutex<LiveState>>,
+    pub(super) writer_state: WriterState,
+    pub(super) pacing: BatchPacing,
     pub(super) policy: Policy,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) notices: Notices,
+    pub(super) notifier: Notifier,
     pub(super) path: PathBuf,
-    /// Goes last: whoever gets it next must find the file closed.
+    /// Dropped last: the next holder of the lock must find the file closed.
     pub(super) lock: FileLock,
 }
 
 impl Writer {
-    fn work(mut self, mut inbox: mpsc::Receiver<Command>) {
-        let mut taken = Vec::with_capacity(BATCH);
-        while inbox.blocking_recv_many(&mut taken, BATCH) > 0 {
-            self.pace.gather(&mut inbox, &mut taken);
+    fn run(mut self, mut inbox: mpsc::Receiver<Command>) {
+        let mut taken = Vec::with_capacity(MAX_BATCH_SIZE);
+        while inbox.blocking_recv_many(&mut taken, MAX_BATCH_SIZE) > 0 {
+            self.pacing.gather(&mut inbox, &mut taken);
             let mut batch = Vec::with_capacity(taken.len());
             for command in taken.drain(..) {
                 match command {
                     Command::Run(operation) => batch.push(operation),
-                    Command::Tidy => {
-                        self.run(std::mem::take(&mut batch));
-                        self.tidy();
+                    Command::ReclaimSpace => {
+                        self.run_batch(std::mem::take(&mut batch));
+                        self.reclaim_space();
                     }
                     Command::Close => inbox.close(),
                 }
             }
-            self.run(batch);
+            self.run_batch(batch);
         }
-        self.end();
+        self.shut_down();
     }
 
-    /// Moves the log into the file and closes it.
-    fn end(self) {
+    /// Moves the write-ahead log into the file and closes it.
+    fn shut_down(self) {
         let Self { connection, lock, path, .. } = self;
         if let Err(error) = checkpoint(&connection, "TRUNCATE") {
-            tracing::warn!(path = %path.display(), %error, "the log stays beside the database");
+            tracing::warn!(path = %path.display(), %error, "cannot move the write-ahead log into the database");
         }
         if let Err((_, error)) = connection.close() {
             tracing::warn!(path = %path.display(), %error, "the database was not closed cleanly");
@@ -93,20 +89,20 @@ impl Writer {
         drop(lock);
     }
 
-    /// Gives space back, a little at a time, when there is much of it.
-    fn tidy(&self) {
-        let tidied = self.shrink().and_then(|()| checkpoint(&self.connection, "PASSIVE"));
-        if let Err(error) = tidied {
-            tracing::warn!(path = %self.path.display(), %error, "no space was given back");
+    /// Returns free pages to the file system in small steps, if there are many of them.
+    fn reclaim_space(&self) {
+        let reclaimed = self.shrink().and_then(|()| checkpoint(&self.connection, "PASSIVE"));
+        if let Err(error) = reclaimed {
+            tracing::warn!(path = %self.path.display(), %error, "cannot return free pages to the file system");
         }
     }
 
     fn shrink(&self) -> rusqlite::Result<()> {
-        /// Pages that are always worth keeping for what comes next.
+        /// Free pages that are kept for the next inserts.
         const RESERVE: i64 = 256;
         let number = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         if number("freelist_count")? > RESERVE.max(number("page_count")? / 8) {
-            // Every step gives back one page.
+            // Every step frees one page.
             let mut vacuum = self.connection.prepare_cached("PRAGMA incremental_vacuum(256)")?;
             let mut steps = vacuum.query([])?;
             while steps.next()?.is_some() {}
@@ -115,11 +111,11 @@ impl Writer {
     }
 }
 
-fn checkpoint(connection: &Connection, how: &str) -> rusqlite::Result<()> {
-    connection.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(()))
+fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
+    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
 }
 
-/// What is in memory, whatever became of others who held it.
-pub(super) fn lock(live: &Mutex<Live>) -> std::sync::MutexGuard<'_, Live> {
+/// Ignores poisoning, so that readers keep working after the writer thread has panicked.
+pub(super) fn lock(live: &Mutex<LiveState>) -> std::sync::MutexGuard<'_, LiveState> {
     live.lock().unwrap_or_else(PoisonError::into_inner)
 }

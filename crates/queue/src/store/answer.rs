@@ -1,177 +1,170 @@
-//! What is answered.
+//! Results of store operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Cursor;
 use crate::clock::Timestamp;
 use crate::ids::{JobId, TenantId};
 use crate::job::Job;
+use crate::node::Capability;
 
-/// A submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submitted {
-    /// The job.
     pub id: JobId,
-    /// It was there before, and nothing was stored.
+    /// A job with the same idempotency key existed, and nothing was stored.
     pub deduplicated: bool,
 }
 
-/// A cancel of a job that exists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cancelled {
-    /// The job afterwards.
+    /// The job after the call.
     pub job: Job,
-    /// Whether this call ended it.
+    /// Whether this call cancelled the job.
     pub moved: bool,
 }
 
-/// A label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Labelled {
-    /// There is no such job.
     NotFound,
     /// The job failed or was cancelled, so it will never have features.
     Over,
-    /// Stored.
     Stored {
-        /// The job.
         id: JobId,
-        /// It has features, and the sample is in the stream.
+        /// Whether the job is completed, so that the sample was added to the feed.
         sampled: bool,
     },
 }
 
-/// A pull.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
-    /// There is no such session.
     NoSession,
-    /// Nothing fits now; the next pause of a job that would fit ends then.
+    /// No matching job can be claimed now.
     Nothing {
-        /// When, if any pauses.
+        /// End of the earliest back-off of a matching job.
         next: Option<Timestamp>,
     },
-    /// The job, running.
+    /// The claimed job, now running.
     Job(Box<Job>),
 }
 
-/// A report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reported {
-    /// There is no such session.
     NoSession,
-    /// The attempt is not this session's, or was taken from it.
+    /// The attempt does not belong to this session, or its lease was taken away.
     Fenced,
-    /// It was stored before, or the job is cancelled.
+    /// The report was stored before, or the job is cancelled.
     Repeated,
-    /// It ended the job, which is this now. `sampled`: it had a label and is a sample now.
+    /// The report ended the job.
     Moved {
-        /// The job afterwards.
+        /// The job after the report.
         job: Box<Job>,
-        /// Whether a sample came of it.
+        /// Whether the job had a label and became a sample.
         sampled: bool,
     },
 }
 
-/// A release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Released {
-    /// There is no such session.
     NoSession,
-    /// The attempt is over already, or is not this session's.
+    /// The attempt has already ended, or does not belong to this session.
     Over,
-    /// The job waits again.
+    /// The job is pending again.
     Moved,
 }
 
-/// What a sweep did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Swept {
-    /// It was away: every lease and session has its full time again, and nothing was ended.
-    pub forgiven: bool,
-    /// Jobs that wait again because their node was lost.
+    /// The gap since the last sweep was too long: every lease and session was renewed, and nothing was ended.
+    pub renewed: bool,
+    /// Jobs that are pending again because their lease expired.
     pub requeued: Vec<Job>,
-    /// Jobs that failed: lost too often, or out of time.
+    /// Jobs that failed because they lost too many attempts or missed their deadline.
     pub failed: Vec<Job>,
-    /// Sessions that ended: whose, and the node's name.
+    /// Tenant and node name of each expired session.
     pub evicted: Vec<(TenantId, String)>,
 }
 
-/// Jobs that changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changes {
-    /// Each once, with the cursor that continues after it.
+    /// Each changed job once, with the cursor that continues after it.
     pub jobs: Vec<(Cursor, Job)>,
-    /// Continues after all that was looked at.
+    /// Continues after everything that this call examined.
     pub next: Cursor,
 }
 
-/// Samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples {
-    /// Each with the cursor that continues after it.
+    /// Each sample with the cursor that continues after it.
     pub samples: Vec<(Cursor, Sample)>,
-    /// Continues after all that was looked at.
+    /// Continues after everything that this call examined.
     pub next: Cursor,
 }
 
 /// A completed job with a label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The job.
     pub job: JobId,
-    /// Its features.
     pub features: BTreeMap<String, f64>,
-    /// 0 to 100.
+    /// Between 0 and 100.
     pub label: f64,
-    /// Labels of the node that scored it, as they were then.
+    /// Labels of the node that scored the job, as they were during the attempt.
     pub node_labels: BTreeMap<String, String>,
 }
 
-/// What a waiting job waits for, in numbers.
+/// Why a pending job waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
-    /// The job.
     pub job: Job,
-    /// Waiting jobs of higher priority that compete for the same nodes and are not pausing.
+    /// Pending jobs of higher priority that compete for the same nodes and are not in back-off.
     pub ahead_by_priority: u64,
-    /// The same of equal priority, older.
+    /// Pending jobs of equal priority that are older, compete for the same nodes and are not in back-off.
     pub ahead_by_age: u64,
-    /// Every connected backend of the tenant, by name; the empty name counts all nodes, each once.
+    /// By backend of the tenant's connected nodes; the empty name counts every node once.
     pub supply: BTreeMap<String, Supply>,
 }
 
-/// Nodes of one backend.
+/// Nodes that serve one backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Supply {
-    /// Connected.
     pub nodes: u32,
-    /// Jobs they can run.
+    /// Number of jobs that the nodes can run at once.
     pub slots: u32,
-    /// Jobs they run.
+    /// Number of jobs that the nodes run now.
     pub busy: u32,
 }
 
-/// What was removed.
+impl Supply {
+    /// The capacity by backend of nodes with their running jobs; the empty name counts each node once.
+    pub(crate) fn by_backend<'a>(
+        nodes: impl IntoIterator<Item = (&'a Capability, u32)>,
+    ) -> BTreeMap<String, Self> {
+        let mut supply = BTreeMap::<String, Self>::new();
+        for (capability, jobs) in nodes {
+            let named = capability.backends.iter().map(String::as_str);
+            for backend in named.chain([""]).collect::<BTreeSet<_>>() {
+                let of_backend = supply.entry(backend.to_owned()).or_default();
+                of_backend.nodes += 1;
+                of_backend.slots = of_backend.slots.saturating_add(capability.slots);
+                of_backend.busy += jobs;
+            }
+        }
+        supply
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Jobs.
     pub jobs: u64,
-    /// Samples.
     pub samples: u64,
 }
 
-/// Numbers of one tenant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantStats {
-    /// Whose.
     pub tenant: TenantId,
-    /// Waiting, pausing ones included.
+    /// Includes jobs in back-off.
     pub pending: u64,
-    /// Running.
     pub running: u64,
-    /// Creation of the oldest waiting job.
+    /// Creation time of the oldest pending job.
     pub oldest_pending: Option<Timestamp>,
-    /// Live nodes.
     pub nodes: u64,
 }

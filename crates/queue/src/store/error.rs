@@ -1,37 +1,26 @@
-//! Why an operation failed.
+//! Failures of store operations.
 
-/// An error of the store itself; refusals are answers, not errors.
+/// A failure of the store itself. Refusals such as a missing session are results, not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It does not answer, or the disk is full: nothing was stored, unless the connection broke while it was.
-    #[error("the store does not answer")]
+    /// The store cannot be reached or cannot write. Nothing was stored, unless the connection broke during the
+    /// commit.
+    #[error("the store is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// What was read makes no sense.
+    /// A stored value cannot be parsed.
     #[error("the store holds a value that cannot be read: {what}")]
-    Corrupt {
-        /// Which.
-        what: String,
-    },
-    /// The schema is not the one of this program.
+    Corrupt { what: String },
     #[error("the store's schema has version {found}, this program needs {needed}: {remedy}")]
-    Schema {
-        /// What is there.
-        found: i64,
-        /// What must be there.
-        needed: i64,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// A cursor that cannot be continued from.
+    Schema { found: i64, needed: i64, remedy: &'static str },
+    /// The cursor was issued by another store, or rows after it were removed.
     #[error("the cursor is too old or from another store: begin again without one")]
     Cursor,
-    /// It was closed.
     #[error("the store is closed")]
     Closed,
 }
 
 impl StoreError {
-    /// One word, for metrics and logs.
+    /// The name that metrics and logs use.
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "Unavailable",

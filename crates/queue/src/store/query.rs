@@ -1,4 +1,4 @@
-//! What is asked.
+//! Parameters of store operations.
 
 use std::time::Duration;
 
@@ -7,23 +7,21 @@ use crate::ids::{IdempotencyKey, JobId};
 use crate::job::Origin;
 use crate::transition::State;
 
-/// Which jobs. Empty parts match everything.
+/// Selects jobs. Empty fields match every job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// In one of these states.
     pub states: Vec<State>,
-    /// Of this origin, in every part that is not empty.
+    /// Compared in every part that is not empty.
     pub origin: Option<Origin>,
-    /// One of these, at most 1000.
+    /// A list of at most 1000 ids.
     pub ids: Vec<JobId>,
 }
 
 impl Filter {
-    /// Whether a job matches.
     pub fn matches(&self, job: &crate::Job) -> bool {
-        let origin = |wanted: &Origin| match &job.origin {
-            Some(found) => wanted.covers(found),
-            None => *wanted == Origin::default(),
+        let origin = |expected: &Origin| match &job.origin {
+            Some(origin) => expected.covers(origin),
+            None => *expected == Origin::default(),
         };
         (self.states.is_empty() || self.states.contains(&job.state))
             && (self.ids.is_empty() || self.ids.contains(&job.id))
@@ -31,37 +29,33 @@ impl Filter {
     }
 }
 
-/// Which part of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// After this one, in the order of the list.
+    /// Continues after this job, in the order of the list.
     pub after: Option<(Timestamp, JobId)>,
     /// At most so many.
     pub limit: u32,
-    /// Newest first instead of oldest first.
     pub newest_first: bool,
 }
 
-/// A job by either of its names.
+/// A job, identified by its id or by its idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelTarget {
-    /// Ours.
     Id(JobId),
-    /// The submitter's.
     Key(IdempotencyKey),
 }
 
-/// What is kept. Every tenant is counted apart.
+/// Limits on what is kept, applied to every tenant separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Finished jobs for this long, with their attempts.
+    /// Maximum age of finished jobs and their attempts.
     pub jobs_for: Duration,
-    /// And so many of them at most.
+    /// Maximum number of finished jobs.
     pub jobs: u64,
-    /// Samples for this long.
+    /// Maximum age of samples.
     pub samples_for: Duration,
-    /// And so many of them at most.
+    /// Maximum number of samples.
     pub samples: u64,
-    /// Removed in one go at most, of each kind.
+    /// Maximum number of jobs, and of samples, that one call removes.
     pub batch: u32,
 }

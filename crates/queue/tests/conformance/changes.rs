@@ -1,4 +1,4 @@
-//! Following what happens.
+//! The feed of changes.
 
 use vmafx_queue::store::{Filter, StoreError};
 use vmafx_queue::transition::State;
@@ -14,12 +14,12 @@ pub(crate) async fn nothing_changed_since_now(q: Fixture) {
     assert_eq!(q.changes(&changes.next, 10).await.jobs, []);
 }
 
-pub(crate) async fn every_kind_of_change_is_told(q: Fixture) {
+pub(crate) async fn every_kind_of_change_is_in_the_feed(q: Fixture) {
     use State::{Completed, Pending, Running};
     let node = q.node("n").await;
     let mut cursor = q.position().await;
     let mut states = Vec::new();
-    let mut told = async |what: &str| {
+    let mut changed = async |what: &str| {
         let changes = q.changes(&cursor, 10).await;
         assert_eq!(changes.jobs.len(), 1, "{what}: {changes:?}");
         let job = changes.jobs[0].1.clone();
@@ -29,31 +29,31 @@ pub(crate) async fn every_kind_of_change_is_told(q: Fixture) {
         assert_eq!(q.changes(&cursor, 10).await.jobs, [], "{what}");
     };
     let id = q.submit(job()).await;
-    told("submit").await;
+    changed("submit").await;
     q.label(id, 40.0).await;
-    told("label").await;
+    changed("label").await;
     let first = node.take().await;
-    told("claim").await;
+    changed("claim").await;
     node.release(&first).await;
-    told("release").await;
+    changed("release").await;
     node.take().await;
-    told("second claim").await;
+    changed("second claim").await;
     q.lose_leases(&[&node]).await;
-    told("loss").await;
+    changed("loss").await;
     q.pass(seconds(5), &[&node]).await;
     let third = node.take().await;
-    told("third claim").await;
+    changed("third claim").await;
     node.complete(&third).await;
-    told("report").await;
+    changed("report").await;
     q.label(id, 50.0).await;
-    told("label after the end").await;
+    changed("label after the end").await;
 
     let seen: Vec<_> = states.iter().map(|(state, _)| *state).collect();
     assert_eq!(seen, [Pending, Pending, Running, Pending, Running, Pending, Running, Completed, Completed]);
     assert!(states.is_sorted_by(|a, b| a.1 < b.1), "revisions rise: {states:?}");
 }
 
-pub(crate) async fn ends_that_nobody_reported_are_told(q: Fixture) {
+pub(crate) async fn ends_without_a_report_are_notified(q: Fixture) {
     let node = q.node("n").await;
     let cancelled = q.submit(job().backend("hip")).await;
     let overdue = q.submit(job().backend("hip").deadline(seconds(30))).await;
@@ -64,15 +64,15 @@ pub(crate) async fn ends_that_nobody_reported_are_told(q: Fixture) {
     assert_eq!(q.changed_ids(&cursor).await, [cancelled, overdue, lost]);
 }
 
-pub(crate) async fn several_changes_of_a_job_are_told_as_the_last_one(q: Fixture) {
+pub(crate) async fn several_changes_of_a_job_are_read_as_the_last_one(q: Fixture) {
     let cursor = q.position().await;
     let node = q.node("n").await;
     let [first, second, third] = q.submit_all([job(), job(), job()]).await;
     let taken = node.take().await;
     node.complete(&taken).await;
     let changes = q.changes(&cursor, 10).await;
-    let told: Vec<_> = changes.jobs.iter().map(|(_, job)| (job.id, job.state)).collect();
-    assert_eq!(told, [(second, State::Pending), (third, State::Pending), (first, State::Completed)]);
+    let seen: Vec<_> = changes.jobs.iter().map(|(_, job)| (job.id, job.state)).collect();
+    assert_eq!(seen, [(second, State::Pending), (third, State::Pending), (first, State::Completed)]);
 }
 
 pub(crate) async fn changes_come_in_pages_that_continue_where_they_ended(q: Fixture) {
@@ -103,7 +103,7 @@ pub(crate) async fn a_cursor_can_be_used_again(q: Fixture) {
     assert_eq!(q.changed_ids(&cursor).await, [id]);
 }
 
-pub(crate) async fn a_job_that_changes_between_two_pages_is_told_later(q: Fixture) {
+pub(crate) async fn a_job_that_changes_between_two_pages_comes_later(q: Fixture) {
     let cursor = q.position().await;
     let [first, second, third] = q.submit_all([job(), job(), job()]).await;
     let page = q.changes(&cursor, 1).await;

@@ -1,4 +1,4 @@
-//! Cancels, releases and deadlines.
+//! Cancellations, releases and deadlines.
 
 use std::slice;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use vmafx_queue::transition::State;
 
 use crate::support::build::{job, seconds};
 use crate::support::fixture::{Fixture, ids};
-use crate::support::node::{Said, TestNode};
+use crate::support::node::{ReportKind, TestNode};
 
 pub(crate) async fn a_waiting_job_can_be_cancelled(q: Fixture) {
     let id = q.submit(job()).await;
@@ -181,7 +181,7 @@ pub(crate) async fn a_running_job_fails_when_its_time_is_up(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job().deadline(seconds(30))).await;
     q.pass(seconds(20), &[&node]).await;
-    node.beat(&[taken.id]).await;
+    node.heartbeat(&[taken.id]).await;
     let swept = q.pass(seconds(10), &[&node]).await;
     assert_eq!(ids(&swept.failed), [taken.id]);
     let over = q.job(taken.id).await;
@@ -189,8 +189,8 @@ pub(crate) async fn a_running_job_fails_when_its_time_is_up(q: Fixture) {
     assert_eq!((over.lease_expires_at, over.progress), (None, None));
     assert_eq!(q.outcomes(taken.id).await, [(1, Some(AttemptOutcome::Failed))]);
     assert_eq!(q.attempts(taken.id).await[0].error, over.error);
-    assert_eq!(node.beat(&[taken.id]).await.unwrap().lost, [taken.id]);
-    assert_eq!(node.complete(&taken).await, Said::Repeated);
+    assert_eq!(node.heartbeat(&[taken.id]).await.unwrap().lost, [taken.id]);
+    assert_eq!(node.complete(&taken).await, ReportKind::Repeated);
     assert_eq!(q.job(taken.id).await, over);
 }
 
@@ -207,7 +207,7 @@ pub(crate) async fn a_deadline_that_passed_is_good_until_the_sweep_ends_the_job(
     q.submit(job().deadline(seconds(5))).await;
     q.clock.advance(seconds(6));
     let taken = node.take().await;
-    assert_eq!(node.complete(&taken).await, Said::Moved);
+    assert_eq!(node.complete(&taken).await, ReportKind::Moved);
 }
 
 pub(crate) async fn a_job_that_ended_in_time_stays_as_it_is(q: Fixture) {

@@ -1,4 +1,4 @@
-//! Labels, and the samples that come of them.
+//! Labels and samples.
 
 use vmafx_queue::store::{Filter, LabelTarget, Labelled, Sample, StoreError};
 use vmafx_queue::transition::State;
@@ -42,7 +42,7 @@ pub(crate) async fn a_running_job_can_be_labelled(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     assert_eq!(q.label(taken.id, 40.0).await, stored(taken.id, false));
-    assert_eq!(node.complete(&taken).await, crate::support::node::Said::Moved);
+    assert_eq!(node.complete(&taken).await, crate::support::node::ReportKind::Moved);
     assert_eq!(q.all_samples().await, [sample(taken.id, 80.0, 40.0)]);
 }
 
@@ -112,7 +112,8 @@ pub(crate) async fn a_sample_has_the_labels_of_the_node_that_scored_it(q: Fixtur
     let taken = gone.holds(job()).await;
     gone.complete(&taken).await;
     q.lose_leases(&[]).await;
-    // The session is over, and a namesake has other labels: the first sample keeps those of its time.
+    // The session has ended, and a node of the same name has other labels: the first sample keeps the labels of its
+    // attempt.
     let next = q.register(node("n").labels([("gpu", "h100")])).await;
     q.wait_for(lost.id, &[&next]).await;
     let again = next.take().await;

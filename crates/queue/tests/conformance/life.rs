@@ -2,13 +2,13 @@
 
 use vmafx_job::CancelCause;
 use vmafx_queue::StoreError;
-use vmafx_queue::node::{Beat, Report};
+use vmafx_queue::node::{Heartbeat, Report};
 use vmafx_queue::store::{Filter, Retention, Submitted};
 use vmafx_queue::transition::State;
 
 use crate::support::build::{first, job, node, origin, percent, score, seconds};
 use crate::support::fixture::Fixture;
-use crate::support::node::Said;
+use crate::support::node::ReportKind;
 
 pub(crate) async fn an_open_store_is_ready(q: Fixture) {
     q.store.ready().await.unwrap();
@@ -38,18 +38,18 @@ pub(crate) async fn a_restart_costs_nobody_a_session_or_a_lease(q: Fixture) {
     let taken = node.holds(job()).await;
     let q = q.reopened().await;
     let node = crate::support::node::TestNode { queue: q.clone(), ..node };
-    assert!(node.beat(&[taken.id]).await.unwrap().lost.is_empty());
-    assert_eq!(node.complete(&taken).await, Said::Moved);
+    assert!(node.heartbeat(&[taken.id]).await.unwrap().lost.is_empty());
+    assert_eq!(node.complete(&taken).await, ReportKind::Moved);
     assert_eq!(q.job(taken.id).await.state, State::Completed);
 }
 
-pub(crate) async fn a_store_that_was_away_forgives(q: Fixture) {
+pub(crate) async fn the_first_sweep_after_a_long_restart_renews_leases(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     let q = q.reopened().await;
     q.clock.advance(seconds(3600));
     let swept = q.sweep().await;
-    assert!(swept.forgiven, "{swept:?}");
+    assert!(swept.renewed, "{swept:?}");
     let lease = q.job(taken.id).await.lease_expires_at;
     assert_eq!(lease, Some(q.now() + q.policy().lease_ttl));
 }
@@ -80,14 +80,14 @@ pub(crate) async fn a_closed_store_says_so(q: Fixture) {
     let target = vmafx_queue::store::LabelTarget::Id(id);
     closed("label", store.label(whose, &target, percent(1.0)).await.err());
     closed("register", store.register(whose, crate::support::build::node("m").0).await.err());
-    closed("heartbeat", store.heartbeat(whose, &node.who, Beat::default()).await.err());
+    closed("heartbeat", store.heartbeat(whose, &node.who, Heartbeat::default()).await.err());
     closed("claim", store.claim(whose, &node.who, &[]).await.err());
     let report = Report { job: id, attempt: None, result: Ok(score(1.0)) };
     closed("report", store.report(whose, &node.who, report).await.err());
     closed("release", store.release(whose, &node.who, id, 1, "x").await.err());
     closed("explain", store.explain(whose, id).await.err());
     closed("nodes", store.nodes(whose).await.err());
-    closed("nodes_to_show", store.nodes_to_show().await.err());
+    closed("nodes_with_resource", store.nodes_with_resource().await.err());
     closed("position", store.position(whose).await.err());
     closed("sweep", store.sweep().await.err());
     let keep = Retention { jobs_for: seconds(1), jobs: 1, samples_for: seconds(1), samples: 1, batch: 1 };

@@ -1,4 +1,4 @@
-//! Nodes that disappear.
+//! Expired leases.
 
 use std::slice;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::support::fixture::{Fixture, ids};
 
 const EXPIRED: Option<AttemptOutcome> = Some(AttemptOutcome::Expired);
 
-pub(crate) async fn a_lost_job_waits_again_and_says_so(q: Fixture) {
+pub(crate) async fn a_lost_job_is_pending_again_after_a_backoff(q: Fixture) {
     let keeper = q.node("keeper").await;
     let taken = keeper.holds(job()).await;
     let swept = q.lose_leases(&[&keeper]).await;
@@ -48,19 +48,19 @@ pub(crate) async fn a_lease_ends_at_its_instant_and_not_before(q: Fixture) {
     assert_eq!(ids(&swept.requeued), [taken.id]);
 }
 
-pub(crate) async fn pauses_double_up_to_the_longest(q: Fixture) {
+pub(crate) async fn backoffs_double_up_to_the_maximum(q: Fixture) {
     let q = q.fresh(Policy { backoff_max: seconds(30), ..Policy::default() }).await;
     let keeper = q.node("keeper").await;
     let id = q.submit(job().lost_limit(10)).await;
-    for pause in [5, 10, 20, 30, 30] {
+    for backoff in [5, 10, 20, 30, 30] {
         keeper.take().await;
         q.lose_leases(&[&keeper]).await;
-        assert_eq!(q.job(id).await.available_at, Some(q.now() + seconds(pause)));
+        assert_eq!(q.job(id).await.available_at, Some(q.now() + seconds(backoff)));
         q.wait_for(id, &[&keeper]).await;
     }
 }
 
-pub(crate) async fn a_pause_ends_at_its_instant_and_not_before(q: Fixture) {
+pub(crate) async fn a_backoff_ends_at_its_instant_and_not_before(q: Fixture) {
     let keeper = q.node("keeper").await;
     let id = keeper.holds(job()).await.id;
     q.lose_leases(&[&keeper]).await;
@@ -72,7 +72,7 @@ pub(crate) async fn a_pause_ends_at_its_instant_and_not_before(q: Fixture) {
     assert_eq!((again.id, again.attempt, again.available_at), (id, 2, None));
 }
 
-pub(crate) async fn nothing_names_the_next_pause_that_would_fit(q: Fixture) {
+pub(crate) async fn an_empty_claim_names_the_next_backoff_end_that_would_fit(q: Fixture) {
     let cpu = q.node("cpu").await;
     let gpu = q.register(node("gpu").backends(["cuda"])).await;
     gpu.holds(job().backend("cuda")).await;
@@ -82,7 +82,7 @@ pub(crate) async fn nothing_names_the_next_pause_that_would_fit(q: Fixture) {
     cpu.holds(job().backend("cpu")).await;
     let begin = q.now();
     q.pass(seconds(40), &[&cpu, &gpu]).await;
-    // The job of the other backend pauses first, but is of no use to this node.
+    // The back-off of the other backend's job ends first, but this node cannot claim that job.
     assert_eq!(cpu.claim().await, Claim::Nothing { next: None });
     assert_eq!(gpu.claim().await, Claim::Nothing { next: Some(begin + seconds(45)) });
     q.pass(seconds(10), &[&cpu, &gpu]).await;

@@ -1,4 +1,4 @@
-//! What is kept, and for how long.
+//! Retention.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const EVERYTHING: Retention = Retention {
 const NOTHING: Retention =
     Retention { jobs_for: Duration::ZERO, jobs: 0, samples_for: Duration::ZERO, samples: 0, batch: 1000 };
 
-/// Jobs that were completed with a label, ten seconds apart.
+/// Completes labelled jobs, ten seconds apart.
 async fn finished<const N: usize>(q: &Fixture) -> [JobId; N] {
     let node = q.node("n").await;
     let mut done = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) async fn what_is_young_and_few_is_kept(q: Fixture) {
 
 pub(crate) async fn old_jobs_are_removed_with_their_attempts(q: Fixture) {
     let [old, older_than_enough, young] = finished::<3>(&q).await;
-    // They ended 30, 20 and 10 seconds ago.
+    // The jobs finished 30, 20 and 10 seconds ago.
     let keep = Retention { jobs_for: seconds(15), ..EVERYTHING };
     assert_eq!(prune(&q, keep).await, Pruned { jobs: 2, samples: 0 });
     assert_eq!(ids(&q.list(&Filter::default()).await), [young]);
@@ -128,7 +128,7 @@ pub(crate) async fn a_batch_is_not_exceeded_and_the_rest_follows(q: Fixture) {
 
 pub(crate) async fn samples_are_kept_by_their_own_age_and_number(q: Fixture) {
     let done = finished::<4>(&q).await;
-    // They came to be 40, 30, 20 and 10 seconds ago.
+    // The samples were created 40, 30, 20 and 10 seconds ago.
     let keep = Retention { samples_for: seconds(35), ..EVERYTHING };
     assert_eq!(prune(&q, keep).await, Pruned { jobs: 0, samples: 1 });
     assert_eq!(prune(&q, Retention { samples: 2, ..EVERYTHING }).await, Pruned { jobs: 0, samples: 1 });
@@ -156,7 +156,7 @@ pub(crate) async fn a_cursor_is_good_after_what_it_saw_was_removed(q: Fixture) {
     assert_eq!(q.samples(&sampled, 10).await.samples.len(), 1);
 }
 
-pub(crate) async fn whoever_begins_after_all_were_removed_can_go_on(q: Fixture) {
+pub(crate) async fn a_reader_that_starts_after_all_were_removed_can_continue(q: Fixture) {
     finished::<2>(&q).await;
     prune(&q, NOTHING).await;
     let begun = q.samples("", 10).await;
@@ -172,7 +172,11 @@ pub(crate) async fn a_reader_that_missed_samples_is_told_and_may_begin_again(q: 
     prune(&q, Retention { samples: 2, ..EVERYTHING }).await;
     let missed = q.store.samples(&q.tenant, &cursors[0], 10).await;
     assert!(matches!(missed, Err(StoreError::Cursor)), "{missed:?}");
-    assert_eq!(q.samples(&cursors[1], 10).await.samples.len(), 2, "it saw all that were removed");
+    assert_eq!(
+        q.samples(&cursors[1], 10).await.samples.len(),
+        2,
+        "the cursor lies after every removed sample"
+    );
     let kept: Vec<_> = q.all_samples().await.iter().map(|sample| sample.job).collect();
     assert_eq!(kept, done[2..]);
 }

@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent operations.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use vmafx_queue::transition::State;
 
 use crate::support::build::{in_states, job, seconds};
 use crate::support::fixture::Fixture;
-use crate::support::node::{Said, TestNode};
+use crate::support::node::{ReportKind, TestNode};
 
 pub(crate) async fn each_of_many_jobs_is_claimed_exactly_once(q: Fixture) {
     let submitted = submit_many(&q, 500).await;
@@ -23,14 +23,14 @@ pub(crate) async fn each_of_many_jobs_is_claimed_exactly_once(q: Fixture) {
             let mut taken = Vec::new();
             while let Claim::Job(job) = node.claim().await {
                 assert_eq!(job.attempt, 1);
-                assert_eq!(node.complete(&job).await, Said::Moved);
+                assert_eq!(node.complete(&job).await, ReportKind::Moved);
                 taken.push(job.id);
             }
             taken
         });
     }
     let taken = claiming.join_all().await.concat();
-    assert_eq!(taken.len(), 500, "none twice");
+    assert_eq!(taken.len(), 500, "no job is claimed twice");
     assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), submitted);
     assert_eq!(q.list(&in_states([State::Completed])).await.len(), 500);
 }
@@ -74,10 +74,10 @@ pub(crate) async fn of_a_cancel_and_a_report_exactly_one_ends_the_job(q: Fixture
         let over = q.job(taken.id).await;
         let outcomes = q.outcomes(taken.id).await;
         if cancelled.moved {
-            assert_eq!((said, over.state), (Said::Repeated, State::Cancelled));
+            assert_eq!((said, over.state), (ReportKind::Repeated, State::Cancelled));
             assert_eq!(outcomes, [(1, Some(AttemptOutcome::Cancelled))]);
         } else {
-            assert_eq!((said, over.state), (Said::Moved, State::Completed));
+            assert_eq!((said, over.state), (ReportKind::Moved, State::Completed));
             assert_eq!(outcomes, [(1, Some(AttemptOutcome::Completed))]);
         }
     }
@@ -90,7 +90,7 @@ pub(crate) async fn of_a_cancel_and_a_claim_neither_is_lost(q: Fixture) {
     for _ in 0..30 {
         let id = q.submit(job()).await;
         let (cancelled, claim) = tokio::join!(q.cancelled(id, "x"), node.claim());
-        assert!(cancelled.moved, "nothing else could end it");
+        assert!(cancelled.moved, "no other call can have cancelled it");
         let over = q.job(id).await;
         assert_eq!((over.state, over.lease_expires_at), (State::Cancelled, None));
         let expected = match claim {
@@ -107,8 +107,8 @@ pub(crate) async fn of_two_reports_exactly_one_ends_the_job(q: Fixture) {
         let taken = node.holds(job().label(5.0)).await;
         let (one, two) = tokio::join!(node.complete(&taken), node.fail(&taken, "x"));
         let mut said = [one, two];
-        said.sort_by_key(|said| *said == Said::Moved);
-        assert_eq!(said, [Said::Repeated, Said::Moved]);
+        said.sort_by_key(|said| *said == ReportKind::Moved);
+        assert_eq!(said, [ReportKind::Repeated, ReportKind::Moved]);
     }
 }
 
@@ -118,12 +118,12 @@ pub(crate) async fn of_a_release_and_a_report_one_is_refused(q: Fixture) {
     for _ in 0..30 {
         let taken = node.holds(job()).await;
         match tokio::join!(node.release(&taken), node.complete(&taken)) {
-            (Released::Moved, Said::Fenced) => {
+            (Released::Moved, ReportKind::Fenced) => {
                 let again = node.take().await;
                 assert_eq!((again.id, again.attempt), (taken.id, 2));
                 node.complete(&again).await;
             }
-            (Released::Over, Said::Moved) => {}
+            (Released::Over, ReportKind::Moved) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -143,7 +143,7 @@ pub(crate) async fn a_reader_of_changes_sees_every_job_in_its_last_state(q: Fixt
     let reading = async {
         let mut seen = std::collections::BTreeMap::new();
         let mut cursor = start.clone();
-        // Every job ends, so a reader that misses none gets to know all 120 ends.
+        // Every job finishes, so a reader that skips no change sees all 120 ends.
         while seen.values().filter(|state: &&State| state.is_final()).count() < 120 {
             let changes = q.changes(&cursor, 7).await;
             seen.extend(changes.jobs.iter().map(|(_, job)| (job.id, job.state)));
@@ -152,9 +152,9 @@ pub(crate) async fn a_reader_of_changes_sees_every_job_in_its_last_state(q: Fixt
         }
         seen
     };
-    let patience = std::time::Duration::from_mins(1);
+    let timeout = std::time::Duration::from_mins(1);
     let both = async { tokio::join!(writing, reading) };
-    let Ok((_, seen)) = tokio::time::timeout(patience, both).await else {
+    let Ok((_, seen)) = tokio::time::timeout(timeout, both).await else {
         panic!("the reader missed an end");
     };
     let stored: std::collections::BTreeMap<_, _> =
@@ -162,12 +162,12 @@ pub(crate) async fn a_reader_of_changes_sees_every_job_in_its_last_state(q: Fixt
     assert_eq!(seen, stored);
 }
 
-/// Submits, takes and ends so many jobs; whose they are does not matter.
+/// Submits, claims and completes `count` jobs, not necessarily its own.
 async fn cycle(q: &Fixture, node: &TestNode, count: usize) {
     for _ in 0..count {
         q.submit(job()).await;
         let taken = node.take().await;
-        assert_eq!(node.complete(&taken).await, Said::Moved);
+        assert_eq!(node.complete(&taken).await, ReportKind::Moved);
     }
 }
 
@@ -198,9 +198,9 @@ pub(crate) async fn a_reader_of_samples_sees_each_exactly_once(q: Fixture) {
         }
         seen
     };
-    let patience = std::time::Duration::from_mins(1);
+    let timeout = std::time::Duration::from_mins(1);
     let both = async { tokio::join!(writing, reading) };
-    let Ok((_, seen)) = tokio::time::timeout(patience, both).await else {
+    let Ok((_, seen)) = tokio::time::timeout(timeout, both).await else {
         panic!("the reader missed a sample");
     };
     assert_eq!(seen.len(), 80);

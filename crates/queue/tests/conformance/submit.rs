@@ -1,4 +1,4 @@
-//! Submissions, and the keys that make them safe to repeat.
+//! Submissions and their idempotency keys.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
         max_lost_attempts: 2,
         node: None,
         progress: None,
-        success: None,
+        result: None,
         error: String::new(),
         failure_reason: FailureReason::Unspecified,
         label: Some(percent(61.25)),
@@ -74,7 +74,7 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
     assert_eq!(q.attempts(id).await, []);
 }
 
-pub(crate) async fn what_is_not_told_is_not_there(q: Fixture) {
+pub(crate) async fn omitted_fields_have_their_defaults(q: Fixture) {
     let found = q.job(q.submit(job()).await).await;
     assert_eq!((found.key, found.origin, found.label, found.deadline_at), (None, None, None, None));
     assert_eq!((found.priority, found.max_lost_attempts), (0, 3));
@@ -156,9 +156,9 @@ pub(crate) async fn a_label_with_a_known_key_makes_no_sample(q: Fixture) {
 }
 
 pub(crate) async fn an_unknown_job_is_not_there(q: Fixture) {
-    let nobody = JobId(uuid::Uuid::from_u128(7));
-    assert_eq!(q.store.job(&q.tenant, nobody).await.unwrap(), None);
-    assert_eq!(q.attempts(nobody).await, []);
-    assert_eq!(q.store.explain(&q.tenant, nobody).await.unwrap(), None);
-    assert_eq!(q.store.cancel(&q.tenant, nobody, CancelCause::Requested, "x").await.unwrap(), None);
+    let unknown = JobId(uuid::Uuid::from_u128(7));
+    assert_eq!(q.store.job(&q.tenant, unknown).await.unwrap(), None);
+    assert_eq!(q.attempts(unknown).await, []);
+    assert_eq!(q.store.explain(&q.tenant, unknown).await.unwrap(), None);
+    assert_eq!(q.store.cancel(&q.tenant, unknown, CancelCause::Requested, "x").await.unwrap(), None);
 }

@@ -1,4 +1,4 @@
-//! What the sweep ends, and when it must not.
+//! What a sweep ends, and when it must renew leases instead.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use vmafx_queue::transition::State;
 
 use crate::support::build::{job, seconds};
 use crate::support::fixture::{Fixture, ids};
-use crate::support::node::Said;
+use crate::support::node::ReportKind;
 
-fn forgiving() -> Swept {
-    Swept { forgiven: true, ..Swept::default() }
+fn renewing() -> Swept {
+    Swept { renewed: true, ..Swept::default() }
 }
 
-/// A job whose lease has five seconds left, on a store that was swept this instant.
+/// A job whose lease has five seconds left, on a store that was swept at this instant.
 async fn nearly_over(q: &Fixture) -> (crate::support::node::TestNode, vmafx_queue::Job) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
@@ -31,26 +31,26 @@ pub(crate) async fn a_sweep_with_nothing_to_end_ends_nothing(q: Fixture) {
 
 pub(crate) async fn a_sweep_that_comes_in_time_ends_a_lease(q: Fixture) {
     let (_, taken) = nearly_over(&q).await;
-    q.clock.advance(q.policy().away_after());
+    q.clock.advance(q.policy().max_sweep_gap());
     let swept = q.sweep().await;
-    assert!(!swept.forgiven);
+    assert!(!swept.renewed);
     assert_eq!(ids(&swept.requeued), [taken.id]);
 }
 
 pub(crate) async fn a_sweep_that_comes_late_gives_every_lease_its_full_time_again(q: Fixture) {
     let (node, taken) = nearly_over(&q).await;
-    q.clock.advance(q.policy().away_after() + Duration::from_millis(1));
-    assert_eq!(q.sweep().await, forgiving());
+    q.clock.advance(q.policy().max_sweep_gap() + Duration::from_millis(1));
+    assert_eq!(q.sweep().await, renewing());
     let kept = q.job(taken.id).await;
     assert_eq!(kept.lease_expires_at, Some(q.now() + q.policy().lease_ttl));
     assert_eq!((kept.state, kept.revision), (State::Running, taken.revision));
-    assert_eq!(node.complete(&taken).await, Said::Moved);
+    assert_eq!(node.complete(&taken).await, ReportKind::Moved);
 }
 
-pub(crate) async fn a_forgiven_lease_ends_in_the_end(q: Fixture) {
+pub(crate) async fn a_renewed_lease_still_expires(q: Fixture) {
     let (node, taken) = nearly_over(&q).await;
     q.clock.advance(seconds(3600));
-    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(q.sweep().await, renewing());
     assert_eq!(q.pass(q.policy().lease_ttl.saturating_sub(seconds(1)), &[&node]).await.requeued, []);
     assert_eq!(ids(&q.pass(seconds(1), &[&node]).await.requeued), [taken.id]);
 }
@@ -58,7 +58,7 @@ pub(crate) async fn a_forgiven_lease_ends_in_the_end(q: Fixture) {
 pub(crate) async fn a_sweep_that_comes_late_gives_every_session_its_full_time_again(q: Fixture) {
     let node = q.node("n").await;
     q.clock.advance(q.policy().session_ttl * 2);
-    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(q.sweep().await, renewing());
     assert_eq!(q.pass(q.policy().session_ttl.saturating_sub(seconds(1)), &[]).await.evicted, []);
     assert!(node.has_nothing().await);
     assert_eq!(q.pass(seconds(1), &[]).await.evicted.len(), 1);
@@ -68,26 +68,30 @@ pub(crate) async fn a_clock_that_jumps_ahead_costs_nobody_a_lease(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     q.clock.advance(Duration::from_hours(24 * 365));
-    assert_eq!(q.sweep().await, forgiving());
-    assert_eq!(node.beat(&[taken.id]).await.unwrap().lost, []);
+    assert_eq!(q.sweep().await, renewing());
+    assert_eq!(node.heartbeat(&[taken.id]).await.unwrap().lost, []);
     assert_eq!(q.pass(seconds(30), &[]).await, Swept::default());
-    assert_eq!(node.complete(&taken).await, Said::Moved);
+    assert_eq!(node.complete(&taken).await, ReportKind::Moved);
 }
 
 pub(crate) async fn a_clock_that_jumps_back_costs_nobody_a_lease(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     q.clock.turn_back(Duration::from_hours(24));
-    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(q.sweep().await, renewing());
     let kept = q.job(taken.id).await;
-    assert_eq!(kept.lease_expires_at, Some(q.now() + q.policy().lease_ttl), "nor holds it for a day");
+    assert_eq!(
+        kept.lease_expires_at,
+        Some(q.now() + q.policy().lease_ttl),
+        "the lease lasts no longer than its duration"
+    );
     assert_eq!(q.lose_leases(&[&node]).await.requeued.len(), 1);
 }
 
 pub(crate) async fn a_late_sweep_ends_no_deadline_but_the_next_one_does(q: Fixture) {
     let id = q.submit(job().deadline(seconds(30))).await;
     q.clock.advance(seconds(60));
-    assert_eq!(q.sweep().await, forgiving());
+    assert_eq!(q.sweep().await, renewing());
     assert_eq!(q.job(id).await.state, State::Pending);
     q.clock.advance(seconds(5));
     assert_eq!(ids(&q.sweep().await.failed), [id]);

@@ -1,12 +1,12 @@
-//! Nobody sees anything of another tenant.
+//! A tenant sees nothing of any other tenant.
 
 use vmafx_job::CancelCause;
-use vmafx_queue::node::Pulse;
+use vmafx_queue::node::HeartbeatReply;
 use vmafx_queue::store::{Filter, LabelTarget, Labelled, Released};
 
 use crate::support::build::{job, key, origin, percent, with_ids};
 use crate::support::fixture::Fixture;
-use crate::support::node::Said;
+use crate::support::node::ReportKind;
 
 pub(crate) async fn a_job_of_another_tenant_is_not_there(q: Fixture) {
     let other = q.of("other");
@@ -34,10 +34,10 @@ pub(crate) async fn a_node_gets_only_jobs_of_its_tenant(q: Fixture) {
 pub(crate) async fn a_node_of_another_tenant_can_do_nothing_with_a_job(q: Fixture) {
     let theirs = q.of("other").node("theirs").await;
     let taken = q.node("ours").await.holds(job()).await;
-    assert_eq!(theirs.complete(&taken).await, Said::Fenced);
+    assert_eq!(theirs.complete(&taken).await, ReportKind::Fenced);
     assert_eq!(theirs.release(&taken).await, Released::Over);
-    let pulse = theirs.progress(&taken, 5, 9).await.unwrap();
-    assert_eq!(pulse, Pulse { cancelled: vec![], lost: vec![taken.id] });
+    let reply = theirs.progress(&taken, 5, 9).await.unwrap();
+    assert_eq!(reply, HeartbeatReply { cancelled: vec![], lost: vec![taken.id] });
     assert_eq!(q.job(taken.id).await, taken);
 }
 
@@ -45,15 +45,15 @@ pub(crate) async fn a_cancelled_job_of_another_tenant_is_lost_and_not_cancelled(
     let theirs = q.of("other").node("theirs").await;
     let id = q.submit(job()).await;
     q.cancelled(id, "x").await;
-    assert_eq!(theirs.beat(&[id]).await.unwrap().cancelled, []);
+    assert_eq!(theirs.heartbeat(&[id]).await.unwrap().cancelled, []);
 }
 
 pub(crate) async fn a_session_is_of_one_tenant(q: Fixture) {
     let ours = q.node("ours").await;
     let taken = ours.holds(job()).await;
     let stolen = ours.of("other");
-    assert_eq!(stolen.beat(&[taken.id]).await, None);
-    assert_eq!(stolen.complete(&taken).await, Said::NoSession);
+    assert_eq!(stolen.heartbeat(&[taken.id]).await, None);
+    assert_eq!(stolen.complete(&taken).await, ReportKind::NoSession);
     assert_eq!(stolen.release(&taken).await, Released::NoSession);
     assert_eq!(q.of("other").store.nodes(&q.of("other").tenant).await.unwrap(), []);
 }

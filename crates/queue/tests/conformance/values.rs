@@ -1,4 +1,4 @@
-//! What is stored comes back as it was, to the last bit.
+//! Stored values are read back bit for bit.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use vmafx_queue::store::Filter;
 use crate::support::build::{job, key, node, of_origin};
 use crate::support::fixture::Fixture;
 
-/// Texts that break careless quoting, encoding or comparing.
+/// Texts that reveal careless quoting, encoding or comparison.
 const TEXTS: [&str; 12] = [
     "",
     " ",
@@ -27,7 +27,7 @@ const TEXTS: [&str; 12] = [
     "\u{feff}\u{202e}\u{7f}\u{1}",
 ];
 
-/// Numbers that do not survive a detour through text or single precision.
+/// Numbers that do not survive a conversion to text or to single precision.
 const NUMBERS: [f64; 12] = [
     0.0,
     -0.0,
@@ -99,7 +99,7 @@ pub(crate) async fn texts_of_nodes_and_reports_come_back_as_they_were(q: Fixture
         assert_eq!((attempt.node.as_str(), attempt.error.as_str()), (text, text));
 
         let done = worker.holds(job().label(1.0)).await;
-        let success = ScoreResult {
+        let result = ScoreResult {
             score: 1.0,
             features: BTreeMap::from([(text.to_owned(), 2.0)]),
             details: Some(ScoreDetails {
@@ -111,10 +111,10 @@ pub(crate) async fn texts_of_nodes_and_reports_come_back_as_they_were(q: Fixture
                 ..ScoreDetails::default()
             }),
         };
-        worker.complete_with(&done, success.clone()).await;
-        assert_eq!(q.job(done.id).await.success, Some(success.clone()), "{text:?}");
+        worker.complete_with(&done, result.clone()).await;
+        assert_eq!(q.job(done.id).await.result, Some(result.clone()), "{text:?}");
         let sample = q.all_samples().await.pop().unwrap();
-        assert_eq!((sample.features, sample.node_labels), (success.features, new.0.capability.labels));
+        assert_eq!((sample.features, sample.node_labels), (result.features, new.0.capability.labels));
     }
 }
 
@@ -141,13 +141,13 @@ pub(crate) async fn numbers_come_back_to_the_last_bit(q: Fixture) {
             scores: Some(pooled),
             ..ScoreDetails::default()
         };
-        let success = ScoreResult { score: number, features: features.clone(), details: Some(details) };
-        node.complete_with(&taken, success).await;
+        let result = ScoreResult { score: number, features: features.clone(), details: Some(details) };
+        node.complete_with(&taken, result).await;
         let found = q.job(taken.id).await;
-        let success = found.success.unwrap();
-        assert_eq!(success.score.to_bits(), number.to_bits(), "{number:e}");
-        assert_eq!(bits(&success.features), bits(&features), "{number:e}");
-        let details = success.details.unwrap();
+        let result = found.result.unwrap();
+        assert_eq!(result.score.to_bits(), number.to_bits(), "{number:e}");
+        assert_eq!(bits(&result.features), bits(&features), "{number:e}");
+        let details = result.details.unwrap();
         let pooled = details.scores.unwrap();
         let PooledScores { mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50 } = pooled;
         for value in [mean, harmonic_mean, min, max, stddev, p1, p5, p10, p50] {
@@ -170,9 +170,9 @@ pub(crate) async fn a_result_may_have_many_features_or_none(q: Fixture) {
         let features: BTreeMap<_, _> =
             (0..count).map(|place| (format!("feature {place}"), f64::from(place) / 7.0)).collect();
         let taken = node.holds(job()).await;
-        let success = ScoreResult { score: 0.0, features, details: None };
-        node.complete_with(&taken, success.clone()).await;
-        assert_eq!(q.job(taken.id).await.success, Some(success), "{count}");
+        let result = ScoreResult { score: 0.0, features, details: None };
+        node.complete_with(&taken, result.clone()).await;
+        assert_eq!(q.job(taken.id).await.result, Some(result), "{count}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Explanations, nodes and numbers.
+//! Explanations, nodes and figures.
 
 use vmafx_queue::node::{Capability, Node};
 use vmafx_queue::store::{Supply, TenantStats};
@@ -34,7 +34,7 @@ pub(crate) async fn only_those_count_that_compete_for_the_same_nodes(q: Fixture)
     assert_eq!((explained.ahead_by_priority, explained.ahead_by_age), (2, 2));
 }
 
-pub(crate) async fn those_that_pause_run_or_are_over_are_not_ahead(q: Fixture) {
+pub(crate) async fn jobs_in_backoff_running_or_finished_are_not_ahead(q: Fixture) {
     let node = q.node("n").await;
     let lost = node.holds(job().priority(5)).await.id;
     q.lose_leases(&[&node]).await;
@@ -46,7 +46,7 @@ pub(crate) async fn those_that_pause_run_or_are_over_are_not_ahead(q: Fixture) {
     let id = q.submit(job()).await;
     assert_eq!(q.explained(id).await.ahead_by_priority, 0);
     q.clock.advance(seconds(5));
-    assert_eq!(q.explained(id).await.ahead_by_priority, 1, "the pause of {lost} is over");
+    assert_eq!(q.explained(id).await.ahead_by_priority, 1, "the back-off of {lost} has ended");
 }
 
 pub(crate) async fn every_backend_is_counted_and_every_node_once(q: Fixture) {
@@ -76,7 +76,7 @@ pub(crate) async fn a_running_job_and_one_that_is_over_are_explained_too(q: Fixt
     assert_eq!(q.explained(taken.id).await.job, q.job(taken.id).await);
 }
 
-pub(crate) async fn nodes_are_listed_by_name_and_then_session_with_all_they_said(q: Fixture) {
+pub(crate) async fn nodes_are_listed_by_name_and_then_session_with_their_registration(q: Fixture) {
     let begin = q.now();
     let mut new = node("b").backends(["cpu", "cuda"]).slots(3).labels([("zone", "x")]);
     new.0.capability.vendor = "nvidia".into();
@@ -86,7 +86,7 @@ pub(crate) async fn nodes_are_listed_by_name_and_then_session_with_all_they_said
     let (first, second) = (q.node("a").await, q.node("a").await);
     full.holds(job()).await;
     q.clock.advance(seconds(4));
-    full.beat(&[]).await;
+    full.heartbeat(&[]).await;
 
     let nodes = q.store.nodes(&q.tenant).await.unwrap();
     let mut twins = [first.who.session, second.who.session];
@@ -129,7 +129,7 @@ pub(crate) async fn nodes_of_resources_are_shown_for_all_tenants(q: Fixture) {
     q.node("without").await;
     let ours = q.register(node("ours").resource(origin("a", "x"))).await;
     let theirs = q.of("other").register(node("theirs").resource(origin("b", "y"))).await;
-    let shown = q.store.nodes_to_show().await.unwrap();
+    let shown = q.store.nodes_with_resource().await.unwrap();
     let mut sessions: Vec<_> = shown.iter().map(|node| node.session).collect();
     sessions.sort_unstable();
     let mut expected = [ours.who.session, theirs.who.session];

@@ -1,43 +1,42 @@
-//! Makes answers of store and model comparable.
+//! Makes answers of the store and of the model comparable.
 //!
-//! Ids are the store's in both. Only two things are the store's own business: how far a revision rises, and what a
-//! cursor looks like. Both are compared by what they mean and then left out.
+//! Both use the ids of the store. Only two things may differ: by how much a revision increases, and the text of a
+//! cursor. Both are compared by their meaning and then cleared.
 
 use vmafx_job::FailureReason;
 use vmafx_queue::Job;
 use vmafx_queue::job::Attempt;
-use vmafx_queue::node::{Node, Pulse};
+use vmafx_queue::node::{HeartbeatReply, Node};
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Samples, Submitted, Supply,
     Swept, TenantStats,
 };
 
-/// An answer, and the jobs in it.
-pub(crate) trait Answer: PartialEq + std::fmt::Debug {
+pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
     fn jobs(&mut self) -> Vec<&mut Job> {
         vec![]
     }
 
-    /// What it says, in a word or two, so that a test can tell whether the stories reach it.
-    fn says(&self) -> Vec<&'static str> {
+    /// Names of the cases that this answer covers, so that a test can check that the operations reach all of them.
+    fn labels(&self) -> Vec<&'static str> {
         vec![]
     }
 
-    /// Brings what has no order into one, and leaves out what means nothing.
-    fn settle(&mut self) {}
+    /// Sorts what has no defined order and removes what has no meaning.
+    fn normalize(&mut self) {}
 }
 
-impl Answer for Vec<Attempt> {}
-impl Answer for Vec<Node> {}
+impl ComparableAnswer for Vec<Attempt> {}
+impl ComparableAnswer for Vec<Node> {}
 
-impl Answer for Submitted {
-    fn says(&self) -> Vec<&'static str> {
+impl ComparableAnswer for Submitted {
+    fn labels(&self) -> Vec<&'static str> {
         vec![if self.deduplicated { "submitted: known" } else { "submitted: new" }]
     }
 }
 
-impl Answer for Labelled {
-    fn says(&self) -> Vec<&'static str> {
+impl ComparableAnswer for Labelled {
+    fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Self::NotFound => "labelled: nothing",
             Self::Over => "labelled: too late",
@@ -47,8 +46,8 @@ impl Answer for Labelled {
     }
 }
 
-impl Answer for Released {
-    fn says(&self) -> Vec<&'static str> {
+impl ComparableAnswer for Released {
+    fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Self::NoSession => "released: no session",
             Self::Over => "released: over",
@@ -57,47 +56,47 @@ impl Answer for Released {
     }
 }
 
-impl Answer for Pruned {
-    fn says(&self) -> Vec<&'static str> {
+impl ComparableAnswer for Pruned {
+    fn labels(&self) -> Vec<&'static str> {
         let (jobs, samples) =
             ((self.jobs > 0).then_some("pruned: jobs"), (self.samples > 0).then_some("pruned: samples"));
         jobs.into_iter().chain(samples).collect()
     }
 }
 
-impl Answer for Option<Pulse> {
-    fn says(&self) -> Vec<&'static str> {
-        let Some(pulse) = self else { return vec!["pulse: no session"] };
-        let cancelled = (!pulse.cancelled.is_empty()).then_some("pulse: cancelled");
-        cancelled.into_iter().chain((!pulse.lost.is_empty()).then_some("pulse: lost")).collect()
+impl ComparableAnswer for Option<HeartbeatReply> {
+    fn labels(&self) -> Vec<&'static str> {
+        let Some(reply) = self else { return vec!["reply: no session"] };
+        let cancelled = (!reply.cancelled.is_empty()).then_some("reply: cancelled");
+        cancelled.into_iter().chain((!reply.lost.is_empty()).then_some("reply: lost")).collect()
     }
 }
 
-impl Answer for Vec<TenantStats> {
-    fn settle(&mut self) {
+impl ComparableAnswer for Vec<TenantStats> {
+    fn normalize(&mut self) {
         self.retain(|of| of.pending + of.running + of.nodes > 0);
         self.sort_by(|a, b| a.tenant.cmp(&b.tenant));
     }
 }
 
-impl Answer for Option<Job> {
+impl ComparableAnswer for Option<Job> {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.iter_mut().collect()
     }
 }
 
-impl Answer for Vec<Job> {
+impl ComparableAnswer for Vec<Job> {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.iter_mut().collect()
     }
 }
 
-impl Answer for Option<Cancelled> {
+impl ComparableAnswer for Option<Cancelled> {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.iter_mut().map(|it| &mut it.job).collect()
     }
 
-    fn says(&self) -> Vec<&'static str> {
+    fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             None => "cancelled: nothing",
             Some(Cancelled { moved: true, .. }) => "cancelled",
@@ -106,19 +105,19 @@ impl Answer for Option<Cancelled> {
     }
 }
 
-impl Answer for Option<Explained> {
+impl ComparableAnswer for Option<Explained> {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.iter_mut().map(|it| &mut it.job).collect()
     }
 
-    fn settle(&mut self) {
+    fn normalize(&mut self) {
         if let Some(explained) = self {
             explained.supply.retain(|_, supply| *supply != Supply::default());
         }
     }
 }
 
-impl Answer for Claim {
+impl ComparableAnswer for Claim {
     fn jobs(&mut self) -> Vec<&mut Job> {
         match self {
             Self::Job(job) => vec![&mut **job],
@@ -126,18 +125,18 @@ impl Answer for Claim {
         }
     }
 
-    fn says(&self) -> Vec<&'static str> {
+    fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Self::NoSession => "claim: no session",
             Self::Nothing { next: None } => "claim: nothing",
-            Self::Nothing { next: Some(_) } => "claim: a pause",
+            Self::Nothing { next: Some(_) } => "claim: a back-off",
             Self::Job(job) if job.attempt > 2 => "claim: a third attempt",
             Self::Job(_) => "claim: a job",
         }]
     }
 }
 
-impl Answer for Reported {
+impl ComparableAnswer for Reported {
     fn jobs(&mut self) -> Vec<&mut Job> {
         match self {
             Self::Moved { job, .. } => vec![&mut **job],
@@ -145,53 +144,53 @@ impl Answer for Reported {
         }
     }
 
-    fn says(&self) -> Vec<&'static str> {
+    fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Self::NoSession => "reported: no session",
             Self::Fenced => "reported: fenced",
             Self::Repeated => "reported: again",
             Self::Moved { sampled: true, .. } => "reported: a sample",
-            Self::Moved { job, .. } if job.success.is_some() => "reported: a score",
+            Self::Moved { job, .. } if job.result.is_some() => "reported: a score",
             Self::Moved { .. } => "reported: a failure",
         }]
     }
 }
 
-impl Answer for Swept {
+impl ComparableAnswer for Swept {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.requeued.iter_mut().chain(&mut self.failed).collect()
     }
 
-    fn says(&self) -> Vec<&'static str> {
+    fn labels(&self) -> Vec<&'static str> {
         let of = |reason| self.failed.iter().any(|job| job.failure_reason == reason);
         [
-            (self.forgiven, "swept: forgiven"),
+            (self.renewed, "swept: renewed"),
             (!self.requeued.is_empty(), "swept: requeued"),
             (!self.evicted.is_empty(), "swept: evicted"),
             (of(FailureReason::NodeLost), "swept: lost too often"),
             (of(FailureReason::DeadlineExceeded), "swept: out of time"),
         ]
         .into_iter()
-        .filter_map(|(said, word)| said.then_some(word))
+        .filter_map(|(covered, label)| covered.then_some(label))
         .collect()
     }
 
-    fn settle(&mut self) {
+    fn normalize(&mut self) {
         self.requeued.sort_by_key(|job| job.id);
         self.failed.sort_by_key(|job| job.id);
         self.evicted.sort();
     }
 }
 
-/// All that can be said.
-pub(crate) const EVERYTHING: [&str; 36] = [
+/// Every name that an answer can have.
+pub(crate) const ALL_LABELS: [&str; 36] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
     "changes: few",
     "changes: several",
     "claim: a job",
-    "claim: a pause",
+    "claim: a back-off",
     "claim: a third attempt",
     "claim: no session",
     "claim: nothing",
@@ -201,9 +200,9 @@ pub(crate) const EVERYTHING: [&str; 36] = [
     "labelled: too late",
     "pruned: jobs",
     "pruned: samples",
-    "pulse: cancelled",
-    "pulse: lost",
-    "pulse: no session",
+    "reply: cancelled",
+    "reply: lost",
+    "reply: no session",
     "released",
     "released: no session",
     "released: over",
@@ -217,14 +216,14 @@ pub(crate) const EVERYTHING: [&str; 36] = [
     "submitted: known",
     "submitted: new",
     "swept: evicted",
-    "swept: forgiven",
+    "swept: renewed",
     "swept: lost too often",
     "swept: out of time",
     "swept: requeued",
 ];
 
-impl Answer for Changes {
-    fn says(&self) -> Vec<&'static str> {
+impl ComparableAnswer for Changes {
+    fn labels(&self) -> Vec<&'static str> {
         vec![if self.jobs.len() > 1 { "changes: several" } else { "changes: few" }]
     }
 
@@ -232,18 +231,18 @@ impl Answer for Changes {
         self.jobs.iter_mut().map(|(_, job)| job).collect()
     }
 
-    fn settle(&mut self) {
+    fn normalize(&mut self) {
         self.jobs.iter_mut().for_each(|(cursor, _)| cursor.clear());
         self.next.clear();
     }
 }
 
-impl Answer for Samples {
-    fn says(&self) -> Vec<&'static str> {
+impl ComparableAnswer for Samples {
+    fn labels(&self) -> Vec<&'static str> {
         (!self.samples.is_empty()).then_some("samples: some").into_iter().collect()
     }
 
-    fn settle(&mut self) {
+    fn normalize(&mut self) {
         self.samples.iter_mut().for_each(|(cursor, _)| cursor.clear());
         self.next.clear();
     }

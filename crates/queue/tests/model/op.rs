@@ -1,10 +1,10 @@
-//! What may happen, as values that shrink well: things are named by small numbers that are taken modulo what is there.
+//! Random operations. They refer to jobs, nodes and cursors by small numbers, taken modulo the number that exists,
+//! so that they shrink well.
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// One step of a story.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Submit {
@@ -24,48 +24,48 @@ pub(crate) enum Op {
         labels: u8,
         shown: bool,
     },
-    Beat {
+    Heartbeat {
         node: u8,
-        lie: Lie,
-        named: Vec<Pick>,
-        progress: Option<(Which, u64)>,
+        fault: CredentialFault,
+        named: Vec<JobChoice>,
+        progress: Option<(AttemptChoice, u64)>,
     },
     Claim {
         node: u8,
-        lie: Lie,
+        fault: CredentialFault,
     },
     Report {
         node: u8,
-        lie: Lie,
-        job: Pick,
-        attempt: Which,
+        fault: CredentialFault,
+        job: JobChoice,
+        attempt: AttemptChoice,
         score: Option<u8>,
     },
     Release {
         node: u8,
-        lie: Lie,
-        job: Pick,
-        attempt: Which,
+        fault: CredentialFault,
+        job: JobChoice,
+        attempt: AttemptChoice,
     },
     Cancel {
         tenant: u8,
-        job: Pick,
+        job: JobChoice,
     },
     Label {
         tenant: u8,
-        job: Pick,
+        job: JobChoice,
         key: Option<u8>,
         value: u8,
     },
     Look {
         tenant: u8,
-        job: Pick,
+        job: JobChoice,
     },
     List {
         tenant: u8,
         states: u8,
         origin: Option<u8>,
-        after: Option<Pick>,
+        after: Option<JobChoice>,
         limit: u32,
         newest_first: bool,
     },
@@ -88,7 +88,7 @@ pub(crate) enum Op {
         seconds: u64,
     },
     Sweep,
-    /// So many sweeps, each when it is due, while these nodes (a bit each) send heartbeats that name no job.
+    /// Regular sweeps, between which the nodes of the bit mask send heartbeats that name no job.
     Sweeps {
         count: u8,
         alive: u8,
@@ -98,53 +98,47 @@ pub(crate) enum Op {
     },
 }
 
-/// A job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Pick {
-    /// One that the node holds, if there is one.
+pub(crate) enum JobChoice {
+    /// One that the node holds, if it holds any.
     Held(u8),
-    /// One of all.
     Any(u8),
-    /// One that was never submitted.
-    Nobody,
+    /// An id that was never submitted.
+    Unknown,
 }
 
-/// An attempt of a job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Which {
-    /// The latest.
+pub(crate) enum AttemptChoice {
     Latest,
-    /// The one before.
     Before,
-    /// The one that was never begun.
+    /// An attempt that was never started.
     Next,
-    /// Not told.
-    Untold,
+    Unnamed,
 }
 
-/// What is wrong with a node's credentials.
+/// What is wrong with the credentials that a node presents.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Lie {
-    Nothing,
+pub(crate) enum CredentialFault {
+    None,
     Token,
     Tenant,
 }
 
-fn pick() -> impl Strategy<Value = Pick> {
-    prop_oneof![6 => any::<u8>().prop_map(Pick::Held), 4 => any::<u8>().prop_map(Pick::Any), 1 => Just(Pick::Nobody)]
+fn pick() -> impl Strategy<Value = JobChoice> {
+    prop_oneof![6 => any::<u8>().prop_map(JobChoice::Held), 4 => any::<u8>().prop_map(JobChoice::Any), 1 => Just(JobChoice::Unknown)]
 }
 
-fn which() -> impl Strategy<Value = Which> {
+fn which() -> impl Strategy<Value = AttemptChoice> {
     prop_oneof![
-        6 => Just(Which::Latest),
-        2 => Just(Which::Untold),
-        2 => Just(Which::Before),
-        1 => Just(Which::Next),
+        6 => Just(AttemptChoice::Latest),
+        2 => Just(AttemptChoice::Unnamed),
+        2 => Just(AttemptChoice::Before),
+        1 => Just(AttemptChoice::Next),
     ]
 }
 
-fn lie() -> impl Strategy<Value = Lie> {
-    prop_oneof![12 => Just(Lie::Nothing), 1 => Just(Lie::Token), 1 => Just(Lie::Tenant)]
+fn fault() -> impl Strategy<Value = CredentialFault> {
+    prop_oneof![12 => Just(CredentialFault::None), 1 => Just(CredentialFault::Token), 1 => Just(CredentialFault::Tenant)]
 }
 
 fn submit() -> impl Strategy<Value = Op> {
@@ -175,13 +169,13 @@ fn of_nodes() -> impl Strategy<Value = Op> {
         2 => (0..2_u8, 0..4_u8, 0..3_u32, 0..3_u8, any::<bool>()).prop_map(
             |(tenant, backends, slots, labels, shown)| Op::Register { tenant, backends, slots, labels, shown }
         ),
-        8 => (0..6_u8, lie()).prop_map(|(node, lie)| Op::Claim { node, lie }),
-        4 => (0..6_u8, lie(), vec(pick(), 0..5), option::of((which(), 0..9_u64)))
-            .prop_map(|(node, lie, named, progress)| Op::Beat { node, lie, named, progress }),
-        6 => (0..6_u8, lie(), pick(), which(), option::weighted(0.8, 0..=100_u8))
-            .prop_map(|(node, lie, job, attempt, score)| Op::Report { node, lie, job, attempt, score }),
-        2 => (0..6_u8, lie(), pick(), which())
-            .prop_map(|(node, lie, job, attempt)| Op::Release { node, lie, job, attempt }),
+        8 => (0..6_u8, fault()).prop_map(|(node, fault)| Op::Claim { node, fault }),
+        4 => (0..6_u8, fault(), vec(pick(), 0..5), option::of((which(), 0..9_u64)))
+            .prop_map(|(node, fault, named, progress)| Op::Heartbeat { node, fault, named, progress }),
+        6 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8))
+            .prop_map(|(node, fault, job, attempt, score)| Op::Report { node, fault, job, attempt, score }),
+        2 => (0..6_u8, fault(), pick(), which())
+            .prop_map(|(node, fault, job, attempt)| Op::Release { node, fault, job, attempt }),
     ]
 }
 
@@ -211,7 +205,7 @@ fn of_time() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Any step, the usual ones more often.
+/// Any operation, with the usual ones more frequent.
 pub(crate) fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         6 => submit(),
@@ -224,7 +218,6 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A whole story.
-pub(crate) fn story() -> impl Strategy<Value = Vec<Op>> {
+pub(crate) fn operations() -> impl Strategy<Value = Vec<Op>> {
     vec(op(), 1..=80)
 }

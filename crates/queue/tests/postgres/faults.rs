@@ -1,4 +1,4 @@
-//! The server goes away in the middle of everything.
+//! Outages of the server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::support::{done, job, node, open, take, tenant};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// Says it again until there is an answer.
-async fn insist<T, F, Fut>(mut what: F) -> T
+/// Retries until the store answers.
+async fn retry<T, F, Fut>(mut what: F) -> T
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, StoreError>>,
@@ -46,33 +46,33 @@ async fn submitter(
     while !stop.load(Ordering::Relaxed) {
         let mut new = job("cpu");
         new.key = Some(IdempotencyKey::new(&format!("{name}/{}", acknowledged.len())).unwrap());
-        let submitted = insist(|| store.submit(&whose, new.clone())).await;
+        let submitted = retry(|| store.submit(&whose, new.clone())).await;
         acknowledged.push(submitted.id);
     }
     acknowledged
 }
 
-/// Works until there is nothing more; answers with what was acknowledged as moved by its own reports.
+/// Works until no job is left. Returns the jobs that its own reports completed.
 async fn worker(
     store: Arc<PostgresStore>,
     whose: TenantId,
     name: usize,
     last: Arc<AtomicBool>,
 ) -> Vec<JobId> {
-    let who = insist(|| store.register(&whose, node(&format!("n{name}")))).await;
+    let who = retry(|| store.register(&whose, node(&format!("n{name}")))).await;
     let mut reported = Vec::new();
     loop {
         let no_more_to_come = last.load(Ordering::Relaxed);
-        // A claim whose answer is lost leaves a job running: a heartbeat does not name it, but the report of nobody
-        // ends it either. It is found at the end.
-        let Some(taken) = insist(|| take(&*store, &whose, &who)).await else {
+        // A claim whose answer is lost leaves a running job that no heartbeat names and no report ends. The test
+        // finds it at the end.
+        let Some(taken) = retry(|| take(&*store, &whose, &who)).await else {
             if no_more_to_come {
                 return reported;
             }
             tokio::task::yield_now().await;
             continue;
         };
-        match insist(|| store.report(&whose, &who, done(&taken))).await {
+        match retry(|| store.report(&whose, &who, done(&taken))).await {
             Reported::Moved { .. } | Reported::Repeated => reported.push(taken.id),
             other => panic!("{other:?}"),
         }
@@ -95,7 +95,7 @@ async fn a_restart_in_the_middle_of_traffic_loses_nothing_that_was_acknowledged(
     let completed = async || {
         let filter = Filter { states: vec![State::Completed], ..Filter::default() };
         let page = Page { after: None, limit: 100_000, newest_first: false };
-        insist(|| stores[0].jobs(&whose, &filter, &page)).await
+        retry(|| stores[0].jobs(&whose, &filter, &page)).await
     };
     for mode in [ShutdownMode::Fast, ShutdownMode::Immediate, ShutdownMode::Immediate] {
         let before = completed().await.len();
@@ -122,7 +122,7 @@ async fn a_restart_in_the_middle_of_traffic_loses_nothing_that_was_acknowledged(
             attempts.iter().filter(|it| matches!(it.ended, Some((_, AttemptOutcome::Completed)))).count();
         let expected = match job.state {
             State::Completed => 1,
-            // Claimed, and the answer went down with the server: its lease will run out.
+            // The answer to the claim was lost in the restart; its lease will expire.
             State::Running => 0,
             other => panic!("{} is {other:?}", job.id),
         };
@@ -130,7 +130,7 @@ async fn a_restart_in_the_middle_of_traffic_loses_nothing_that_was_acknowledged(
         assert_eq!(reports.contains_key(&job.id), job.state == State::Completed, "{}", job.id);
     }
     let orphans = all.iter().filter(|job| job.state == State::Running).count();
-    assert!(orphans <= 3 * 6, "only claims under way at a restart: {orphans}");
+    assert!(orphans <= 3 * 6, "more running jobs than claims in flight at a restart: {orphans}");
 }
 
 #[tokio::test]

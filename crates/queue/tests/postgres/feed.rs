@@ -1,4 +1,4 @@
-//! Readers skip nothing, in whatever order transactions commit.
+//! Readers skip no change, in whatever order transactions commit.
 
 use vmafx_queue::store::Changes;
 use vmafx_queue::{JobId, Store as _};
@@ -12,7 +12,7 @@ fn ids(changes: &Changes) -> Vec<JobId> {
 fn insert(id: JobId) -> String {
     format!(
         "INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
-         VALUES ('{id}', 'acme', 'pending', '', 0, 1, 1, '{{}}')"
+         VALUES ('{id}', 'acme', 'pending', '', 0, 1, 1, '{{\"reference\":\"r\",\"distorted\":\"d\"}}')"
     )
 }
 
@@ -26,7 +26,7 @@ async fn a_change_that_commits_late_is_not_skipped() {
     let slow = Raw::connect(database.dsn()).await;
     slow.run("SET vmafx.tenant_id = 'acme'; BEGIN").await;
     slow.run(&insert(late)).await;
-    // Begun later, committed earlier.
+    // This transaction starts later and commits earlier.
     let early = store.submit(&whose, job("")).await.unwrap().id;
 
     let held_back = store.changes(&whose, &start, 10).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_change_that_commits_late_is_not_skipped() {
 }
 
 #[tokio::test]
-async fn a_reader_that_was_held_back_is_told_to_look_again() {
+async fn a_reader_that_was_held_back_is_notified_again() {
     let database = quiet().await;
     let store = open(&database).await;
     let whose = tenant("acme");
@@ -47,12 +47,12 @@ async fn a_reader_that_was_held_back_is_told_to_look_again() {
     slow.run("SET vmafx.tenant_id = 'acme'; BEGIN").await;
     slow.run(&insert(JobId(uuid::Uuid::now_v7()))).await;
     store.submit(&whose, job("")).await.unwrap();
-    let mut heard = store.notices();
+    let mut notifications = store.notifications();
     store.changes(&whose, &start, 10).await.unwrap();
     slow.run("ROLLBACK").await;
-    let again = vmafx_queue::notice::Notice::Changed { tenant: whose.clone() };
-    let told = async { while heard.recv().await.unwrap() != again {} };
-    tokio::time::timeout(std::time::Duration::from_secs(20), told).await.unwrap();
+    let again = vmafx_queue::notification::Notification::Changed { tenant: whose.clone() };
+    let notified = async { while notifications.recv().await.unwrap() != again {} };
+    tokio::time::timeout(std::time::Duration::from_secs(20), notified).await.unwrap();
     assert_eq!(store.changes(&whose, &start, 10).await.unwrap().jobs.len(), 1);
 }
 

@@ -1,5 +1,5 @@
-//! Samples are removed from the front, and only where nothing can come any more: a reader is never told that it missed
-//! something that it could not have seen.
+//! Samples are removed in order, and only where no further sample can appear: a reader is never told that it missed
+//! a sample that it could not have seen.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn insert(job: u128, created_at: i64) -> String {
     )
 }
 
-/// Every sample from a cursor on, read one by one as a reader would that comes back with what it was given.
+/// Reads all samples after a cursor, one page at a time.
 async fn follow(store: &PostgresStore, whose: &TenantId, mut cursor: String) -> (Vec<u128>, String) {
     let mut read = Vec::new();
     loop {
@@ -61,7 +61,7 @@ async fn a_younger_one_before_an_old_one_does_not_stay_behind() {
     let whose = tenant("acme");
     let raw = Raw::connect(database.dsn()).await;
     raw.run("SET vmafx.tenant_id = 'acme'").await;
-    // The clock was set back between the first and the second.
+    // The clock was set back between the first and the second sample.
     let future = i64::MAX / 2;
     for (job, created_at) in [(1, future), (2, 1), (3, future)] {
         raw.run(&insert(job, created_at)).await;
@@ -86,7 +86,7 @@ async fn a_long_transaction_elsewhere_on_the_server_refuses_no_cursor() {
     slow.run("BEGIN; CREATE TABLE kept_open ()").await;
     raw.run(&insert(2, 1)).await;
 
-    // More could be seen, and was removed, before the transaction began.
+    // The transaction started after the sample became visible, so the sample was removed.
     assert_eq!(store.prune(&NOTHING).await.unwrap().samples, 1);
     assert_eq!(follow(&store, &whose, seen).await.0, [], "held back");
     let (read, held_back) = follow(&store, &whose, String::new()).await;

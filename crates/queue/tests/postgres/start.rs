@@ -1,4 +1,4 @@
-//! Opening a store: who may, what is made, and how it is reached.
+//! Opening a store: roles, migrations and TLS.
 
 use std::error::Error as _;
 
@@ -37,7 +37,7 @@ async fn many_may_migrate_at_once() {
         replicas.spawn(async move { migrate(&dsn).await });
     }
     let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(versions, [3; 6]);
+    assert_eq!(versions, [4; 6]);
     let raw = Raw::connect(database.dsn()).await;
     assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
 }
@@ -52,13 +52,44 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     raw.run(
         "ALTER TABLE vmafx.job_attempts ADD CONSTRAINT job_attempts_job_id_fkey
              FOREIGN KEY (job_id) REFERENCES vmafx.jobs ON DELETE CASCADE;
+         ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
          UPDATE vmafx.meta SET schema_version = 1",
     )
     .await;
-    assert_eq!(migrate(database.dsn()).await.unwrap(), 3);
+    assert_eq!(migrate(database.dsn()).await.unwrap(), 4);
     assert_eq!(raw.number("SELECT count(*) FROM pg_constraint WHERE contype = 'f'").await, 0);
     let store = open(&database).await;
     assert_eq!(store.job(&tenant("acme"), id).await.unwrap().unwrap().id, id);
+}
+
+#[tokio::test]
+async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() {
+    let database = database().await;
+    let store = open(&database).await;
+    let cases = [
+        ("suspended by its VmafxJob", CancelCause::Suspended),
+        ("its VmafxJob has another priority", CancelCause::Replaced),
+        ("its VmafxJob is gone", CancelCause::ResourceGone),
+        ("by hand", CancelCause::Requested),
+    ];
+    let mut expected = Vec::new();
+    for (reason, cause) in cases {
+        let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+        store.cancel(&tenant("acme"), id, CancelCause::Requested, reason).await.unwrap();
+        expected.push((id, format!("cancelled: {reason}"), Some(cause)));
+    }
+    store.close().await;
+    let raw = Raw::connect(database.dsn()).await;
+    raw.run(
+        "ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
+         UPDATE vmafx.meta SET schema_version = 3",
+    )
+    .await;
+    let store = open(&database).await;
+    for (id, error, cause) in expected {
+        let job = store.job(&tenant("acme"), id).await.unwrap().unwrap();
+        assert_eq!((job.error, job.cancel_cause), (error, cause));
+    }
 }
 
 #[tokio::test]
@@ -68,7 +99,7 @@ async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
     let raw = Raw::connect(database.dsn()).await;
     raw.run("UPDATE vmafx.meta SET schema_version = 99").await;
     let error = migrate(database.dsn()).await.unwrap_err().to_string();
-    assert!(error.starts_with("the store's schema has version 99, this program needs 3: "), "{error}");
+    assert!(error.starts_with("the store's schema has version 99, this program needs 4: "), "{error}");
     let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
     let newer = ConnectError::Store(StoreError::Schema { found: 99, needed: 2, remedy: "" });
     assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&newer), "{error:?}");
@@ -113,8 +144,8 @@ async fn the_way_there_is_as_safe_as_was_asked_for(#[case] mode: &str, #[case] r
     if let Some(reason) = refused {
         let error = opened.unwrap_err();
         let causes = std::iter::successors(error.source(), |&cause| cause.source());
-        let told: Vec<_> = causes.map(ToString::to_string).collect();
-        assert!(told.iter().any(|text| text.contains(reason)), "{error}: {told:?}");
+        let messages: Vec<_> = causes.map(ToString::to_string).collect();
+        assert!(messages.iter().any(|text| text.contains(reason)), "{error}: {messages:?}");
         return;
     }
     let store = opened.unwrap();

@@ -1,4 +1,4 @@
-//! A database with a store in it, and a way around the store.
+//! A database with a store, and direct access to the database.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) fn job(backend: &str) -> NewJob {
     let scoring = ScoringRequest {
         reference: "r".into(),
         distorted: "d".into(),
-        backend: backend.parse().ok(),
+        backend: (!backend.is_empty()).then(|| backend.parse().unwrap()),
         ..ScoringRequest::default()
     };
     NewJob { scoring, ..NewJob::default() }
@@ -33,8 +33,8 @@ pub(crate) fn node(name: &str) -> NewNode {
 }
 
 pub(crate) fn done(job: &Job) -> Report {
-    let success = ScoreResult { score: 80.0, features: [("vmaf".to_owned(), 80.0)].into(), details: None };
-    Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) }
+    let result = ScoreResult { score: 80.0, features: [("vmaf".to_owned(), 80.0)].into(), details: None };
+    Report { job: job.id, attempt: Some(job.attempt), result: Ok(result) }
 }
 
 /// A database on the server that all tests share.
@@ -42,8 +42,8 @@ pub(crate) async fn database() -> PostgresDatabase {
     PostgresServer::shared().await.unwrap().database().await.unwrap()
 }
 
-/// A database on a server whose transactions are all this test's: one that is left open holds back every reader there,
-/// of whatever database.
+/// A database on a server that runs no transactions of other tests: an open transaction holds back every reader of
+/// the server, in whatever database.
 pub(crate) struct Quiet {
     server: &'static PostgresServer,
     database: PostgresDatabase,
@@ -59,7 +59,7 @@ pub(crate) async fn quiet() -> Quiet {
 }
 
 impl Quiet {
-    /// One more database on the same server.
+    /// Another database on the same server.
     pub(crate) async fn another(&self) -> PostgresDatabase {
         self.server.database().await.unwrap()
     }
@@ -77,7 +77,7 @@ pub(crate) async fn open(database: &PostgresDatabase) -> Arc<PostgresStore> {
     Arc::new(PostgresStore::connect(Options::new(database.dsn())).await.unwrap())
 }
 
-/// A connection of its own, for statements that no store would make.
+/// A direct connection, for statements that no store would run.
 pub(crate) struct Raw {
     pub(crate) client: Client,
     _driver: JoinSet<()>,
@@ -95,13 +95,12 @@ impl Raw {
         self.client.batch_execute(statements).await.unwrap();
     }
 
-    /// The one number that a statement answers with.
+    /// Runs a query that returns one number.
     pub(crate) async fn number(&self, statement: &str) -> i64 {
         self.client.query_one(statement, &[]).await.unwrap().get(0)
     }
 }
 
-/// What nodes do, for tests that have other worries.
 pub(crate) async fn take(
     store: &dyn Store,
     whose: &TenantId,
@@ -114,7 +113,7 @@ pub(crate) async fn take(
     }
 }
 
-/// Submits, takes and reports one job.
+/// Submits, claims and reports one job.
 pub(crate) async fn cycle(store: &dyn Store, whose: &TenantId, who: &Credentials) -> JobId {
     store.submit(whose, job("cpu")).await.unwrap();
     let taken = take(store, whose, who).await.unwrap().unwrap();

@@ -1,12 +1,12 @@
-//! Handing out, with several controllers and with a long queue.
+//! Claims with several controllers and with a long queue.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 use vmafx_job::CancelCause;
-use vmafx_queue::job::Label;
-use vmafx_queue::node::{Beat, Credentials};
+use vmafx_queue::job::{Label, Origin};
+use vmafx_queue::node::{Credentials, Heartbeat};
 use vmafx_queue::postgres::PostgresStore;
 use vmafx_queue::store::{Filter, LabelTarget, Page, Reported};
 use vmafx_queue::{IdempotencyKey, JobId, NewJob, Store as _, TenantId};
@@ -42,12 +42,12 @@ async fn no_two_controllers_hand_out_the_same_job_and_none_is_left() {
         });
     }
     let taken: Vec<JobId> = nodes.join_all().await.into_iter().flatten().collect();
-    assert_eq!(taken.len(), all.len(), "each once");
+    assert_eq!(taken.len(), all.len(), "each job is claimed once");
     assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), all);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_submits_before_claiming_is_never_told_that_there_is_nothing() {
+async fn a_claim_after_a_submission_never_finds_nothing() {
     let database = database().await;
     let stores = [open(&database).await, open(&database).await];
     let whose = tenant("acme");
@@ -72,13 +72,14 @@ async fn one_value_that_the_server_refuses_costs_the_others_nothing() {
     let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
-    // Longer than an entry of an index may be, and not compressible.
+    // Longer than an index entry may be, and not compressible.
     let noise: String = (0..400).map(|_| uuid::Uuid::new_v4().to_string()).collect();
     let mut submitting = JoinSet::new();
     for number in 0..20 {
         let (store, whose) = (store.clone(), whose.clone());
-        let backend = if number == 7 { noise.clone() } else { "cpu".to_owned() };
-        submitting.spawn(async move { store.submit(&whose, job(&backend)).await.is_ok() });
+        let mut new = job("cpu");
+        new.origin = (number == 7).then(|| Origin { uid: noise.clone(), ..Origin::default() });
+        submitting.spawn(async move { store.submit(&whose, new).await.is_ok() });
     }
     let stored = submitting.join_all().await;
     assert_eq!(stored.iter().filter(|stored| **stored).count(), 19);
@@ -95,12 +96,12 @@ async fn a_character_that_the_server_has_not_is_replaced() {
     assert_eq!(cancelled.job.error, "cancelled: a\u{fffd}b");
 }
 
-/// Rows that were read, by index or not.
+/// Rows read so far, with and without an index.
 const READ: &str = "
     SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('jobs', 'job_attempts'))::bigint
         + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('jobs', 'job_attempts'))::bigint";
 
-/// What nodes and submitters do all day.
+/// The usual operations of nodes and submitters.
 async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &str) {
     let key = IdempotencyKey::new(name).unwrap();
     let new = NewJob { key: Some(key.clone()), ..job("cpu") };
@@ -108,7 +109,7 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
         assert_eq!(store.submit(whose, new.clone()).await.unwrap().deduplicated, deduplicated);
     }
     let taken = take(store, whose, who).await.unwrap().unwrap();
-    store.heartbeat(whose, who, Beat { running: vec![taken.id], progress: vec![] }).await.unwrap();
+    store.heartbeat(whose, who, Heartbeat { running: vec![taken.id], progress: vec![] }).await.unwrap();
     store.release(whose, who, taken.id, taken.attempt, "").await.unwrap();
     let taken = take(store, whose, who).await.unwrap().unwrap();
     store.report(whose, who, done(&taken)).await.unwrap();
@@ -125,7 +126,7 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
 #[tokio::test]
 async fn behind_many_jobs_that_nobody_serves_everything_reads_a_handful_of_rows() {
     let database = database().await;
-    // One connection for each lane at a time, so that every plan is made while the queue is empty.
+    // Sequential calls use one connection, so that every plan is made while the queue is empty.
     let store = open(&database).await;
     let whose = tenant("acme");
     let who = store.register(&whose, node("n")).await.unwrap();
@@ -144,7 +145,7 @@ async fn behind_many_jobs_that_nobody_serves_everything_reads_a_handful_of_rows(
     )
     .await;
     let counters = Raw::connect(database.superuser_dsn()).await;
-    // A connection tells its counts when it has been idle for a second.
+    // A connection reports its statistics after a second of idleness.
     let settled = async || {
         let before = counters.number(READ).await;
         counters.run("SELECT pg_sleep(1.2)").await;

@@ -1,15 +1,15 @@
-//! The end.
+//! Closing a store.
 
 use futures::future::join_all;
 use vmafx_queue::{Store as _, StoreError};
 
-use crate::help::{Place, job};
+use crate::fixture::{Fixture, job};
 
 #[tokio::test]
 async fn what_was_acknowledged_before_the_end_is_there_and_the_rest_was_refused() {
-    let place = Place::new();
-    let store = place.open();
-    let submits = join_all((0..500).map(|_| store.submit(&place.tenant, job())));
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let submits = join_all((0..500).map(|_| store.submit(&fixture.tenant, job())));
     let (answers, ()) = tokio::join!(submits, store.close());
     let mut kept = Vec::new();
     for answer in answers {
@@ -18,33 +18,33 @@ async fn what_was_acknowledged_before_the_end_is_there_and_the_rest_was_refused(
             Err(error) => assert!(matches!(error, StoreError::Closed), "{error:?}"),
         }
     }
-    let store = place.open();
+    let store = fixture.open();
     for id in kept {
-        assert!(store.job(&place.tenant, id).await.unwrap().is_some());
+        assert!(store.job(&fixture.tenant, id).await.unwrap().is_some());
     }
 }
 
 #[tokio::test]
 async fn a_closed_store_says_so() {
-    let place = Place::new();
-    let store = place.open();
-    let id = place.submit(&store).await;
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let id = fixture.submit(&store).await;
     store.close().await;
     store.close().await;
-    assert!(matches!(store.submit(&place.tenant, job()).await, Err(StoreError::Closed)));
-    assert!(matches!(store.job(&place.tenant, id).await, Err(StoreError::Closed)));
-    assert!(matches!(store.nodes(&place.tenant).await, Err(StoreError::Closed)));
+    assert!(matches!(store.submit(&fixture.tenant, job()).await, Err(StoreError::Closed)));
+    assert!(matches!(store.job(&fixture.tenant, id).await, Err(StoreError::Closed)));
+    assert!(matches!(store.nodes(&fixture.tenant).await, Err(StoreError::Closed)));
     assert!(matches!(store.ready().await, Err(StoreError::Closed)));
 }
 
 #[tokio::test]
 async fn a_clean_end_leaves_one_file_and_its_lock() {
-    let place = Place::new();
-    let store = place.open();
-    let id = place.submit(&store).await;
-    store.job(&place.tenant, id).await.unwrap();
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let id = fixture.submit(&store).await;
+    store.job(&fixture.tenant, id).await.unwrap();
     store.close().await;
-    let mut names: Vec<_> = std::fs::read_dir(place.directory())
+    let mut names: Vec<_> = std::fs::read_dir(fixture.directory())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();

@@ -1,4 +1,4 @@
-//! `kill -9`.
+//! Crashes (`kill -9`).
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -13,11 +13,11 @@ use vmafx_queue::store::{Filter, Page};
 use vmafx_queue::transition::State;
 use vmafx_queue::{JobId, Store as _};
 
-use crate::help::Place;
+use crate::fixture::Fixture;
 
 const FILE: &str = "VMAFX_TEST_CRASH_FILE";
 
-/// Not a test of its own: submits and scores jobs, and says what was acknowledged, until somebody kills it.
+/// Not a test of its own: submits and completes jobs and prints what was acknowledged, until it is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the victim of another test"]
 async fn victim() {
@@ -25,13 +25,13 @@ async fn victim() {
     let options =
         Options { path: path.into(), policy: Policy::default(), clock: Arc::new(SteadyClock::start()) };
     let store = SqliteStore::open(options).unwrap();
-    let place = Place::new();
-    let node = place.register(&store).await;
+    let fixture = Fixture::new();
+    let node = fixture.register(&store).await;
     loop {
         join_all((0..16).map(|_| async {
-            println!("submitted {}", place.submit(&store).await);
-            if let Some(job) = place.claim(&store, &node).await {
-                place.complete(&store, &node, &job).await;
+            println!("submitted {}", fixture.submit(&store).await);
+            if let Some(job) = fixture.claim(&store, &node).await {
+                fixture.complete(&store, &node, &job).await;
                 println!("completed {}", job.id);
             }
         }))
@@ -39,51 +39,52 @@ async fn victim() {
     }
 }
 
-/// Runs the victim until it has acknowledged so much, and kills it.
-fn run_and_kill(place: &Place, lines: usize) -> Vec<(String, JobId)> {
+/// Runs the victim until it has printed `lines` acknowledgements, and kills it.
+fn run_and_kill(fixture: &Fixture, lines: usize) -> Vec<(String, JobId)> {
     let mut victim = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::victim", "--ignored", "--nocapture", "--test-threads=1"])
-        .env(FILE, place.file())
+        .env(FILE, fixture.file())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let output = BufReader::new(victim.stdout.take().unwrap());
     let mut killed = false;
-    let mut told = Vec::new();
-    // What is still in the pipe after the kill was said before it, and counts too; only a last line may be cut.
+    let mut acknowledged = Vec::new();
+    // Lines that are still in the pipe were printed before the kill and count too; only the last one may be
+    // truncated.
     for line in output.lines().map_while(Result::ok) {
         if let Some((what, id)) =
             line.split_once(' ').filter(|(what, _)| ["submitted", "completed"].contains(what))
             && let Ok(id) = id.parse()
         {
-            told.push((what.to_owned(), id));
+            acknowledged.push((what.to_owned(), id));
         }
-        if told.len() >= lines && !killed {
+        if acknowledged.len() >= lines && !killed {
             victim.kill().unwrap();
             killed = true;
         }
     }
     victim.wait().unwrap();
-    told
+    acknowledged
 }
 
 #[tokio::test]
 async fn everything_that_was_acknowledged_survives_a_kill() {
-    let place = Place::new();
-    let mut told = Vec::new();
+    let fixture = Fixture::new();
+    let mut acknowledged = Vec::new();
     for lines in [1, 100, 357] {
-        told.extend(run_and_kill(&place, lines));
+        acknowledged.extend(run_and_kill(&fixture, lines));
     }
-    assert!(told.len() >= 458, "{}", told.len());
+    assert!(acknowledged.len() >= 458, "{}", acknowledged.len());
 
-    let store = place.open();
+    let store = fixture.open();
     let page = Page { after: None, limit: 1_000_000, newest_first: false };
-    let jobs = store.jobs(&place.tenant, &Filter::default(), &page).await.unwrap();
+    let jobs = store.jobs(&fixture.tenant, &Filter::default(), &page).await.unwrap();
     let of = |state: Option<State>| -> BTreeSet<JobId> {
         jobs.iter().filter(|job| state.is_none_or(|state| job.state == state)).map(|job| job.id).collect()
     };
     let (all, completed) = (of(None), of(Some(State::Completed)));
-    for (what, id) in told {
+    for (what, id) in acknowledged {
         let kept = if what == "completed" { &completed } else { &all };
         assert!(kept.contains(&id), "{what} {id} is lost");
     }

@@ -1,4 +1,4 @@
-//! Jobs, nodes and results of which a test names only what matters to it.
+//! Builders of jobs, nodes and results, with which a test sets only the fields that matter to it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub(crate) fn pairs<V>(pairs: impl IntoIterator<Item = (&'static str, V)>) -> BT
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A job that asks for nothing in particular.
+/// A job with default options.
 pub(crate) fn job() -> JobBuilder {
     JobBuilder(NewJob {
         scoring: ScoringRequest {
@@ -62,7 +62,7 @@ impl JobBuilder {
     }
 
     pub(crate) fn backend(mut self, backend: &str) -> Self {
-        self.0.scoring.backend = Some(backend.parse().unwrap());
+        self.0.scoring.backend = (!backend.is_empty()).then(|| backend.parse().unwrap());
         self
     }
 
@@ -132,12 +132,12 @@ impl NodeBuilder {
     }
 }
 
-/// A score with one feature, both this number.
+/// A result whose score and only feature are `value`.
 pub(crate) fn score(value: f64) -> ScoreResult {
     ScoreResult { score: value, features: pairs([("vmaf", value)]), details: None }
 }
 
-/// The first so many, oldest first.
+/// The first page, oldest first.
 pub(crate) fn first(limit: u32) -> Page {
     Page { after: None, limit, newest_first: false }
 }

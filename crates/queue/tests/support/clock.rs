@@ -1,4 +1,4 @@
-//! A clock that only a test moves.
+//! A clock that only a test changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use vmafx_queue::clock::{Clock, Timestamp};
 
-/// Stands still until it is moved. Copies show the same time.
+/// Clones share the same time.
 #[derive(Clone, Debug)]
 pub(crate) struct TestClock(Arc<AtomicI64>);
 

@@ -1,4 +1,4 @@
-//! Databases that are emptied and used again: making one costs more than most tests.
+//! Databases that are emptied and reused, because creating one takes longer than most tests.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use vmafx_testkit::postgres::{PostgresDatabase, PostgresServer};
 
 static IDLE: Mutex<Vec<PostgresDatabase>> = Mutex::new(Vec::new());
 
-/// An empty database, given back when it is dropped.
+/// An empty database, returned to the pool when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Borrowed(Option<PostgresDatabase>);
 
@@ -32,7 +32,7 @@ impl Drop for Borrowed {
     }
 }
 
-/// Who the store is, and its schema, stay.
+/// Keeps the id of the store and the schema.
 const EMPTY: &str = "
 DO $$ BEGIN
     EXECUTE (

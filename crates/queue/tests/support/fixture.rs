@@ -1,5 +1,5 @@
-//! A fresh store, and a vocabulary in which a case reads like a story. What cannot go wrong in a story is unwrapped
-//! here; what a case is about is answered as it came.
+//! A fresh store with shorthand methods for tests. They unwrap what must not fail, and return unchanged what a case
+//! checks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Attempt;
-use vmafx_queue::node::Beat;
+use vmafx_queue::node::Heartbeat;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
@@ -18,47 +18,45 @@ use vmafx_queue::{AttemptNumber, Job, JobId, Store, TenantId};
 use super::build::{JobBuilder, NodeBuilder, first, node, percent, tenant};
 use super::clock::TestClock;
 use super::node::TestNode;
-use super::notices::Heard;
-use super::stores::{Home, Kind};
+use super::notifications::Subscriber;
+use super::stores::{StoreKind, StoreSetup};
 
-/// A store as one tenant sees it, with the clock it goes by.
+/// A store on behalf of one tenant, with its clock.
 #[derive(Clone)]
 pub(crate) struct Fixture {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: TestClock,
     pub(crate) tenant: TenantId,
-    home: Home,
+    setup: StoreSetup,
 }
 
-/// Ids as numbers in the order of submission would be nicer to read, but these are what was answered.
 pub(crate) fn ids<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Vec<JobId> {
     jobs.into_iter().map(|job| job.id).collect()
 }
 
 impl Fixture {
-    /// A fresh one with the default policy.
-    pub(crate) async fn new(kind: Kind) -> Self {
+    pub(crate) async fn new(kind: StoreKind) -> Self {
         Self::with(kind, Policy::default()).await
     }
 
-    /// The first sweep is done: what it makes of a store without a past is no promise.
-    pub(crate) async fn with(kind: Kind, policy: Policy) -> Self {
+    /// Runs the first sweep, whose result is not specified.
+    pub(crate) async fn with(kind: StoreKind, policy: Policy) -> Self {
         let clock = TestClock::default();
-        let home = Home::new(kind, policy, clock.clone()).await;
-        let fixture = Self { store: home.open().await, clock, tenant: tenant("acme"), home };
+        let setup = StoreSetup::new(kind, policy, clock.clone()).await;
+        let fixture = Self { store: setup.open().await, clock, tenant: tenant("acme"), setup };
         fixture.sweep().await;
         fixture
     }
 
     /// Another, empty store of the same kind.
     pub(crate) async fn fresh(&self, policy: Policy) -> Self {
-        Self::with(self.home.kind, policy).await
+        Self::with(self.setup.kind, policy).await
     }
 
     /// The same store after a restart.
     pub(crate) async fn reopened(self) -> Self {
         self.store.close().await;
-        Self { store: self.home.open().await, ..self }
+        Self { store: self.setup.open().await, ..self }
     }
 
     /// The same store as another tenant sees it.
@@ -67,15 +65,15 @@ impl Fixture {
     }
 
     pub(crate) fn policy(&self) -> Policy {
-        self.home.policy
+        self.setup.policy
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    pub(crate) fn listen(&self) -> Heard {
-        Heard::new(&*self.store)
+    pub(crate) fn subscribe(&self) -> Subscriber {
+        Subscriber::new(&*self.store)
     }
 
     pub(crate) async fn submitted(&self, job: JobBuilder) -> Submitted {
@@ -86,7 +84,7 @@ impl Fixture {
         self.submitted(job).await.id
     }
 
-    /// Submits one after the other, a second apart.
+    /// Submits the jobs one second apart.
     pub(crate) async fn submit_all<const N: usize>(&self, jobs: [JobBuilder; N]) -> [JobId; N] {
         let mut ids = Vec::new();
         for job in jobs {
@@ -104,7 +102,7 @@ impl Fixture {
         self.store.attempts(&self.tenant, id).await.unwrap()
     }
 
-    /// How the attempts ended; `None` while one runs.
+    /// How each attempt ended; `None` while it runs.
     pub(crate) async fn outcomes(&self, id: JobId) -> Vec<(AttemptNumber, Option<AttemptOutcome>)> {
         let attempts = self.attempts(id).await;
         attempts.iter().map(|it| (it.number, it.ended.map(|(_, outcome)| outcome))).collect()
@@ -140,8 +138,7 @@ impl Fixture {
         self.store.sweep().await.unwrap()
     }
 
-    /// Lets time pass with sweeps as regular as they should be, in which these nodes send heartbeats that name no
-    /// job.
+    /// Advances the clock with regular sweeps, between which the given nodes send heartbeats that name no job.
     pub(crate) async fn pass(&self, length: Duration, alive: &[&TestNode]) -> Swept {
         let mut all = Swept::default();
         let mut left = length;
@@ -150,10 +147,13 @@ impl Fixture {
             self.clock.advance(step);
             left -= step;
             for node in alive {
-                assert!(node.beat_with(Beat::default()).await.is_some(), "a session that is kept alive");
+                assert!(
+                    node.heartbeat_with(Heartbeat::default()).await.is_some(),
+                    "a session that is kept alive"
+                );
             }
             let swept = self.sweep().await;
-            assert!(!swept.forgiven, "sweeps that come in time forgive nothing");
+            assert!(!swept.renewed, "a sweep in time renews nothing");
             all.requeued.extend(swept.requeued);
             all.failed.extend(swept.failed);
             all.evicted.extend(swept.evicted);
@@ -161,12 +161,12 @@ impl Fixture {
         all
     }
 
-    /// Lets every lease run out while these nodes stay connected.
+    /// Lets every lease expire while the given nodes stay connected.
     pub(crate) async fn lose_leases(&self, alive: &[&TestNode]) -> Swept {
         self.pass(self.policy().lease_ttl, alive).await
     }
 
-    /// Lets a pause end.
+    /// Waits for the end of the job's back-off.
     pub(crate) async fn wait_for(&self, id: JobId, alive: &[&TestNode]) {
         if let Some(at) = self.job(id).await.available_at {
             self.pass(at.since(self.now()), alive).await;

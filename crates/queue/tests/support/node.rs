@@ -1,15 +1,14 @@
-//! A node as a test plays it.
+//! A node controlled by a test.
 
 use vmafx_job::{FailureReason, ScoreResult};
 use vmafx_queue::job::Progress;
-use vmafx_queue::node::{Beat, Credentials, Pulse, Report, SessionToken};
+use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, Report, SessionToken};
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::{Job, JobId};
 
 use super::build::score;
 use super::fixture::Fixture;
 
-/// A session, and the queue as it sees it.
 #[derive(Clone)]
 pub(crate) struct TestNode {
     pub(crate) queue: Fixture,
@@ -17,16 +16,16 @@ pub(crate) struct TestNode {
     pub(crate) backends: Vec<String>,
 }
 
-/// The answer to a report without what it carries.
+/// The answer to a report without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum ReportKind {
     NoSession,
     Fenced,
     Repeated,
     Moved,
 }
 
-impl From<&Reported> for Said {
+impl From<&Reported> for ReportKind {
     fn from(reported: &Reported) -> Self {
         match reported {
             Reported::NoSession => Self::NoSession,
@@ -38,13 +37,13 @@ impl From<&Reported> for Said {
 }
 
 impl TestNode {
-    /// The same session with a secret that is not its own.
+    /// The same session with a wrong token.
     pub(crate) fn with_wrong_token(&self) -> Self {
         let token = SessionToken(format!("{}x", self.who.token.0));
         Self { who: Credentials { token, ..self.who }, ..self.clone() }
     }
 
-    /// The same session by another tenant's token.
+    /// The same session on behalf of another tenant.
     pub(crate) fn of(&self, tenant: &str) -> Self {
         Self { queue: self.queue.of(tenant), ..self.clone() }
     }
@@ -53,7 +52,7 @@ impl TestNode {
         self.queue.store.claim(&self.queue.tenant, &self.who, &self.backends).await.unwrap()
     }
 
-    /// The job there must be.
+    /// Claims a job; panics if there is none.
     pub(crate) async fn take(&self) -> Job {
         match self.claim().await {
             Claim::Job(job) => *job,
@@ -61,7 +60,7 @@ impl TestNode {
         }
     }
 
-    /// Takes until there is nothing more.
+    /// Claims until no job is left.
     pub(crate) async fn take_all(&self) -> Vec<JobId> {
         let mut taken = Vec::new();
         while let Claim::Job(job) = self.claim().await {
@@ -78,15 +77,15 @@ impl TestNode {
         self.queue.store.report(&self.queue.tenant, &self.who, report).await.unwrap()
     }
 
-    pub(crate) async fn complete_with(&self, job: &Job, success: ScoreResult) -> Said {
-        (&self.report(Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) }).await).into()
+    pub(crate) async fn complete_with(&self, job: &Job, result: ScoreResult) -> ReportKind {
+        (&self.report(Report { job: job.id, attempt: Some(job.attempt), result: Ok(result) }).await).into()
     }
 
-    pub(crate) async fn complete(&self, job: &Job) -> Said {
+    pub(crate) async fn complete(&self, job: &Job) -> ReportKind {
         self.complete_with(job, score(80.0)).await
     }
 
-    pub(crate) async fn fail(&self, job: &Job, text: &str) -> Said {
+    pub(crate) async fn fail(&self, job: &Job, text: &str) -> ReportKind {
         let result = Err((FailureReason::InputInvalid, text.to_owned()));
         (&self.report(Report { job: job.id, attempt: Some(job.attempt), result }).await).into()
     }
@@ -96,22 +95,22 @@ impl TestNode {
         store.release(&self.queue.tenant, &self.who, job.id, job.attempt, "shutting down").await.unwrap()
     }
 
-    pub(crate) async fn beat_with(&self, beat: Beat) -> Option<Pulse> {
-        self.queue.store.heartbeat(&self.queue.tenant, &self.who, beat).await.unwrap()
+    pub(crate) async fn heartbeat_with(&self, heartbeat: Heartbeat) -> Option<HeartbeatReply> {
+        self.queue.store.heartbeat(&self.queue.tenant, &self.who, heartbeat).await.unwrap()
     }
 
     /// A heartbeat that names these jobs.
-    pub(crate) async fn beat(&self, running: &[JobId]) -> Option<Pulse> {
-        self.beat_with(Beat { running: running.to_vec(), progress: vec![] }).await
+    pub(crate) async fn heartbeat(&self, running: &[JobId]) -> Option<HeartbeatReply> {
+        self.heartbeat_with(Heartbeat { running: running.to_vec(), progress: vec![] }).await
     }
 
     /// A heartbeat with progress of one job.
-    pub(crate) async fn progress(&self, job: &Job, done: u64, total: u64) -> Option<Pulse> {
+    pub(crate) async fn progress(&self, job: &Job, done: u64, total: u64) -> Option<HeartbeatReply> {
         let progress = vec![(job.id, job.attempt, Progress { done, total })];
-        self.beat_with(Beat { running: vec![job.id], progress }).await
+        self.heartbeat_with(Heartbeat { running: vec![job.id], progress }).await
     }
 
-    /// Submits a job and takes it: for cases that begin with a running one.
+    /// Submits and claims a job.
     pub(crate) async fn holds(&self, job: super::build::JobBuilder) -> Job {
         let id = self.queue.submit(job).await;
         let taken = self.take().await;

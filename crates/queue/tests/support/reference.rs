@@ -1,16 +1,17 @@
-//! The queue as plain vectors that are searched from end to end: what every store must be indistinguishable from.
+//! The reference implementation: a queue in plain vectors with linear search, from which every store must be
+//! indistinguishable.
 //!
-//! It knows nothing of indexes, batches or transactions, and it uses neither `transition` nor `fence`, so that those
-//! are checked against it too. Time and ids come in as arguments: the model test gives it the ids that the store
-//! under test has chosen, and every answer can then be compared as it is.
+//! It has no indexes, batches or transactions, and it uses neither `transition` nor `fence`, so that they are
+//! checked against it too. Time and ids are arguments: the model test passes the ids that the store under test
+//! chose, so that every answer can be compared directly.
 //!
-//! Questions that the promises of `Store` leave open, and the answer that is held here:
+//! It also decides questions that the documentation of `Store` leaves open:
 //!
-//! - A lease, a session, a deadline or a pause is over at its instant, not only after it.
-//! - A job that is out of time fails for that reason, also when its lease ran out in the same sweep.
-//! - A session that ends leaves its jobs to their leases.
-//! - Whether a pause that was over begins again when the clock goes back is left open: the stores differ.
-//! - Heartbeats, progress and forgiveness change no revision and announce nothing.
+//! - A lease, a session, a deadline or a back-off ends at its exact instant, not only after it.
+//! - A job that missed its deadline fails for that reason even if its lease expired in the same sweep.
+//! - The end of a session does not end the leases of its jobs.
+//! - Whether an ended back-off starts again when the clock is set back remains open, because the stores differ.
+//! - Heartbeats, progress and the renewal of leases change no revision and send no notification.
 
 mod jobs;
 mod nodes;
@@ -25,37 +26,36 @@ pub(crate) use store::ReferenceStore;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{Credentials, Node, SessionToken};
-use vmafx_queue::notice::Notice;
+use vmafx_queue::notification::Notification;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::Sample;
 use vmafx_queue::{Job, JobId, SessionId, TenantId};
 
-/// Everything there is.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     policy: Policy,
     jobs: Vec<Entry>,
     sessions: Vec<Session>,
     samples: Vec<Stored>,
-    /// The newest sample of each tenant that was removed: a reader that stands before it missed something.
+    /// The newest removed sample of each tenant: a reader whose cursor lies before it has missed samples.
     pruned: BTreeMap<TenantId, u64>,
-    /// Changes and samples so far: the position of a reader that has seen all.
+    /// Number of changes and samples so far, which is also the position of a reader that has read everything.
     written: u64,
     swept_at: Option<Timestamp>,
-    /// What is to be told, and was not yet.
-    news: Vec<Notice>,
+    /// Notifications that have not been sent yet.
+    notifications: Vec<Notification>,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     job: Job,
-    /// Who holds it, while it runs.
+    /// The session that runs the job.
     holder: Option<SessionId>,
     attempts: Vec<Attempt>,
-    /// Labels of the node that took it last.
+    /// Labels of the node that claimed the job last.
     node_labels: BTreeMap<String, String>,
-    /// Where its latest change stands among all changes.
+    /// The number of the latest change.
     changed: u64,
 }
 
@@ -85,24 +85,23 @@ impl Queue {
             pruned: BTreeMap::new(),
             written: 0,
             swept_at: None,
-            news: vec![],
+            notifications: vec![],
         }
     }
 
-    /// What a new process finds: all but progress, which is not durable.
+    /// The state after a restart: everything but progress, which is not durable.
     pub(crate) fn restarted(&self) -> Self {
         let mut found = self.clone();
         found.jobs.iter_mut().for_each(|entry| entry.job.progress = None);
         found
     }
 
-    /// Takes what is to be told.
-    pub(crate) fn take_news(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.news)
+    pub(crate) fn take_notifications(&mut self) -> Vec<Notification> {
+        std::mem::take(&mut self.notifications)
     }
 
-    /// Whether a job pauses, or did and was not taken since.
-    pub(crate) fn has_pauses(&self) -> bool {
+    /// Whether a job is in back-off, or was and has not been claimed since.
+    pub(crate) fn has_backoffs(&self) -> bool {
         self.jobs.iter().any(|entry| entry.job.available_at.is_some())
     }
 
@@ -125,27 +124,27 @@ impl Queue {
         self.written
     }
 
-    /// Notes that a job changed.
+    /// Records a change of a job.
     fn changed(&mut self, index: usize, now: Timestamp) {
         let number = self.count();
         let entry = &mut self.jobs[index];
         entry.changed = number;
         entry.job.revision += 1;
         entry.job.updated_at = now;
-        self.news.push(Notice::Changed { tenant: entry.job.tenant.clone() });
+        self.notifications.push(Notification::Changed { tenant: entry.job.tenant.clone() });
     }
 
-    /// Notes that a job can be claimed.
+    /// Records that a job can be claimed.
     fn claimable(&mut self, index: usize) {
         let Job { tenant, scoring, .. } = &self.jobs[index].job;
-        self.news.push(Notice::Work {
+        self.notifications.push(Notification::Work {
             tenant: tenant.clone(),
             backend: scoring.backend_name().into(),
             jobs: 1,
         });
     }
 
-    /// Ends the running attempt, if one runs. The job's own state is the caller's business.
+    /// Ends the running attempt, if there is one. The caller sets the state of the job.
     fn end_attempt(&mut self, index: usize, now: Timestamp, outcome: AttemptOutcome, error: &str) {
         let entry = &mut self.jobs[index];
         entry.holder = None;
@@ -158,19 +157,19 @@ impl Queue {
         }
     }
 
-    /// Makes a sample of a completed job with a label.
+    /// Adds a sample if the job is completed and has a label.
     fn sample(&mut self, index: usize, now: Timestamp) -> bool {
         let entry = &self.jobs[index];
-        let (Some(success), Some(label)) = (&entry.job.success, entry.job.label) else { return false };
+        let (Some(result), Some(label)) = (&entry.job.result, entry.job.label) else { return false };
         let tenant = entry.job.tenant.clone();
         let sample = Sample {
             job: entry.job.id,
-            features: success.features.clone(),
+            features: result.features.clone(),
             label: label.value(),
             node_labels: entry.node_labels.clone(),
         };
         let number = self.count();
-        self.news.push(Notice::Sampled { tenant: tenant.clone() });
+        self.notifications.push(Notification::Sampled { tenant: tenant.clone() });
         self.samples.push(Stored { tenant, at: now, number, sample });
         true
     }

@@ -1,4 +1,4 @@
-//! A store that breaks one rule, to see that the tests notice.
+//! A store that breaks one rule, to check that the tests fail on it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,8 +10,8 @@ use tokio::sync::broadcast;
 use tokio::task::yield_now;
 use vmafx_job::CancelCause;
 use vmafx_queue::job::{Attempt, Label};
-use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report};
-use vmafx_queue::notice::Notice;
+use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
+use vmafx_queue::notification::Notification;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
@@ -19,45 +19,44 @@ use vmafx_queue::store::{
 };
 use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreError, TenantId};
 
-/// The rule that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// Whoever reports is heard as if it held the job.
+    /// Every report is accepted as if its session held the job.
     Fencing,
-    /// An older attempt is heard as if it were the running one.
+    /// A report on an older attempt is accepted as if it were on the running one.
     Attempts,
-    /// All jobs have one priority.
+    /// All jobs have the same priority.
     ClaimOrder,
-    /// A sweep forgives only after a whole lease.
-    Forgiveness,
-    /// Keys are not looked at.
+    /// The tolerated gap between sweeps is as long as a lease.
+    SweepGap,
+    /// Idempotency keys are ignored.
     Idempotency,
-    /// Jobs may be lost once more than they may.
+    /// A job may lose one attempt more than allowed.
     LostLimit,
-    /// A released attempt counts like any other end, and the job is over.
+    /// A released job is cancelled instead of being pending again.
     Release,
     /// A heartbeat extends no lease.
     Leases,
-    /// A key is looked up first and stored later, and who claims meanwhile gets the same job.
+    /// Submissions and claims read first and write later, so that concurrent calls interfere.
     Atomicity,
 }
 
 impl Broken {
-    /// The policy under which the store runs in truth.
+    /// The policy that the underlying store runs with.
     pub(crate) fn policy(self, policy: Policy) -> Policy {
         match self {
-            Self::Forgiveness => Policy { sweep_interval: Duration::from_hours(1), ..policy },
+            Self::SweepGap => Policy { sweep_interval: Duration::from_hours(1), ..policy },
             Self::LostLimit => Policy { max_lost_attempts: policy.max_lost_attempts + 1, ..policy },
             _ => policy,
         }
     }
 }
 
-/// Hands everything on, but for what is broken.
+/// Forwards every call and breaks one rule.
 pub(crate) struct Sabotage {
     inner: Arc<dyn Store>,
     broken: Broken,
-    /// Who took which job last.
+    /// The node that claimed each job last.
     holders: Mutex<HashMap<JobId, Credentials>>,
     keys: Mutex<HashMap<IdempotencyKey, JobId>>,
     claiming: AtomicUsize,
@@ -161,12 +160,12 @@ impl Store for Sabotage {
         &self,
         tenant: &TenantId,
         node: &Credentials,
-        mut beat: Beat,
-    ) -> Result<Option<Pulse>, StoreError> {
+        mut heartbeat: Heartbeat,
+    ) -> Result<Option<HeartbeatReply>, StoreError> {
         if self.broken == Broken::Leases {
-            beat.running.clear();
+            heartbeat.running.clear();
         }
-        self.inner.heartbeat(tenant, node, beat).await
+        self.inner.heartbeat(tenant, node, heartbeat).await
     }
 
     async fn claim(
@@ -228,8 +227,8 @@ impl Store for Sabotage {
         self.inner.nodes(tenant).await
     }
 
-    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
-        self.inner.nodes_to_show().await
+    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+        self.inner.nodes_with_resource().await
     }
 
     async fn position(&self, tenant: &TenantId) -> Result<String, StoreError> {
@@ -260,8 +259,8 @@ impl Store for Sabotage {
         self.inner.ready().await
     }
 
-    fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.inner.notices()
+    fn notifications(&self) -> broadcast::Receiver<Notification> {
+        self.inner.notifications()
     }
 
     async fn close(&self) {

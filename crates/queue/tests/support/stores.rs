@@ -1,4 +1,4 @@
-//! The stores that are judged, and where each of them keeps its things.
+//! The stores under test and their storage.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,51 +13,46 @@ use super::databases::Borrowed;
 use super::reference::ReferenceStore;
 use super::sabotage::{Broken, Sabotage};
 
-/// Which store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The model itself.
+pub(crate) enum StoreKind {
     Reference,
-    /// One file.
     Sqlite,
-    /// One database of a real server.
+    /// A database on a real server.
     Postgres,
-    /// The model with one rule broken: what a test that can fail must fail on.
+    /// The reference implementation with one rule broken, on which the tests must fail.
     Sabotaged(Broken),
 }
 
-/// What a store leaves behind when it is closed. Disappears with the last user.
+/// What outlives a store when it is closed; removed with its last user.
 #[derive(Debug)]
-enum Place {
+enum Storage {
     Memory(Mutex<Option<Arc<ReferenceStore>>>),
     File(TempDir),
     Database(Borrowed),
 }
 
-/// A store that can be opened again.
+/// Opens a store repeatedly on the same storage.
 #[derive(Clone, Debug)]
-pub(crate) struct Home {
-    pub(crate) kind: Kind,
+pub(crate) struct StoreSetup {
+    pub(crate) kind: StoreKind,
     pub(crate) policy: Policy,
     pub(crate) clock: TestClock,
-    place: Arc<Place>,
+    storage: Arc<Storage>,
 }
 
-impl Home {
-    /// An empty place.
-    pub(crate) async fn new(kind: Kind, policy: Policy, clock: TestClock) -> Self {
-        let place = match kind {
-            Kind::Reference | Kind::Sabotaged(_) => Place::Memory(Mutex::default()),
-            Kind::Sqlite => Place::File(TempDir::new().unwrap()),
-            Kind::Postgres => Place::Database(Borrowed::take().await),
+impl StoreSetup {
+    pub(crate) async fn new(kind: StoreKind, policy: Policy, clock: TestClock) -> Self {
+        let storage = match kind {
+            StoreKind::Reference | StoreKind::Sabotaged(_) => Storage::Memory(Mutex::default()),
+            StoreKind::Sqlite => Storage::File(TempDir::new().unwrap()),
+            StoreKind::Postgres => Storage::Database(Borrowed::take().await),
         };
-        Self { kind, policy, clock, place: Arc::new(place) }
+        Self { kind, policy, clock, storage: Arc::new(storage) }
     }
 
-    /// Opens what is there.
     pub(crate) async fn open(&self) -> Arc<dyn Store> {
-        match &*self.place {
-            Place::Database(database) => {
+        match &*self.storage {
+            Storage::Database(database) => {
                 let options = postgres::Options {
                     policy: self.policy,
                     clock: Some(Arc::new(self.clock.clone())),
@@ -66,7 +61,7 @@ impl Home {
                 };
                 Arc::new(PostgresStore::connect(options).await.unwrap())
             }
-            Place::File(directory) => {
+            Storage::File(directory) => {
                 let options = sqlite::Options {
                     path: directory.path().join("queue.db"),
                     policy: self.policy,
@@ -74,9 +69,9 @@ impl Home {
                 };
                 Arc::new(SqliteStore::open(options).unwrap())
             }
-            Place::Memory(last) => {
+            Storage::Memory(last) => {
                 let policy = match self.kind {
-                    Kind::Sabotaged(broken) => broken.policy(self.policy),
+                    StoreKind::Sabotaged(broken) => broken.policy(self.policy),
                     _ => self.policy,
                 };
                 let mut last = last.lock().unwrap();
@@ -87,7 +82,7 @@ impl Home {
                 let store = Arc::new(store);
                 *last = Some(store.clone());
                 match self.kind {
-                    Kind::Sabotaged(broken) => Arc::new(Sabotage::new(store, broken)),
+                    StoreKind::Sabotaged(broken) => Arc::new(Sabotage::new(store, broken)),
                     _ => store,
                 }
             }

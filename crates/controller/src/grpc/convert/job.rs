@@ -24,7 +24,7 @@ pub(in crate::grpc) fn change(change: Change) -> wire::Job {
 
 /// A job.
 pub(in crate::grpc) fn job(job: Job) -> wire::Job {
-    let (score, features, details) = match job.success {
+    let (score, features, details) = match job.result {
         Some(success) => (success.score, success.features, success.details),
         None => Default::default(),
     };

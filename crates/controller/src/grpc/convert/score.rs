@@ -148,7 +148,7 @@ pub(in crate::grpc) fn rename(refusal: Refusal) -> Refusal {
 
 /// A score, or `None` if the job has none.
 pub(in crate::grpc) fn scored(job: Job) -> Option<wire::ScoreResponse> {
-    let success = job.success?;
+    let success = job.result?;
     let details = success.details.unwrap_or_default();
     let sha256 = details.model_digest.strip_prefix("sha256:").unwrap_or_default();
     let library = wire::Provenance {

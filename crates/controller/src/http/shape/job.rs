@@ -185,7 +185,7 @@ pub struct Result {
 
 impl From<&queue::Job> for Job {
     fn from(job: &queue::Job) -> Self {
-        let success = job.success.as_ref();
+        let success = job.result.as_ref();
         Self {
             id: job.id.0,
             status: job.state.into(),
@@ -266,7 +266,7 @@ impl From<queue::job::Attempt> for Attempt {
             node: attempt.node,
             started_at: rfc3339(attempt.started_at),
             ended_at: attempt.ended.map(|(at, _)| rfc3339(at)),
-            outcome: attempt.ended.map(|(_, outcome)| outcome.word().to_owned()),
+            outcome: attempt.ended.map(|(_, outcome)| outcome.name().to_owned()),
             error: attempt.error,
         }
     }

@@ -112,8 +112,8 @@ impl TryFrom<EventsQuery> for Watch {
 
 fn which(status: &str, origin: [String; 4]) -> Result<Which, Refusal> {
     let state = |word: &str| {
-        State::from_word(word.trim()).ok_or_else(|| {
-            let all = State::ALL.map(State::word).join(", ");
+        State::from_name(word.trim()).ok_or_else(|| {
+            let all = State::ALL.map(State::name).join(", ");
             Refusal::invalid("status", format!("each must be one of {all}"))
         })
     };

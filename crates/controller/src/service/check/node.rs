@@ -3,7 +3,7 @@
 use vmafx_job::Backend;
 use vmafx_job::limits::MAX_NAME_LENGTH;
 use vmafx_queue::node::{self, NewNode};
-use vmafx_queue::policy::{MOST_BACKENDS, MOST_BEATS};
+use vmafx_queue::policy::{MAX_BACKENDS, MAX_HEARTBEAT_JOBS};
 
 use super::MOST_SLOTS;
 use super::jobs::labels;
@@ -37,8 +37,8 @@ pub(in crate::service) fn pull(request: &Pull) -> Result<u32, Refusal> {
 
 /// A sign of life. What is no id is no error: it is answered as lost.
 pub(in crate::service) fn heartbeat(request: &Heartbeat) -> Result<(), Refusal> {
-    at_most("running_job_ids", request.running_job_ids.len(), MOST_BEATS)?;
-    at_most("progress", request.progress.len(), MOST_BEATS)?;
+    at_most("running_job_ids", request.running_job_ids.len(), MAX_HEARTBEAT_JOBS)?;
+    at_most("progress", request.progress.len(), MAX_HEARTBEAT_JOBS)?;
     for (index, (_, _, progress)) in request.progress.iter().enumerate() {
         if i64::try_from(progress.done).is_err() || i64::try_from(progress.total).is_err() {
             return Err(Refusal::invalid(format!("progress[{index}].progress"), "is beyond 63 bits"));
@@ -48,7 +48,7 @@ pub(in crate::service) fn heartbeat(request: &Heartbeat) -> Result<(), Refusal> 
 }
 
 fn backends(backends: &[String]) -> Result<(), Refusal> {
-    at_most("capability.backends", backends.len(), MOST_BACKENDS)?;
+    at_most("capability.backends", backends.len(), MAX_BACKENDS)?;
     let names = Backend::ALL.map(Backend::name);
     match backends.iter().position(|backend| !names.contains(&backend.as_str())) {
         None => Ok(()),

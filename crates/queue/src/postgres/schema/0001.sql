@@ -1,7 +1,7 @@
--- Instants are milliseconds since the Unix epoch, as the store tells the time; JSON is `json` and not `jsonb`, so that
--- a number is read back as the number that was written, to the last bit.
+-- Timestamps are milliseconds since the Unix epoch. JSON columns have the type `json` and not `jsonb`, so that
+-- numbers are read back exactly as they were written.
 
--- The store itself: who it is, and when the last sweep was, by the clock and by the number of its transaction.
+-- The store: its id, and the time and transaction id of the last sweep.
 CREATE TABLE vmafx.meta (
     one            boolean PRIMARY KEY DEFAULT true CHECK (one),
     schema_version bigint  NOT NULL,
@@ -24,10 +24,10 @@ CREATE TABLE vmafx.node_sessions (
 
 CREATE INDEX node_sessions_tenant ON vmafx.node_sessions (tenant_id);
 
--- `ready`: can be claimed. A pending job that is not ready pauses until `available_at`.
--- `change_xid`: the transaction of the last change. Sequences commit out of order; what is below the oldest running
--- transaction does not move any more.
--- Heartbeats write `lease_expires_at` and the progress, which no index holds: such an update stays on its page.
+-- `ready`: whether the job can be claimed. A pending job that is not ready is in back-off until `available_at`.
+-- `change_xid`: the transaction of the last change. Numbers of a sequence become visible out of order, whereas no further
+-- change can appear below the oldest running transaction.
+-- No index contains `lease_expires_at` or the progress, so the updates of heartbeats stay on their page (HOT).
 CREATE TABLE vmafx.jobs (
     id                uuid    PRIMARY KEY,
     tenant_id         text    NOT NULL CHECK (tenant_id <> ''),
@@ -74,13 +74,14 @@ CREATE TABLE vmafx.jobs (
     CONSTRAINT waits_for_something CHECK (status <> 'pending' OR ready OR available_at IS NOT NULL)
 ) WITH (
     fillfactor = 80,
-    -- Every job is written at least three times: the dead versions must go before a table of millions notices.
+    -- Every job is updated at least three times, so dead tuples must be vacuumed long before the default threshold
+    -- of a large table.
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_threshold = 1000,
     autovacuum_analyze_scale_factor = 0.02
 );
 
--- What a claim looks at: only jobs that can be had, each class apart, the first one first.
+-- Read by claims: only claimable jobs, in claim order within each backend.
 CREATE INDEX jobs_claim ON vmafx.jobs (tenant_id, backend, priority DESC, created_at, id) WHERE ready;
 CREATE INDEX jobs_pause ON vmafx.jobs (tenant_id, backend, available_at) WHERE status = 'pending' AND NOT ready;
 CREATE INDEX jobs_list ON vmafx.jobs (tenant_id, status, created_at, id);
@@ -91,7 +92,7 @@ CREATE INDEX jobs_finished ON vmafx.jobs (tenant_id, finished_at, id) WHERE fini
 CREATE INDEX jobs_origin ON vmafx.jobs (origin_uid, tenant_id) WHERE origin_uid IS NOT NULL;
 CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL;
 
--- Every handing-out, with the labels the node had then.
+-- Every attempt, with the labels that its node had at the time.
 CREATE TABLE vmafx.job_attempts (
     job_id      uuid   NOT NULL REFERENCES vmafx.jobs ON DELETE CASCADE,
     attempt     bigint NOT NULL,
@@ -107,7 +108,7 @@ CREATE TABLE vmafx.job_attempts (
     CONSTRAINT ended_somehow CHECK ((ended_at IS NULL) = (outcome IS NULL))
 ) WITH (fillfactor = 80);
 
--- Completed jobs with a label. They outlive their jobs.
+-- Completed jobs with a label. Samples outlive their jobs.
 CREATE TABLE vmafx.samples (
     tenant_id   text   NOT NULL CHECK (tenant_id <> ''),
     change_xid  xid8   NOT NULL DEFAULT pg_current_xact_id(),
@@ -120,15 +121,16 @@ CREATE TABLE vmafx.samples (
     PRIMARY KEY (tenant_id, change_xid, id)
 );
 
--- The newest sample of each tenant that was removed: a reader that stands before it missed something.
+-- The newest removed sample of each tenant: a reader whose cursor lies before it has missed samples.
 CREATE TABLE vmafx.samples_removed (
     tenant_id  text   PRIMARY KEY CHECK (tenant_id <> ''),
     change_xid xid8   NOT NULL,
     id         bigint NOT NULL
 );
 
--- A transaction sees the rows of the tenant it named, or all of them for the controller's own work. FORCE, because the
--- tables' owner is the one who asks. The settings are read once for each statement, not for each row.
+-- A transaction sees the rows of the tenant that it names, or all rows for the controller's own operations. FORCE
+-- applies the policy to the owner of the tables, which is the role that the store uses. The settings are read once
+-- for each statement, not for each row.
 DO $$
 DECLARE tenants_table text;
 BEGIN
@@ -143,10 +145,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- What a transaction did is noted in a setting of its connection, one line for each tenant: who wrote it, whose jobs, and
--- for which nodes there is work. `announce` sends it, after the commit: a notice in the same transaction would make every
--- commit wait for the disk one after the other, since the server sends notices in the order of commits. Lines have a
--- longest length; beyond it, the work is left to be looked for.
+-- The triggers record the changes of a transaction in a setting of its connection, one line for each tenant.
+-- `announce` sends the lines after the commit, because the server delivers notifications in commit order and would
+-- serialize the disk syncs of all transactions that contain one. A line has a maximum length; beyond it the
+-- claimable jobs are left out, and the receiver queries them.
 CREATE FUNCTION vmafx.tell_of_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE news text;
 BEGIN
@@ -190,7 +192,7 @@ CREATE FUNCTION vmafx.note(news text) RETURNS text LANGUAGE sql VOLATILE AS $$
     SELECT set_config('vmafx.news', coalesce(current_setting('vmafx.news', true), '') || news, false)
 $$;
 
--- Nothing is lost if the server forgets a notice in a crash: all its listeners begin anew then.
+-- Nothing is lost if the server crashes, because all listeners then reconnect and read everything.
 CREATE FUNCTION vmafx.announce() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE news text := current_setting('vmafx.news', true);
 BEGIN

@@ -1,4 +1,4 @@
--- The store itself: who it is, and how far its two sequences are. A sequence outlives the rows that had its numbers.
+-- The store: its id and the last numbers of its two sequences. A sequence never goes back when rows are removed.
 CREATE TABLE store (
     one        INTEGER PRIMARY KEY CHECK (one = 1),
     id         TEXT    NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE store (
 
 INSERT INTO store (one, id, job_seq, sample_seq) VALUES (1, lower(hex(randomblob(8))), 0, 0);
 
--- Sessions of nodes. When they were last heard of is kept in memory: a restart gives all of them their full time.
+-- Sessions of nodes. Their expiry is kept in memory, because a restart renews all of them.
 CREATE TABLE sessions (
     id            BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     tenant        TEXT    NOT NULL,
@@ -19,11 +19,11 @@ CREATE TABLE sessions (
     registered_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- `ready`: can be claimed. A pending job that is not ready pauses until `available_at`.
--- `lease_expires_at`: as given at the claim; heartbeats move the real one, which is kept in memory.
--- `label`, `score`: as text, since a REAL column takes -0.0 for 0.
--- `seq`: the number of the last change, in the order of changes of the whole store.
--- Checks compare one by one: `IN` with a list makes a temporary table for every row that is written.
+-- `ready`: whether the job can be claimed. A pending job that is not ready is in back-off until `available_at`.
+-- `lease_expires_at`: as set by the claim; heartbeats extend only the expiry in memory.
+-- `label`, `score`: as text, because a REAL column stores -0.0 as 0.
+-- `seq`: the number of the last change, in the order of all changes of the store.
+-- CHECK constraints compare one value at a time, because `IN` with a list makes a temporary table for every written row.
 CREATE TABLE jobs (
     number            INTEGER PRIMARY KEY,
     id                BLOB    NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -70,7 +70,7 @@ CREATE TABLE jobs (
     CHECK (state <> 'pending' OR ready = 1 OR available_at IS NOT NULL)
 ) STRICT;
 
--- What a claim looks at: only jobs that can be had, each class apart, the first one first.
+-- Read by claims: only claimable jobs, in claim order within each backend.
 CREATE INDEX jobs_claim ON jobs (tenant, backend, priority DESC, created_at, id, available_at) WHERE ready = 1;
 CREATE INDEX jobs_pause ON jobs (tenant, available_at, backend) WHERE state = 'pending' AND ready = 0;
 CREATE INDEX jobs_list ON jobs (tenant, state, created_at, id);
@@ -80,7 +80,7 @@ CREATE INDEX jobs_finished ON jobs (tenant, finished_at, id) WHERE finished_at I
 CREATE INDEX jobs_origin ON jobs (tenant, origin_uid) WHERE origin_uid IS NOT NULL;
 CREATE UNIQUE INDEX jobs_key ON jobs (tenant, key) WHERE key IS NOT NULL;
 
--- Every handing-out, with the labels the node had then.
+-- Every attempt, with the labels that its node had at the time.
 CREATE TABLE attempts (
     job         INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE,
     attempt     INTEGER NOT NULL,
@@ -97,7 +97,7 @@ CREATE TABLE attempts (
     CHECK ((ended_at IS NULL) = (outcome IS NULL))
 ) STRICT, WITHOUT ROWID;
 
--- Completed jobs with a label. They outlive their jobs.
+-- Completed jobs with a label. Samples outlive their jobs.
 CREATE TABLE samples (
     seq         INTEGER PRIMARY KEY,
     tenant      TEXT    NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE samples (
 
 CREATE INDEX samples_tenant ON samples (tenant, seq, created_at);
 
--- The newest sample of each tenant that was removed: a reader that stands before it missed something.
+-- The newest removed sample of each tenant: a reader whose cursor lies before it has missed samples.
 CREATE TABLE samples_pruned (
     tenant TEXT    NOT NULL PRIMARY KEY,
     up_to  INTEGER NOT NULL

@@ -1,4 +1,4 @@
--- Why a job was cancelled, for programs. Until now its resource's operator read that out of the text.
+-- The cause of a cancellation as a name. The operator used to derive it from the error text.
 ALTER TABLE jobs ADD COLUMN cancel_cause TEXT;
 UPDATE jobs SET cancel_cause = CASE
         WHEN error LIKE '%suspended by its VmafxJob%' THEN 'Suspended'

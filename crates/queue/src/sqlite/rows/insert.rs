@@ -1,23 +1,23 @@
-//! New rows.
+//! Insertion of a job.
 
 use rusqlite::{Connection, params};
 
-use super::super::exact::Exact;
-use super::Row;
+use super::super::exact::ExactFloat;
+use super::JobRow;
 
 pub(super) const INSERT: &str = "INSERT INTO jobs (id, tenant, state, ready, backend, priority, \
      created_at, seq, revision, attempt, lost_attempts, max_lost_attempts, updated_at, deadline_at, failure_reason, label, error, key, \
      origin_cluster, origin_namespace, origin_name, origin_uid, spec) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?7, ?11, 0, ?12, '', ?13, ?14, ?15, ?16, \
-     ?17, ?18)";
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?7, ?11, ?12, ?13, '', ?14, ?15, ?16, ?17, \
+     ?18, ?19)";
 
-/// Stores a row that is not there yet, and answers its number.
-pub(in super::super) fn insert(connection: &Connection, row: &Row) -> rusqlite::Result<i64> {
+/// Inserts a row and returns its row number.
+pub(in super::super) fn insert(connection: &Connection, row: &JobRow) -> rusqlite::Result<i64> {
     let origin = row.origin.as_ref();
     connection.prepare_cached(INSERT)?.insert(params![
         row.id.0.as_bytes(),
         row.tenant.as_str(),
-        row.state.word(),
+        row.state.name(),
         row.ready,
         row.backend,
         row.priority,
@@ -26,7 +26,8 @@ pub(in super::super) fn insert(connection: &Connection, row: &Row) -> rusqlite::
         row.revision.cast_signed(),
         row.max_lost_attempts,
         row.deadline_at.map(|time| time.0),
-        row.label.map(Exact),
+        row.failure_reason.number(),
+        row.label.map(ExactFloat),
         row.key,
         origin.map(|origin| &origin.cluster),
         origin.map(|origin| &origin.namespace),

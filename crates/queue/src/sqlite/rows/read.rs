@@ -1,11 +1,11 @@
-//! Reading rows.
+//! Reading jobs.
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
-use super::super::exact::Exact;
-use super::{Row, StoredLease, StoredResult};
+use super::super::exact::ExactFloat;
+use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
 use crate::job::Origin;
@@ -21,41 +21,37 @@ macro_rules! columns {
     };
 }
 
-/// What [`from_row`] reads, in its order.
+/// The columns that [`from_row`] reads, in its order.
 pub(in super::super) const COLUMNS: &str = columns!();
 
-/// The row with this number.
-pub(in super::super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Result<Row> {
+pub(in super::super) fn by_number(connection: &Connection, number: i64) -> rusqlite::Result<JobRow> {
     connection
         .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE number = ?1"))?
         .query_row([number], from_row)
 }
 
-/// The tenant's job.
 pub(in super::super) fn by_id(
     connection: &Connection,
     tenant: &TenantId,
     id: JobId,
-) -> rusqlite::Result<Option<Row>> {
+) -> rusqlite::Result<Option<JobRow>> {
     connection
         .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE id = ?1 AND tenant = ?2"))?
         .query_row(params![id.0.as_bytes(), tenant.as_str()], from_row)
         .optional()
 }
 
-/// The tenant's job with this key.
 pub(in super::super) fn by_key(
     connection: &Connection,
     tenant: &TenantId,
     key: &IdempotencyKey,
-) -> rusqlite::Result<Option<Row>> {
+) -> rusqlite::Result<Option<JobRow>> {
     connection
         .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE tenant = ?1 AND key = ?2"))?
         .query_row([tenant.as_str(), key.as_str()], from_row)
         .optional()
 }
 
-/// Where the tenant's job stands.
 pub(in super::super) fn state_of(
     connection: &Connection,
     tenant: &TenantId,
@@ -68,7 +64,7 @@ pub(in super::super) fn state_of(
 }
 
 /// Reads [`COLUMNS`].
-pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<JobRow> {
     let time = |column| row.get::<_, Option<i64>>(column).map(|time| time.map(Timestamp));
     let lease = match (row.get::<_, Option<[u8; 16]>>(18)?, time(19)?) {
         (Some(session), Some(expires_at)) => {
@@ -77,7 +73,9 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ro
         _ => None,
     };
     let result = match (row.get(22)?, row.get(23)?) {
-        (Some(Exact(score)), Some(features)) => Some(StoredResult { score, features, details: row.get(24)? }),
+        (Some(ExactFloat(score)), Some(features)) => {
+            Some(StoredResult { score, features, details: row.get(24)? })
+        }
         _ => None,
     };
     let origin = match row.get(28)? {
@@ -86,7 +84,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ro
         }
         None => None,
     };
-    Ok(Row {
+    Ok(JobRow {
         number: row.get(0)?,
         id: JobId(Uuid::from_bytes(row.get(1)?)),
         tenant: tenant_in(row, 2)?,
@@ -107,7 +105,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ro
         deadline_at: time(17)?,
         lease,
         failure_reason: FailureReason::from_number(row.get(20)?),
-        label: row.get::<_, Option<Exact>>(21)?.map(|label| label.0),
+        label: row.get::<_, Option<ExactFloat>>(21)?.map(|label| label.0),
         result,
         node: row.get(25)?,
         error: row.get(26)?,
@@ -124,11 +122,10 @@ fn cancel_cause(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Opti
 }
 
 fn state(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<State> {
-    let word = row.get_ref(column)?.as_str()?;
-    State::from_word(word).ok_or_else(|| unreadable(column, format!("{word:?} is no state").into()))
+    let name = row.get_ref(column)?.as_str()?;
+    State::from_name(name).ok_or_else(|| unreadable(column, format!("{name:?} is not a state").into()))
 }
 
-/// The tenant in this column.
 pub(in super::super) fn tenant_in(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<TenantId> {
     TenantId::new(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error.into()))
 }

@@ -1,22 +1,22 @@
-//! Changed rows.
+//! Updates of a job.
 
 use rusqlite::{Connection, params};
 use vmafx_job::CancelCause;
 
-use super::super::exact::Exact;
-use super::Row;
+use super::super::exact::ExactFloat;
+use super::JobRow;
 
 pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?4, \
      revision = ?5, attempt = ?6, lost_attempts = ?7, updated_at = ?8, started_at = ?9, finished_at = ?10, available_at = ?11, lease_session = ?12, \
      lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
      details = ?18, node = ?19, error = ?20, cancel_cause = ?21 WHERE number = ?1";
 
-/// Stores everything of a row that can change.
-pub(in super::super) fn save(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
+/// Stores every column that can change after the insertion.
+pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite::Result<()> {
     let result = row.result.as_ref();
     connection.prepare_cached(UPDATE)?.execute(params![
         row.number,
-        row.state.word(),
+        row.state.name(),
         row.ready,
         row.seq,
         row.revision.cast_signed(),
@@ -29,8 +29,8 @@ pub(in super::super) fn save(connection: &Connection, row: &Row) -> rusqlite::Re
         row.lease.as_ref().map(|lease| lease.session.0.as_bytes()),
         row.lease.map(|lease| lease.expires_at.0),
         row.failure_reason.number(),
-        row.label.map(Exact),
-        result.map(|result| Exact(result.score)),
+        row.label.map(ExactFloat),
+        result.map(|result| ExactFloat(result.score)),
         result.map(|result| &result.features),
         result.and_then(|result| result.details.as_ref()),
         row.node,

@@ -1,4 +1,4 @@
-//! Transactions: all operations in one, or each in its own.
+//! Transactions: all operations of a batch in one, or each in its own.
 
 use std::time::Instant;
 
@@ -6,17 +6,17 @@ use rusqlite::Connection;
 
 use super::operation::Operation;
 use super::{Writer, lock};
-use crate::sqlite::unit::{Counters, Unit};
+use crate::sqlite::unit_of_work::{Counters, UnitOfWork};
 
 type Batch = Vec<Box<dyn Operation>>;
 
 impl Writer {
-    /// Runs all of them and answers.
-    pub(super) fn run(&mut self, mut batch: Batch) {
+    /// Runs the operations and answers their callers.
+    pub(super) fn run_batch(&mut self, mut batch: Batch) {
         match self.transaction(&mut batch) {
             Ok(false) | Err(_) if batch.len() > 1 => {
                 for operation in batch {
-                    self.run(vec![operation]);
+                    self.run_batch(vec![operation]);
                 }
             }
             Ok(_) => {
@@ -32,9 +32,10 @@ impl Writer {
         }
     }
 
-    /// Runs all of them as one: durable, or as if nothing had been. Whether all went well.
+    /// Runs the operations in one transaction that is committed or rolled back as a whole. Returns whether all
+    /// succeeded.
     fn transaction(&mut self, batch: &mut Batch) -> rusqlite::Result<bool> {
-        let (before, count) = (self.book.counters, batch.len());
+        let (before, count) = (self.writer_state.counters, batch.len());
         let writes = batch.iter().any(|operation| operation.writes());
         let mut done =
             if writes { execute(&self.connection, "BEGIN IMMEDIATE") } else { Ok(()) }.map(|()| true);
@@ -42,39 +43,39 @@ impl Writer {
             if !matches!(done, Ok(true)) {
                 break;
             }
-            done = Ok(self.operate(operation.as_mut()));
+            done = Ok(self.run_operation(operation.as_mut()));
         }
         if writes && matches!(done, Ok(true)) {
-            let begin = Instant::now();
+            let started = Instant::now();
             done = self.commit(before).map(|()| true);
-            self.pace.note(count, begin.elapsed());
+            self.pacing.record(count, started.elapsed());
         }
         if matches!(done, Ok(true)) {
             lock(&self.live).commit();
-            self.book.news.tell(&self.notices);
+            self.writer_state.pending.notify(&self.notifier);
         } else {
             self.roll_back();
             lock(&self.live).roll_back();
-            self.book.news.forget();
-            self.book.counters = before;
+            self.writer_state.pending.clear();
+            self.writer_state.counters = before;
         }
         done
     }
 
-    fn operate(&mut self, operation: &mut dyn Operation) -> bool {
+    fn run_operation(&mut self, operation: &mut dyn Operation) -> bool {
         let mut live = lock(&self.live);
-        let mut unit = Unit {
+        let mut tx = UnitOfWork {
             connection: &self.connection,
             live: &mut live,
-            book: &mut self.book,
+            writer_state: &mut self.writer_state,
             policy: &self.policy,
             now: self.clock.now(),
         };
-        operation.run(&mut unit)
+        operation.run(&mut tx)
     }
 
     fn commit(&self, before: Counters) -> rusqlite::Result<()> {
-        let now = self.book.counters;
+        let now = self.writer_state.counters;
         if (now.job_seq, now.sample_seq) != (before.job_seq, before.sample_seq) {
             self.connection
                 .prepare_cached("UPDATE store SET job_seq = ?1, sample_seq = ?2")?
@@ -84,11 +85,11 @@ impl Writer {
     }
 
     fn roll_back(&self) {
-        // Some errors of the disk end the transaction by themselves.
+        // Some disk errors roll the transaction back by themselves.
         if !self.connection.is_autocommit()
             && let Err(error) = execute(&self.connection, "ROLLBACK")
         {
-            tracing::error!(path = %self.path.display(), %error, "a transaction cannot be undone");
+            tracing::error!(path = %self.path.display(), %error, "cannot roll a transaction back");
         }
     }
 }

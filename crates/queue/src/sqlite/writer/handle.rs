@@ -1,4 +1,4 @@
-//! The other end of the thread.
+//! The callers' side of the writer thread.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,12 +7,12 @@ use std::thread::{Builder, JoinHandle};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::operation::Task;
-use super::{Command, WAITING, Writer};
+use super::{Command, MAX_QUEUED, Writer};
 use crate::StoreError;
 use crate::sqlite::error::{WriterGone, unavailable};
-use crate::sqlite::unit::Unit;
+use crate::sqlite::unit_of_work::UnitOfWork;
 
-/// Asks the thread. When it goes, the thread ends, and is waited for.
+/// Sends commands to the writer thread. Dropping it ends the thread and waits for it.
 pub(in super::super) struct Handle {
     commands: Option<mpsc::Sender<Command>>,
     closed: AtomicBool,
@@ -21,8 +21,8 @@ pub(in super::super) struct Handle {
 
 impl Handle {
     pub(in super::super) fn start(writer: Writer) -> io::Result<Self> {
-        let (commands, inbox) = mpsc::channel(WAITING);
-        let thread = Builder::new().name("vmafx-queue".into()).spawn(move || writer.work(inbox))?;
+        let (commands, inbox) = mpsc::channel(MAX_QUEUED);
+        let thread = Builder::new().name("vmafx-queue".into()).spawn(move || writer.run(inbox))?;
         Ok(Self {
             commands: Some(commands),
             closed: AtomicBool::new(false),
@@ -30,50 +30,49 @@ impl Handle {
         })
     }
 
-    /// An operation that may change what is stored.
+    /// Runs an operation that may write to the database.
     pub(in super::super) async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnMut(&mut Unit<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.ask(true, work).await
     }
 
-    /// An operation that changes nothing but what is in memory: it costs no transaction.
-    pub(in super::super) async fn remember<T, W>(&self, work: W) -> Result<T, StoreError>
+    /// Runs an operation that changes only the state in memory and needs no transaction.
+    pub(in super::super) async fn run_in_memory<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnMut(&mut Unit<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.ask(false, work).await
     }
 
-    /// Housekeeping, some time.
-    pub(in super::super) async fn tidy(&self) -> Result<(), StoreError> {
-        self.send(Command::Tidy).await
+    /// Asks the thread to return free pages at its next opportunity.
+    pub(in super::super) async fn reclaim_space(&self) -> Result<(), StoreError> {
+        self.send(Command::ReclaimSpace).await
     }
 
-    /// Ends the thread when it has done what it was asked for, and waits for that.
+    /// Ends the thread after it has finished the enqueued operations, and waits for it.
     pub(in super::super) async fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         let mut thread = self.thread.lock().await;
         if let Some(thread) = thread.take() {
             if let Some(commands) = &self.commands {
-                // Gone already is as good.
+                // Sending fails only when the thread has already ended.
                 let _ = commands.send(Command::Close).await;
             }
-            // A thread that panicked has said so itself.
+            // The panic hook has already reported a panic of the thread.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
     }
 
-    /// Refuses after the end.
     pub(in super::super) fn check(&self) -> Result<(), StoreError> {
         if self.closed.load(Ordering::SeqCst) { Err(StoreError::Closed) } else { Ok(()) }
     }
 
-    /// Refuses after the end; otherwise whether the thread still lives.
-    pub(in super::super) fn is_there(&self) -> Result<bool, StoreError> {
+    /// Fails after `close`; otherwise returns whether the thread is running.
+    pub(in super::super) fn is_alive(&self) -> Result<bool, StoreError> {
         self.check()?;
         Ok(self.commands.as_ref().is_some_and(|commands| !commands.is_closed()))
     }
@@ -81,7 +80,7 @@ impl Handle {
     async fn ask<T, W>(&self, writes: bool, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnMut(&mut Unit<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Run(Box::new(Task { work, writes, outcome: None, reply }))).await?;
@@ -103,7 +102,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.get_mut().take() {
-            // A thread that panicked has said so itself.
+            // The panic hook has already reported a panic of the thread.
             let _ = thread.join();
         }
     }

@@ -1,23 +1,21 @@
-//! An operation that can be run again, and whoever waits for it.
+//! An operation that can be run repeatedly, and its caller.
 
 use tokio::sync::oneshot;
 
 use crate::StoreError;
-use crate::sqlite::unit::Unit;
+use crate::sqlite::unit_of_work::UnitOfWork;
 
-/// Something to be done in a transaction.
 pub(super) trait Operation: Send {
-    /// Whether it may change what is stored.
+    /// Whether the operation may write to the database.
     fn writes(&self) -> bool;
-    /// Does it. May be called again after a transaction was undone. Whether it went well.
-    fn run(&mut self, unit: &mut Unit<'_>) -> bool;
-    /// Tells what came of the last run.
+    /// Runs the operation; called again after a rollback. Returns whether it succeeded.
+    fn run(&mut self, tx: &mut UnitOfWork<'_>) -> bool;
+    /// Sends the result of the last run to the caller.
     fn answer(self: Box<Self>);
-    /// Tells that it could not be made durable.
+    /// Tells the caller that the commit failed.
     fn fail(self: Box<Self>, error: StoreError);
 }
 
-/// The usual one.
 pub(super) struct Task<T, W> {
     pub(super) work: W,
     pub(super) writes: bool,
@@ -28,19 +26,19 @@ pub(super) struct Task<T, W> {
 impl<T, W> Operation for Task<T, W>
 where
     T: Send,
-    W: FnMut(&mut Unit<'_>) -> Result<T, StoreError> + Send,
+    W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send,
 {
     fn writes(&self) -> bool {
         self.writes
     }
 
-    fn run(&mut self, unit: &mut Unit<'_>) -> bool {
-        self.outcome.insert((self.work)(unit)).is_ok()
+    fn run(&mut self, tx: &mut UnitOfWork<'_>) -> bool {
+        self.outcome.insert((self.work)(tx)).is_ok()
     }
 
     fn answer(self: Box<Self>) {
         if let Some(outcome) = self.outcome {
-            // Whoever asked may have gone; what was done stays done.
+            // The caller may have been cancelled; the operation stays committed.
             let _ = self.reply.send(outcome);
         }
     }

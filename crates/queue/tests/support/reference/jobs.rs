@@ -1,4 +1,4 @@
-//! What submitters do.
+//! Operations of submitters.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use vmafx_queue::{Job, JobId, NewJob, TenantId};
 use super::{Entry, Queue};
 
 impl Queue {
-    /// `id` is the name of the job if it is a new one.
+    /// `id` becomes the id of the job if it is new.
     pub(crate) fn submit(&mut self, now: Timestamp, tenant: &TenantId, new: NewJob, id: JobId) -> Submitted {
         let same = |entry: &&Entry| entry.job.tenant == *tenant && entry.job.key == new.key;
         if new.key.is_some()
@@ -36,7 +36,7 @@ impl Queue {
             max_lost_attempts: new.max_lost_attempts.unwrap_or(self.policy.max_lost_attempts),
             node: None,
             progress: None,
-            success: None,
+            result: None,
             error: String::new(),
             failure_reason: FailureReason::Unspecified,
             label: new.label,

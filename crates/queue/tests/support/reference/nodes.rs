@@ -1,9 +1,9 @@
-//! Nodes, and what a job waits for.
+//! Nodes and explanations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use vmafx_queue::clock::Timestamp;
-use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse};
+use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node};
 use vmafx_queue::store::{Explained, Supply};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, SessionId, TenantId};
@@ -38,30 +38,30 @@ impl Queue {
         now: Timestamp,
         tenant: &TenantId,
         who: &Credentials,
-        beat: &Beat,
-    ) -> Option<Pulse> {
+        heartbeat: &Heartbeat,
+    ) -> Option<HeartbeatReply> {
         let session = self.session(tenant, who)?;
         self.sessions[session].node.last_seen_at = now;
         self.sessions[session].expires_at = now + self.policy.session_ttl;
-        let mut pulse = Pulse::default();
-        for id in &beat.running {
+        let mut reply = HeartbeatReply::default();
+        for id in &heartbeat.running {
             let index = self.index(tenant, *id);
             match index.map(|index| &mut self.jobs[index]) {
                 Some(entry) if entry.holder == Some(who.session) => {
                     entry.job.lease_expires_at = Some(now + self.policy.lease_ttl);
                 }
-                Some(entry) if entry.job.state == State::Cancelled => pulse.cancelled.push(*id),
-                _ => pulse.lost.push(*id),
+                Some(entry) if entry.job.state == State::Cancelled => reply.cancelled.push(*id),
+                _ => reply.lost.push(*id),
             }
         }
-        for (id, attempt, progress) in &beat.progress {
+        for (id, attempt, progress) in &heartbeat.progress {
             let Some(index) = self.index(tenant, *id) else { continue };
             let entry = &mut self.jobs[index];
             if entry.holder == Some(who.session) && entry.job.attempt == *attempt {
                 entry.job.progress = Some(*progress);
             }
         }
-        Some(pulse)
+        Some(reply)
     }
 
     /// The jobs that a session holds, oldest first.
@@ -85,7 +85,7 @@ impl Queue {
         self.live(|session| session.tenant == *tenant)
     }
 
-    pub(crate) fn nodes_to_show(&self) -> Vec<Node> {
+    pub(crate) fn nodes_with_resource(&self) -> Vec<Node> {
         self.live(|session| session.node.resource.is_some())
     }
 
@@ -119,7 +119,7 @@ impl Queue {
     }
 }
 
-/// Whether one node may be wanted by jobs of both backends. A node may serve several, so only names tell.
+/// Whether one node could run jobs of both backends. A node may serve several backends, so only the names count.
 fn compete(one: &str, other: &str) -> bool {
     one.is_empty() || other.is_empty() || one == other
 }

@@ -1,4 +1,4 @@
-//! What readers follow, and numbers.
+//! The feeds and the figures for metrics.
 
 use vmafx_queue::store::{Changes, Samples, StoreError, TenantStats};
 use vmafx_queue::transition::State;
@@ -11,7 +11,7 @@ impl Queue {
         self.written.to_string()
     }
 
-    /// Puts the latest changes of these jobs into this order.
+    /// Sorts the latest changes of these jobs into this order.
     pub(crate) fn reorder(&mut self, order: &[JobId]) {
         let mut places: Vec<_> = self.jobs.iter().filter(|entry| order.contains(&entry.job.id)).collect();
         places.sort_by_key(|entry| entry.changed);
@@ -22,7 +22,7 @@ impl Queue {
         }
     }
 
-    /// Where a cursor stands. One that was never given out cannot be continued from.
+    /// The position of a cursor; fails for one that was never issued.
     fn place(&self, cursor: &str) -> Result<u64, StoreError> {
         cursor.parse().ok().filter(|place| *place <= self.written).ok_or(StoreError::Cursor)
     }

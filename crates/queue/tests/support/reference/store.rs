@@ -1,5 +1,5 @@
-//! The model as a store, so that the conformance suite judges it too: where suite and model disagree, one of them is
-//! wrong, whatever the real stores do.
+//! The reference implementation as a store, so that the conformance suite checks it too: if they disagree, one of
+//! them is wrong.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +10,8 @@ use uuid::Uuid;
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::{Attempt, Label};
-use vmafx_queue::node::{Beat, Credentials, NewNode, Node, Pulse, Report, SessionToken};
-use vmafx_queue::notice::{Notice, Notices};
+use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
+use vmafx_queue::notification::{Notification, Notifier};
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
@@ -26,9 +26,9 @@ use crate::support::clock::TestClock;
 pub(crate) struct ReferenceStore {
     queue: Mutex<Queue>,
     clock: TestClock,
-    notices: Notices,
+    notifier: Notifier,
     closed: AtomicBool,
-    /// Tells its cursors from those of another one.
+    /// Distinguishes its cursors from those of other stores.
     name: String,
 }
 
@@ -41,13 +41,13 @@ impl ReferenceStore {
         Self {
             queue: Mutex::new(queue),
             clock,
-            notices: Notices::default(),
+            notifier: Notifier::default(),
             closed: AtomicBool::new(false),
             name: Uuid::new_v4().to_string(),
         }
     }
 
-    /// What a new process finds.
+    /// The same store after a restart.
     pub(crate) fn reopened(&self) -> Self {
         let queue = self.queue.lock().unwrap().restarted();
         Self { name: self.name.clone(), ..Self::with(queue, self.clock.clone()) }
@@ -59,7 +59,7 @@ impl ReferenceStore {
         }
         let mut queue = self.queue.lock().unwrap();
         let answer = work(&mut queue, self.clock.now());
-        queue.take_news().into_iter().for_each(|notice| self.notices.tell(notice));
+        queue.take_notifications().into_iter().for_each(|notification| self.notifier.notify(notification));
         Ok(answer)
     }
 
@@ -121,9 +121,9 @@ impl Store for ReferenceStore {
         &self,
         tenant: &TenantId,
         node: &Credentials,
-        beat: Beat,
-    ) -> Result<Option<Pulse>, StoreError> {
-        self.with_queue(|queue, now| queue.heartbeat(now, tenant, node, &beat))
+        heartbeat: Heartbeat,
+    ) -> Result<Option<HeartbeatReply>, StoreError> {
+        self.with_queue(|queue, now| queue.heartbeat(now, tenant, node, &heartbeat))
     }
 
     async fn claim(
@@ -163,8 +163,8 @@ impl Store for ReferenceStore {
         self.with_queue(|queue, _| queue.nodes(tenant))
     }
 
-    async fn nodes_to_show(&self) -> Result<Vec<Node>, StoreError> {
-        self.with_queue(|queue, _| queue.nodes_to_show())
+    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+        self.with_queue(|queue, _| queue.nodes_with_resource())
     }
 
     async fn position(&self, _: &TenantId) -> Result<String, StoreError> {
@@ -205,8 +205,8 @@ impl Store for ReferenceStore {
         self.with_queue(|_, _| ())
     }
 
-    fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.notices.listen()
+    fn notifications(&self) -> broadcast::Receiver<Notification> {
+        self.notifier.subscribe()
     }
 
     async fn close(&self) {

@@ -1,4 +1,4 @@
-//! What time ends.
+//! Sweep and retention.
 
 use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
@@ -10,13 +10,13 @@ use vmafx_queue::{Job, TenantId};
 
 use super::Queue;
 
-/// Ends of each kind in one sweep at most.
-const MOST: usize = 1000;
+/// Maximum number of jobs or sessions of each kind that one sweep ends.
+const MAX_EXPIRED_PER_SWEEP: usize = 1000;
 
 impl Queue {
     pub(crate) fn sweep(&mut self, now: Timestamp) -> Swept {
         let on_time =
-            self.swept_at.is_some_and(|last| now >= last && now.since(last) <= self.policy.away_after());
+            self.swept_at.is_some_and(|last| now >= last && now.since(last) <= self.policy.max_sweep_gap());
         for index in 0..self.jobs.len() {
             let due = self.jobs[index].job.available_at.filter(|at| *at <= now);
             if due > self.swept_at {
@@ -25,8 +25,8 @@ impl Queue {
         }
         self.swept_at = Some(now);
         if !on_time {
-            self.forgive(now);
-            return Swept { forgiven: true, ..Swept::default() };
+            self.renew(now);
+            return Swept { renewed: true, ..Swept::default() };
         }
         let mut swept = Swept::default();
         let (mut overrun, mut lost) = (0, 0);
@@ -35,21 +35,22 @@ impl Queue {
             if job.state.is_final() {
                 continue;
             }
-            if overrun < MOST && job.deadline_at.is_some_and(|at| at <= now) {
+            if overrun < MAX_EXPIRED_PER_SWEEP && job.deadline_at.is_some_and(|at| at <= now) {
                 overrun += 1;
                 swept.failed.push(self.overrun(index, now));
-            } else if lost < MOST && job.lease_expires_at.is_some_and(|at| at <= now) {
+            } else if lost < MAX_EXPIRED_PER_SWEEP && job.lease_expires_at.is_some_and(|at| at <= now) {
                 lost += 1;
                 let lost = self.lose(index, now);
                 if lost.state == State::Failed { swept.failed.push(lost) } else { swept.requeued.push(lost) }
             }
         }
         let over = self.sessions.extract_if(.., |session| session.expires_at <= now);
-        swept.evicted = over.take(MOST).map(|session| (session.tenant, session.node.name)).collect();
+        swept.evicted =
+            over.take(MAX_EXPIRED_PER_SWEEP).map(|session| (session.tenant, session.node.name)).collect();
         swept
     }
 
-    fn forgive(&mut self, now: Timestamp) {
+    fn renew(&mut self, now: Timestamp) {
         for session in &mut self.sessions {
             session.expires_at = now + self.policy.session_ttl;
         }
@@ -134,7 +135,7 @@ impl Queue {
     }
 }
 
-/// How many more fit into the batch.
+/// The rest of the batch.
 fn left(keep: &Retention, gone: u64) -> usize {
     usize::try_from(u64::from(keep.batch) - gone).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What nodes do with jobs.
+//! Operations of nodes.
 
 use std::cmp::Reverse;
 
@@ -27,13 +27,13 @@ impl Queue {
                 && job.scoring.backend.is_none_or(|backend| backends.iter().any(|one| one == backend.name()))
         };
         let waiting = |index: &usize| fits(&self.jobs[*index].job);
-        let pausing = |index: &usize| self.jobs[*index].job.available_at.filter(|at| *at > now);
+        let backoff = |index: &usize| self.jobs[*index].job.available_at.filter(|at| *at > now);
         let first = (0..self.jobs.len())
             .filter(waiting)
-            .filter(|index| pausing(index).is_none())
+            .filter(|index| backoff(index).is_none())
             .min_by_key(|index| order(&self.jobs[*index].job));
         let Some(index) = first else {
-            let next = (0..self.jobs.len()).filter(waiting).filter_map(|index| pausing(&index)).min();
+            let next = (0..self.jobs.len()).filter(waiting).filter_map(|index| backoff(&index)).min();
             return Claim::Nothing { next };
         };
         let node = &self.sessions[session].node;
@@ -82,10 +82,10 @@ impl Queue {
             Some(None) => {}
         }
         match report.result {
-            Ok(success) => {
+            Ok(result) => {
                 self.end_attempt(index, now, AttemptOutcome::Completed, "");
                 self.jobs[index].job.state = State::Completed;
-                self.jobs[index].job.success = Some(success);
+                self.jobs[index].job.result = Some(result);
             }
             Err((reason, message)) => {
                 self.end_attempt(index, now, AttemptOutcome::Failed, &message);
@@ -125,7 +125,7 @@ impl Queue {
     }
 }
 
-/// Smaller is handed out earlier.
+/// The smallest is claimed first.
 pub(super) fn order(job: &Job) -> (Reverse<i32>, Timestamp, JobId) {
     (Reverse(job.priority), job.created_at, job.id)
 }

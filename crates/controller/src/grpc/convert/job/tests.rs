@@ -49,7 +49,7 @@ fn whole() -> Job {
         max_lost_attempts: 3,
         node: Some("node-0".into()),
         progress: Some(Progress { done: 10, total: 20 }),
-        success: Some(ScoreResult {
+        result: Some(ScoreResult {
             score: 93.25,
             features: BTreeMap::from([("vif".to_owned(), 0.5)]),
             details: Some(ScoreDetails {
@@ -209,7 +209,7 @@ fn no_field_of_a_job_is_forgotten() {
 
 #[test]
 fn a_job_without_a_score_has_none() {
-    let waiting = Job { state: State::Pending, success: None, ..whole() };
+    let waiting = Job { state: State::Pending, result: None, ..whole() };
     let sent = job(waiting);
     assert_eq!((sent.status, sent.final_score), (0, 0.0));
     assert_eq!((sent.result, sent.features), (None, BTreeMap::new()));

@@ -1,28 +1,29 @@
-//! Steps that a node takes.
+//! Operations of a node.
 
 use vmafx_job::FailureReason;
 use vmafx_queue::job::Progress;
-use vmafx_queue::node::{Beat, Report};
+use vmafx_queue::node::{Heartbeat, Report};
 
-use super::{Parted, Player, Somebody};
-use crate::model::op::{Op, Which};
+use super::{Caller, Mismatch, Runner};
+use crate::model::op::{AttemptChoice, Op};
 use crate::support::build::score;
 
-impl Player {
-    pub(super) async fn step_of_node(&mut self, op: &Op, it: Somebody) -> Result<(), Parted> {
+impl Runner {
+    pub(super) async fn node_step(&mut self, op: &Op, it: Caller) -> Result<(), Mismatch> {
         let (store, now) = (self.store.clone(), self.now());
         match op {
-            Op::Beat { named, progress, .. } => {
+            Op::Heartbeat { named, progress, .. } => {
                 let mut running: Vec<_> = named.iter().map(|pick| self.pick(*pick, Some(it.index))).collect();
                 running.sort_unstable();
                 running.dedup();
-                let told = |(which, done): (Which, u64)| {
+                let with_progress = |(which, done): (AttemptChoice, u64)| {
                     let progress = Progress { done, total: 9 };
                     running.iter().map(|id| (*id, self.attempt(which, *id).unwrap_or(1), progress)).collect()
                 };
-                let beat = Beat { progress: progress.map(told).unwrap_or_default(), running };
-                let model = self.model.heartbeat(now, &it.whose, &it.who, &beat);
-                self.compare(store.heartbeat(&it.whose, &it.who, beat).await.unwrap(), model)
+                let heartbeat =
+                    Heartbeat { progress: progress.map(with_progress).unwrap_or_default(), running };
+                let model = self.model.heartbeat(now, &it.whose, &it.who, &heartbeat);
+                self.compare(store.heartbeat(&it.whose, &it.who, heartbeat).await.unwrap(), model)
             }
             Op::Claim { .. } => {
                 let model = self.model.claim(now, &it.whose, &it.who, &it.backends);

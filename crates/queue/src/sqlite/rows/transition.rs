@@ -1,21 +1,20 @@
-//! What a step of the state machine does to a row. Nothing here is stored yet.
+//! State transitions of a row in memory. The caller stores the row.
 
-use super::{Row, StoredLease, StoredResult};
+use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::SessionId;
 use crate::transition::{Event, State, Step, step};
 use vmafx_job::{CancelCause, FailureReason};
 
-impl Row {
-    /// Where the event leads, if anywhere.
-    pub(in super::super) fn leads(&self, event: Event) -> Option<State> {
+impl JobRow {
+    /// The state that the event leads to, if the state machine allows it.
+    pub(in super::super) fn next_state(&self, event: Event) -> Option<State> {
         match step(self.state, event) {
             Step::To(state) => Some(state),
             Step::Stay | Step::Refuse => None,
         }
     }
 
-    /// Handed out.
     pub(in super::super) fn hand_out(&mut self, node: &str, lease: StoredLease, now: Timestamp) {
         self.state = State::Running;
         self.ready = false;
@@ -26,7 +25,7 @@ impl Row {
         self.lease = Some(lease);
     }
 
-    /// Waits again: at once, or after a pause.
+    /// Returns the job to the queue, at once or after a back-off.
     pub(in super::super) fn wait(&mut self, until: Option<Timestamp>) {
         self.state = State::Pending;
         self.ready = until.is_none();
@@ -34,27 +33,23 @@ impl Row {
         self.lease = None;
     }
 
-    /// Over, with a score.
     pub(in super::super) fn complete(&mut self, result: StoredResult, now: Timestamp) {
         self.end(State::Completed, now);
         self.result = Some(result);
     }
 
-    /// Over, without one.
     pub(in super::super) fn fail(&mut self, reason: FailureReason, error: &str, now: Timestamp) {
         self.end(State::Failed, now);
         self.failure_reason = reason;
         error.clone_into(&mut self.error);
     }
 
-    /// Over, because somebody wanted it.
     pub(in super::super) fn cancel(&mut self, cause: CancelCause, error: &str, now: Timestamp) {
         self.end(State::Cancelled, now);
         self.cancel_cause = Some(cause);
         error.clone_into(&mut self.error);
     }
 
-    /// Who holds it.
     pub(in super::super) fn holder(&self) -> Option<SessionId> {
         self.lease.map(|lease| lease.session)
     }

@@ -1,21 +1,21 @@
-//! What can be seen, on both sides.
+//! Compares everything that can be read.
 
 use vmafx_queue::store::{Changes, Filter, Samples};
 use vmafx_queue::{JobId, TenantId};
 
-use super::{Parted, Player};
+use super::{Mismatch, Runner};
 use crate::support::build::first;
 
-/// Cursors that are read once more at the end.
-const MOST_CURSORS: usize = 10;
+/// Number of cursors that are read again at the end.
+const MAX_CURSORS: usize = 10;
 
-impl Player {
+impl Runner {
     pub(super) async fn position(&mut self, whose: usize) {
         let cursor = self.store.position(&self.tenants[whose]).await.unwrap();
         self.changes.push((whose, cursor, self.model.position()));
     }
 
-    pub(super) async fn read_changes(&mut self, number: usize, limit: u32) -> Result<usize, Parted> {
+    pub(super) async fn read_changes(&mut self, number: usize, limit: u32) -> Result<usize, Mismatch> {
         let (whose, theirs, ours) = self.changes[number].clone();
         let store = self.store.changes(&self.tenants[whose], &theirs, limit).await;
         let store = store.map_err(|error| error.to_string())?;
@@ -30,7 +30,7 @@ impl Player {
         Ok(read)
     }
 
-    pub(super) async fn read_samples(&mut self, number: usize, limit: u32) -> Result<usize, Parted> {
+    pub(super) async fn read_samples(&mut self, number: usize, limit: u32) -> Result<usize, Mismatch> {
         let (whose, theirs, ours) = self.samples[number].clone();
         let store = self.store.samples(&self.tenants[whose], &theirs, limit).await;
         let model = self.model.samples(&self.tenants[whose], &ours, limit);
@@ -48,7 +48,7 @@ impl Player {
         self.compare(store, model)?;
         Ok(read)
     }
-    pub(super) async fn look(&mut self, whose: &TenantId, id: JobId) -> Result<(), Parted> {
+    pub(super) async fn compare_job(&mut self, whose: &TenantId, id: JobId) -> Result<(), Mismatch> {
         let store = self.store.clone();
         self.compare(store.job(whose, id).await.unwrap(), self.model.job(whose, id))?;
         self.compare(store.attempts(whose, id).await.unwrap(), self.model.attempts(whose, id))?;
@@ -56,33 +56,33 @@ impl Player {
         self.compare(store.explain(whose, id).await.unwrap(), model)
     }
 
-    pub(super) async fn look_at_nodes(&mut self) -> Result<(), Parted> {
+    pub(super) async fn compare_nodes(&mut self) -> Result<(), Mismatch> {
         let store = self.store.clone();
         for whose in self.tenants.clone() {
             self.compare(store.nodes(&whose).await.unwrap(), self.model.nodes(&whose))?;
         }
-        let mut shown = store.nodes_to_show().await.unwrap();
-        let mut model = self.model.nodes_to_show();
+        let mut shown = store.nodes_with_resource().await.unwrap();
+        let mut model = self.model.nodes_with_resource();
         shown.sort_by_key(|node| node.session);
         model.sort_by_key(|node| node.session);
         self.compare(shown, model)?;
         self.compare(store.stats().await.unwrap(), self.model.stats())
     }
 
-    pub(super) async fn look_at_everything(&mut self) -> Result<(), Parted> {
+    pub(super) async fn compare_everything(&mut self) -> Result<(), Mismatch> {
         for whose in self.tenants.clone() {
             let (all, page) = (Filter::default(), first(1000));
             let store = self.store.jobs(&whose, &all, &page).await.unwrap();
             self.compare(store, self.model.jobs(&whose, &all, &page))?;
         }
         for (whose, id) in self.jobs.clone() {
-            self.look(&self.tenants[whose].clone(), id).await?;
+            self.compare_job(&self.tenants[whose].clone(), id).await?;
         }
-        self.look_at_nodes().await?;
-        for number in 0..self.changes.len().min(MOST_CURSORS) {
+        self.compare_nodes().await?;
+        for number in 0..self.changes.len().min(MAX_CURSORS) {
             self.read_changes(number, 1000).await?;
         }
-        for number in 0..self.samples.len().min(MOST_CURSORS) {
+        for number in 0..self.samples.len().min(MAX_CURSORS) {
             self.read_samples(number, 1000).await?;
         }
         Ok(())

@@ -1,19 +1,19 @@
-//! One step of a story, on both sides.
+//! Runs one operation on the store and on the model.
 
 use std::time::Duration;
 
 use vmafx_job::CancelCause;
-use vmafx_queue::node::Beat;
+use vmafx_queue::node::Heartbeat;
 use vmafx_queue::store::{LabelTarget, Retention};
 
-use super::words::{question, registration, submission};
-use super::{Parted, Player};
+use super::values::{list_query, registration, submission};
+use super::{Mismatch, Runner};
 use crate::model::op::Op;
 use crate::support::build::{key, percent};
 
-impl Player {
-    /// In which order one sweep changes jobs is the store's own business: the model takes it over.
-    async fn sweep(&mut self) -> Result<(), Parted> {
+impl Runner {
+    /// The order in which one sweep changes jobs is not specified, so the model adopts that of the store.
+    async fn sweep(&mut self) -> Result<(), Mismatch> {
         let model = self.model.sweep(self.now());
         let several = model.requeued.len() + model.failed.len() > 1;
         self.compare(self.store.sweep().await.unwrap(), model)?;
@@ -27,13 +27,13 @@ impl Player {
         Ok(())
     }
 
-    async fn keep_alive(&mut self, node: usize) -> Result<(), Parted> {
+    async fn keep_alive(&mut self, node: usize) -> Result<(), Mismatch> {
         let Some((whose, who, _)) = self.nodes.get(node).cloned() else { return Ok(()) };
         let whose = self.tenants[whose].clone();
-        let model = self.model.heartbeat(self.now(), &whose, &who, &Beat::default());
-        self.compare(self.store.heartbeat(&whose, &who, Beat::default()).await.unwrap(), model)
+        let model = self.model.heartbeat(self.now(), &whose, &who, &Heartbeat::default());
+        self.compare(self.store.heartbeat(&whose, &who, Heartbeat::default()).await.unwrap(), model)
     }
-    pub(super) async fn step(&mut self, op: &Op) -> Result<(), Parted> {
+    pub(super) async fn step(&mut self, op: &Op) -> Result<(), Mismatch> {
         let (store, now) = (self.store.clone(), self.now());
         match op {
             Op::Submit { tenant, .. } => {
@@ -52,11 +52,11 @@ impl Player {
                 self.nodes.push((whose, who, new.0.capability.backends));
                 Ok(())
             }
-            Op::Beat { node, lie, .. }
-            | Op::Claim { node, lie }
-            | Op::Report { node, lie, .. }
-            | Op::Release { node, lie, .. } => match self.as_node(*node, *lie) {
-                Some(who) => self.step_of_node(op, who).await,
+            Op::Heartbeat { node, fault, .. }
+            | Op::Claim { node, fault }
+            | Op::Report { node, fault, .. }
+            | Op::Release { node, fault, .. } => match self.as_node(*node, *fault) {
+                Some(who) => self.node_step(op, who).await,
                 None => Ok(()),
             },
             Op::Cancel { tenant, job } => {
@@ -79,14 +79,14 @@ impl Player {
             }
             Op::Look { tenant, job } => {
                 let whose = self.tenants[usize::from(*tenant)].clone();
-                self.look(&whose, self.pick(*job, None)).await
+                self.compare_job(&whose, self.pick(*job, None)).await
             }
             Op::List { tenant, after, .. } => {
                 let whose = self.tenants[usize::from(*tenant)].clone();
                 let after = after.and_then(|pick| {
                     self.model.job(&whose, self.pick(pick, None)).map(|job| (job.created_at, job.id))
                 });
-                let (filter, page) = question(op, after);
+                let (filter, page) = list_query(op, after);
                 let answer = store.jobs(&whose, &filter, &page).await.unwrap();
                 self.compare(answer, self.model.jobs(&whose, &filter, &page))
             }
@@ -100,13 +100,13 @@ impl Player {
             Op::Samples { cursor, limit } => {
                 self.read_samples(usize::from(*cursor) % self.samples.len(), *limit).await.map(drop)
             }
-            Op::Nodes => self.look_at_nodes().await,
+            Op::Nodes => self.compare_nodes().await,
             Op::Advance { millis } => {
                 self.clock.advance(Duration::from_millis(*millis));
                 Ok(())
             }
-            // Whether a pause that was over begins again is no promise.
-            Op::TurnBack { .. } if self.model.has_pauses() => Ok(()),
+            // Whether an ended back-off starts again is not specified.
+            Op::TurnBack { .. } if self.model.has_backoffs() => Ok(()),
             Op::TurnBack { seconds } => {
                 self.clock.turn_back(Duration::from_secs(*seconds));
                 Ok(())
@@ -123,7 +123,7 @@ impl Player {
                 Ok(())
             }
             Op::Prune { seconds } => {
-                // Half a millisecond cannot be, so nothing ends at the very edge.
+                // All times are whole seconds, so the half second keeps every age off the exact limit.
                 let age = Duration::from_secs(*seconds) + Duration::from_millis(500);
                 let keep =
                     Retention { jobs_for: age, jobs: 1000, samples_for: age, samples: 1000, batch: 1000 };

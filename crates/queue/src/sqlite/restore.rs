@@ -1,24 +1,29 @@
-//! What the store remembers when it is opened.
+//! Restores the state in memory when a store is opened.
 
 use rusqlite::{Connection, params};
 
-use super::live::{Lease, Live};
+use super::live::{Lease, LiveState};
 use super::rows::{COLUMNS, from_row};
 use super::sessions;
-use super::stats::{Of, tenants};
-use super::unit::Counters;
+use super::stats::{TenantTable, tenants};
+use super::unit_of_work::Counters;
 use crate::StoreError;
 use crate::clock::Timestamp;
 use crate::policy::Policy;
 
-/// Every session and every lease, each with its full time: nobody could be heard while the store was closed.
-pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> Result<Live, StoreError> {
-    let mut live = Live::default();
-    sessions::recall(connection, &mut live, now, policy)?;
+/// Every stored session and lease gets its full duration, because no node could send a heartbeat while the store
+/// was closed.
+pub(super) fn live(
+    connection: &Connection,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<LiveState, StoreError> {
+    let mut live = LiveState::default();
+    sessions::restore(connection, &mut live, now, policy)?;
     let mut running = connection.prepare(&format!(
         "SELECT {COLUMNS} FROM jobs INDEXED BY jobs_list WHERE tenant = ?1 AND state = 'running'"
     ))?;
-    for tenant in tenants(connection, Of::Jobs)? {
+    for tenant in tenants(connection, TenantTable::Jobs)? {
         for row in running.query_map(params![tenant.as_str()], from_row)? {
             let row = row?;
             if let Some(stored) = row.lease {
@@ -37,7 +42,7 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
     Ok(live)
 }
 
-/// The store's name, and how far it is.
+/// The id of the store and the current values of its sequences.
 pub(super) fn identity(connection: &Connection) -> Result<(String, Counters), StoreError> {
     Ok(connection.query_row("SELECT id, job_seq, sample_seq FROM store", [], |row| {
         Ok((row.get(0)?, Counters::new(row.get(1)?, row.get(2)?)))

@@ -1,4 +1,4 @@
-//! What the numbers of a step stand for.
+//! Parameters of the operations.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(super) fn registration(op: &Op) -> NodeBuilder {
     if *shown { new.resource(origin("video", "gpu")) } else { new }
 }
 
-pub(super) fn question(op: &Op, after: Option<(Timestamp, JobId)>) -> (Filter, Page) {
+pub(super) fn list_query(op: &Op, after: Option<(Timestamp, JobId)>) -> (Filter, Page) {
     let Op::List { states, origin: of, limit, newest_first, .. } = op else {
         return (Filter::default(), first(1));
     };

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use vmafx_queue::JobId;
 use vmafx_queue::job::Progress;
-use vmafx_queue::node::{Beat, Pulse};
+use vmafx_queue::node::{Heartbeat, HeartbeatReply};
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{Claim, Filter, Released};
 use vmafx_queue::transition::State;
 
 use crate::support::build::{job, seconds};
 use crate::support::fixture::{Fixture, ids};
-use crate::support::node::Said;
+use crate::support::node::ReportKind;
 
 pub(crate) async fn a_heartbeat_extends_the_leases_it_names_and_no_others(q: Fixture) {
     let node = q.node("n").await;
     let named = node.holds(job()).await;
     let left_out = node.holds(job()).await;
     q.clock.advance(seconds(10));
-    assert_eq!(node.beat(&[named.id]).await, Some(Pulse::default()));
+    assert_eq!(node.heartbeat(&[named.id]).await, Some(HeartbeatReply::default()));
     assert_eq!(q.job(named.id).await.lease_expires_at, Some(q.now() + q.policy().lease_ttl));
     assert_eq!(q.job(left_out.id).await.lease_expires_at, left_out.lease_expires_at);
     q.sweep().await;
@@ -30,8 +30,8 @@ pub(crate) async fn a_heartbeat_does_not_extend_the_lease_of_another_node(q: Fix
     let (holder, other) = (q.node("holder").await, q.node("other").await);
     let taken = holder.holds(job()).await;
     q.clock.advance(seconds(10));
-    let pulse = other.beat(&[taken.id]).await.unwrap();
-    assert_eq!(pulse, Pulse { cancelled: vec![], lost: vec![taken.id] });
+    let reply = other.heartbeat(&[taken.id]).await.unwrap();
+    assert_eq!(reply, HeartbeatReply { cancelled: vec![], lost: vec![taken.id] });
     assert_eq!(q.job(taken.id).await, taken);
 }
 
@@ -52,14 +52,14 @@ pub(crate) async fn a_heartbeat_tells_what_was_cancelled_and_what_was_lost_in_th
     let foreign = q.of("other").submit(job()).await;
 
     let named = [elsewhere, cancelled_unheld, unknown, held, lost, cancelled, foreign, completed.id, waiting];
-    let pulse = node.beat(&named).await.unwrap();
-    assert_eq!(pulse.cancelled, [cancelled_unheld, cancelled]);
-    assert_eq!(pulse.lost, [elsewhere, unknown, lost, foreign, completed.id, waiting]);
+    let reply = node.heartbeat(&named).await.unwrap();
+    assert_eq!(reply.cancelled, [cancelled_unheld, cancelled]);
+    assert_eq!(reply.lost, [elsewhere, unknown, lost, foreign, completed.id, waiting]);
     let mut reversed = named;
     reversed.reverse();
-    let pulse = node.beat(&reversed).await.unwrap();
-    assert_eq!(pulse.cancelled, [cancelled, cancelled_unheld]);
-    assert_eq!(pulse.lost, [waiting, completed.id, foreign, lost, unknown, elsewhere]);
+    let reply = node.heartbeat(&reversed).await.unwrap();
+    assert_eq!(reply.cancelled, [cancelled, cancelled_unheld]);
+    assert_eq!(reply.lost, [waiting, completed.id, foreign, lost, unknown, elsewhere]);
 }
 
 pub(crate) async fn a_heartbeat_may_name_sixty_four_jobs(q: Fixture) {
@@ -69,7 +69,7 @@ pub(crate) async fn a_heartbeat_may_name_sixty_four_jobs(q: Fixture) {
         held.push(node.holds(job()).await.id);
     }
     q.clock.advance(seconds(10));
-    assert_eq!(node.beat(&held).await, Some(Pulse::default()));
+    assert_eq!(node.heartbeat(&held).await, Some(HeartbeatReply::default()));
     let until = Some(q.now() + q.policy().lease_ttl);
     assert!(q.list(&Filter::default()).await.iter().all(|job| job.lease_expires_at == until));
 }
@@ -96,8 +96,8 @@ pub(crate) async fn progress_is_seen_by_every_reader(q: Fixture) {
     assert_eq!(q.job(taken.id).await.progress, seen);
     assert_eq!(q.list(&Filter::default()).await[0].progress, seen);
     assert_eq!(q.explained(taken.id).await.job.progress, seen);
-    node.beat(&[taken.id]).await;
-    assert_eq!(q.job(taken.id).await.progress, seen, "a heartbeat without progress keeps what was said");
+    node.heartbeat(&[taken.id]).await;
+    assert_eq!(q.job(taken.id).await.progress, seen, "a heartbeat without progress keeps the last progress");
 }
 
 pub(crate) async fn progress_ends_with_its_attempt(q: Fixture) {
@@ -135,8 +135,8 @@ pub(crate) async fn a_heartbeat_needs_its_own_session(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     q.clock.advance(seconds(10));
-    assert_eq!(node.with_wrong_token().beat(&[taken.id]).await, None);
-    assert_eq!(node.of("other").beat(&[taken.id]).await, None);
+    assert_eq!(node.with_wrong_token().heartbeat(&[taken.id]).await, None);
+    assert_eq!(node.of("other").heartbeat(&[taken.id]).await, None);
     assert_eq!(q.job(taken.id).await, taken);
 }
 
@@ -156,7 +156,7 @@ pub(crate) async fn only_the_sweep_ends_a_session(q: Fixture) {
     q.clock.advance(q.policy().session_ttl * 5);
     assert!(node.has_nothing().await);
     assert_eq!(q.store.nodes(&q.tenant).await.unwrap().len(), 1);
-    assert_eq!(node.beat(&[]).await, Some(Pulse::default()));
+    assert_eq!(node.heartbeat(&[]).await, Some(HeartbeatReply::default()));
 }
 
 pub(crate) async fn a_heartbeat_keeps_a_session_alive(q: Fixture) {
@@ -171,10 +171,10 @@ pub(crate) async fn an_evicted_session_is_over_for_good(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     assert_eq!(q.pass(seconds(30), &[]).await.evicted.len(), 1);
-    assert_eq!(node.beat(&[taken.id]).await, None);
-    assert_eq!(node.beat(&[]).await, None);
+    assert_eq!(node.heartbeat(&[taken.id]).await, None);
+    assert_eq!(node.heartbeat(&[]).await, None);
     assert_eq!(node.claim().await, Claim::NoSession);
-    assert_eq!(node.complete(&taken).await, Said::NoSession);
+    assert_eq!(node.complete(&taken).await, ReportKind::NoSession);
     assert_eq!(node.release(&taken).await, Released::NoSession);
 }
 
@@ -191,9 +191,9 @@ pub(crate) async fn jobs_of_an_evicted_session_wait_for_their_leases(q: Fixture)
 pub(crate) async fn a_node_that_registers_again_is_a_second_session(q: Fixture) {
     let (old, new) = (q.node("n").await, q.node("n").await);
     let taken = old.holds(job()).await;
-    assert_eq!(new.beat(&[taken.id]).await.unwrap().lost, [taken.id]);
+    assert_eq!(new.heartbeat(&[taken.id]).await.unwrap().lost, [taken.id]);
     assert_eq!(q.store.nodes(&q.tenant).await.unwrap().len(), 2);
-    assert_eq!(old.complete(&taken).await, Said::Moved);
+    assert_eq!(old.complete(&taken).await, ReportKind::Moved);
 }
 
 pub(crate) async fn a_job_claimed_and_lost_by_one_may_be_finished_by_another(q: Fixture) {
@@ -205,12 +205,12 @@ pub(crate) async fn a_job_claimed_and_lost_by_one_may_be_finished_by_another(q: 
     q.wait_for(taken.id, &[&next]).await;
     let again = next.take().await;
     assert_eq!((again.attempt, again.node.as_deref()), (2, Some("next")));
-    assert_eq!(next.complete(&again).await, Said::Moved);
+    assert_eq!(next.complete(&again).await, ReportKind::Moved);
     let over = q.job(taken.id).await;
     assert_eq!((over.state, over.lost_attempts), (State::Completed, 1));
 }
 
 pub(crate) async fn an_empty_heartbeat_is_one(q: Fixture) {
     let node = q.node("n").await;
-    assert_eq!(node.beat_with(Beat::default()).await, Some(Pulse::default()));
+    assert_eq!(node.heartbeat_with(Heartbeat::default()).await, Some(HeartbeatReply::default()));
 }

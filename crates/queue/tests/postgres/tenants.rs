@@ -1,4 +1,4 @@
-//! Tenants are kept apart by the tables themselves, whatever a statement says.
+//! Row-level security separates tenants, whatever a statement says.
 
 use vmafx_queue::Store as _;
 

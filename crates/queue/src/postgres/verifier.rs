@@ -1,4 +1,4 @@
-//! Judges a server's certificate as strictly as the address asks.
+//! Checks the server's certificate as strictly as the address asks.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// The judge. Whoever shows a certificate must own its key in any case.
+/// The signatures of the handshake are always checked, so the server must own the key of its certificate.
 #[derive(Debug)]
-pub(super) struct Judge {
+pub(super) struct ServerCertificateVerifier {
     pub(super) provider: Arc<CryptoProvider>,
-    /// Looks at who signed it; `None`: that does not matter.
+    /// Checks the issuer; `None` accepts every issuer.
     pub(super) chain: Option<Arc<dyn ServerCertVerifier>>,
-    /// Whether it must name the host.
+    /// Whether the certificate must be valid for the host name.
     pub(super) by_name: bool,
 }
 
-impl ServerCertVerifier for Judge {
+impl ServerCertVerifier for ServerCertificateVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -29,7 +29,7 @@ impl ServerCertVerifier for Judge {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
         let verdict = chain.verify_server_cert(certificate, intermediates, name, ocsp, now);
         match verdict {
-            // The name is looked at last: everything else was good.
+            // The verifier checks the name last, so everything else was valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.by_name => Ok(ServerCertVerified::assertion()),

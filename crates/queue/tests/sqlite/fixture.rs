@@ -1,14 +1,11 @@
-//! A store in a directory of its own.
+//! A store in its own directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use tempfile::TempDir;
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
-use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Label;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
 use vmafx_queue::policy::Policy;
@@ -16,34 +13,20 @@ use vmafx_queue::sqlite::{OpenError, Options, SqliteStore};
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
 
-/// Stands still until it is moved.
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<AtomicI64>);
+use crate::clock::TestClock;
 
-impl TestClock {
-    pub(crate) fn advance(&self, length: Duration) {
-        self.0.store((self.now() + length).0, Ordering::SeqCst);
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// Where the file is.
-pub(crate) struct Place {
+/// The directory, clock and tenant of a store.
+pub(crate) struct Fixture {
     directory: TempDir,
     pub(crate) clock: TestClock,
     pub(crate) tenant: TenantId,
 }
 
-impl Place {
+impl Fixture {
     pub(crate) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().unwrap(),
-            clock: TestClock(Arc::new(AtomicI64::new(1_700_000_000_000))),
+            clock: TestClock::default(),
             tenant: TenantId::new("acme").unwrap(),
         }
     }
@@ -83,8 +66,8 @@ impl Place {
     }
 
     pub(crate) async fn complete(&self, store: &SqliteStore, node: &Credentials, job: &Job) -> Reported {
-        let success = ScoreResult { score: 93.5, ..ScoreResult::default() };
-        let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(success) };
+        let result = ScoreResult { score: 93.5, ..ScoreResult::default() };
+        let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(result) };
         store.report(&self.tenant, node, report).await.unwrap()
     }
 }
