@@ -7,7 +7,6 @@
 //! | [`settings`]    | what the environment says                                                                     |
 //! | [`run`]         | from settings to a trainer that learns, saves and leaves                                      |
 //! | [`source`]      | samples from the controller, by cursor                                                        |
-//! | [`socket`]      | samples from programs on the same machine                                                     |
 //! | [`base`]        | the model a run begins with                                                                   |
 //! | [`checkpoint`]  | when one is taken, what is in it, how it reaches the registry and how a run goes on from it   |
 //! | [`status`]      | what a trainer says of itself                                                                 |
@@ -18,6 +17,5 @@ pub mod evaluate;
 pub mod learner;
 pub mod run;
 pub mod settings;
-pub mod socket;
 pub mod source;
 pub mod status;

@@ -3,7 +3,6 @@
 //! | task       | does                                                                                              |
 //! |------------|---------------------------------------------------------------------------------------------------|
 //! | `samples`  | follows the controller's stream, as fast as the learner takes it                                  |
-//! | `socket`   | takes samples from programs on this machine, if that is asked for                                 |
 //! | `trainer`  | finds where to begin, then learns and takes checkpoints               |
 //! | `http`     | answers how it is, until the last of the others has ended                                         |
 
@@ -24,19 +23,14 @@ use self::prepare::Preparation;
 use crate::checkpoint::{Policy, Registry};
 use crate::learner::GateLimits;
 use crate::settings::Settings;
-use crate::socket::{Claim, Socket};
 use crate::source::Follow;
 use crate::status::{Board, TrainerMetrics, router};
 
 /// Samples of the stream that wait for the learner; the controller waits when they are so many.
 const WAITING: usize = 1024;
 
-/// Samples of the socket that wait; clients are told to come again when they are so many.
-const OFFERS: usize = 64;
-
 /// Adds the tasks.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
-    settings.check()?;
     let run = &settings.run;
     let client = Registry::client(&run.oci_plain_http)?;
     let registry = Registry {
@@ -51,29 +45,20 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
     let readiness = Readiness::new(tasks.shutdown());
     let learning = readiness.gate("model", "looking for the base model and the last checkpoint");
     let (items, streamed) = mpsc::channel(WAITING);
-    let (offers, offered) = mpsc::channel(OFFERS);
     let (begin, place) = oneshot::channel();
 
     // Everything that can refuse to start does so before anything is begun.
-    let channel =
-        settings.controller_addr.as_ref().map(|target| settings.channel.open(target)).transpose()?;
-    let claim = settings.sidecar_socket.as_deref().map(Claim::take).transpose()?;
+    let channel = settings.channel.open(&settings.controller_addr)?;
     let listener = listen("VMAFX_TRAINER_STATUS_ADDR", &settings.status_addr).await?;
 
-    if let Some(channel) = channel {
-        let follow = Follow {
-            channel,
-            selector: run.node_selector.0.clone(),
-            connected: readiness.gate("controller", "no samples were asked for yet"),
-            board: board.clone(),
-            metrics: metrics.clone(),
-        };
-        tasks.service("samples", follow.run(place, items, tasks.shutdown()));
-    }
-    if let Some(claim) = claim {
-        let socket = Socket { claim, offers, board: board.clone() };
-        tasks.service("socket", socket.run(tasks.shutdown()));
-    }
+    let follow = Follow {
+        channel,
+        selector: run.node_selector.0.clone(),
+        connected: readiness.gate("controller", "no samples were asked for yet"),
+        board: board.clone(),
+        metrics: metrics.clone(),
+    };
+    tasks.service("samples", follow.run(place, items, tasks.shutdown()));
     let trainer = Trainer {
         preparation: Preparation {
             registry,
@@ -92,7 +77,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
         board: board.clone(),
         metrics,
     };
-    let inputs = Inputs { begin, streamed, offered };
+    let inputs = Inputs { begin, streamed };
     tasks.service("trainer", trainer.run(inputs, tasks.shutdown()));
     if let Some(listener) = listener {
         let router = router(board, readiness, counted);

@@ -10,16 +10,13 @@ mod selector;
 use std::path::PathBuf;
 
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
+use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Renamed};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
 pub use self::learner::LearnerArgs;
 pub use self::name::RunName;
 pub use self::selector::NodeSelector;
-
-const CONTROLLER: &str = "VMAFX_CONTROLLER_ADDR";
-const SOCKET: &str = "VMAFX_SIDECAR_SOCKET";
 
 /// Learns from labelled jobs as they come, and pushes each checkpoint to an OCI registry as a model that nodes load.
 ///
@@ -42,15 +39,11 @@ pub struct Settings {
 
     /// The controller whose samples are learned from, as host:port of its gRPC service.
     #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
-    pub controller_addr: Option<HostPort>,
+    pub controller_addr: HostPort,
 
     /// How it is spoken to.
     #[command(flatten)]
     pub channel: ChannelArgs,
-
-    /// Take samples from a Unix socket too, one JSON object per line. They are kept from the next checkpoint on.
-    #[arg(long, env = "VMAFX_SIDECAR_SOCKET", value_name = "FILE")]
-    pub sidecar_socket: Option<PathBuf>,
 
     /// Where /status, /healthz, /readyz and /metrics are served; 0 is nowhere.
     #[arg(long, env = "VMAFX_TRAINER_STATUS_ADDR", value_name = "ADDR", default_value = ":9091")]
@@ -140,22 +133,6 @@ pub enum Algorithm {
     OnlineSgdEma,
 }
 
-impl Settings {
-    /// Refuses a trainer that would never see a sample.
-    pub fn check(&self) -> Result<(), Refusal> {
-        if self.controller_addr.is_none() && self.sidecar_socket.is_none() {
-            let setting = |name: &str, how: &str| format!("{name} ({how})");
-            return Err(Refusal::Missing {
-                settings: vec![
-                    setting(CONTROLLER, "--controller-addr <HOST:PORT>"),
-                    format!("or {}", setting(SOCKET, "--sidecar-socket <FILE>")),
-                ],
-            });
-        }
-        Ok(())
-    }
-}
-
 /// A number of a range; `NaN` is in none.
 fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
@@ -170,6 +147,8 @@ impl daemon::Settings for Settings {
     const RENAMED: &'static [Renamed] = &[
         Renamed::new("VMAFX_BASE_MODEL_PATH", "VMAFX_TRAINER_BASE_MODEL")
             .with("a built-in name, a model file in JSON or oci://…"),
+        Renamed::new("VMAFX_SIDECAR_SOCKET", "VMAFX_CONTROLLER_ADDR")
+            .with("host:port of the controller that streams the samples"),
         Renamed::new("VMAFX_SIDECAR_CHECKPOINT_DIR", "VMAFX_TRAINER_OUTPUT_REGISTRY")
             .with("a repository such as registry.example.com/team/models"),
         Renamed::new("VMAFX_SIDECAR_CKPT_INTERVAL_S", "VMAFX_TRAINER_CHECKPOINT_INTERVAL")

@@ -15,8 +15,7 @@ use vmafx_kit::tasks::{BoxError, Shutdown};
 use super::prepare::{Beginning, Preparation};
 use super::send::{Outcome, Sender};
 use crate::checkpoint::{Decision, Policy, Saved, Schedule, Snapshot};
-use crate::learner::{GateLimits, Learned, Refusal};
-use crate::socket::{Answer, Offer};
+use crate::learner::GateLimits;
 use crate::source::{Place, Streamed};
 use crate::status::{Board, Phase, TrainerMetrics};
 
@@ -42,21 +41,19 @@ pub(super) struct Inputs {
     /// Tells the stream where to begin.
     pub(super) begin: oneshot::Sender<Place>,
     pub(super) streamed: mpsc::Receiver<Streamed>,
-    pub(super) offered: mpsc::Receiver<Offer>,
 }
 
 impl Trainer {
     pub(super) async fn run(self, inputs: Inputs, shutdown: Shutdown) -> Result<(), BoxError> {
         let preparing = self.preparation.run(&self.board, &self.learning);
         let Some(beginning) = Box::pin(shutdown.cuts(preparing)).await else { return Ok(()) };
-        let Inputs { begin, mut streamed, mut offered } = inputs;
-        // Without a controller there is nobody to tell.
+        let Inputs { begin, mut streamed } = inputs;
+        // The receiver is gone only if the process is already shutting down.
         let _ = begin.send(beginning.place.clone());
         self.learning.open();
         let mut course = Course::new(self, beginning);
-        course.learn(&mut streamed, &mut offered, &shutdown).await;
-        // Whoever still waits for an answer is told that it was not learned.
-        drop((streamed, offered));
+        course.learn(&mut streamed, &shutdown).await;
+        drop(streamed);
         course.leave().await;
         Ok(())
     }
@@ -98,16 +95,11 @@ impl Course {
         course
     }
 
-    async fn learn(
-        &mut self,
-        streamed: &mut mpsc::Receiver<Streamed>,
-        offered: &mut mpsc::Receiver<Offer>,
-        shutdown: &Shutdown,
-    ) {
+    async fn learn(&mut self, streamed: &mut mpsc::Receiver<Streamed>, shutdown: &Shutdown) {
         let mut batch = Vec::with_capacity(AT_ONCE);
         let mut evaluating = tokio::time::interval(EVALUATE);
         evaluating.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut stream_open, mut socket_open) = (true, true);
+        let mut stream_open = true;
         while !shutdown.has_begun() {
             let due = self.send_if_due();
             tokio::select! {
@@ -120,10 +112,6 @@ impl Course {
                     self.take(&mut batch);
                     tokio::task::yield_now().await;
                 }
-                offer = offered.recv(), if socket_open => match offer {
-                    Some(offer) => self.answer(offer),
-                    None => socket_open = false,
-                },
             }
         }
         self.evaluate();
@@ -133,40 +121,18 @@ impl Course {
     fn take(&mut self, batch: &mut Vec<Streamed>) {
         for Streamed { cursor, sample } in batch.drain(..) {
             if let Some(sample) = sample {
-                let learned = self.run.learner.learn(&sample);
-                self.counted(&sample.job_id, &learned);
+                match self.run.learner.learn(&sample) {
+                    Ok(_) => self.metrics.learned(),
+                    Err(refusal) => {
+                        tracing::debug!(job_id = sample.job_id, %refusal, "a sample was refused");
+                        self.metrics.refused(refusal.kind());
+                    }
+                }
                 self.run.place.marks.add(&sample);
             }
             self.run.place.cursor = cursor;
         }
         self.told();
-    }
-
-    fn answer(&mut self, offer: Offer) {
-        let Offer { offered, answer } = offer;
-        let learned = self.run.learner.learn_row(&offered.job_id, &offered.features, offered.true_score);
-        self.counted(&offered.job_id, &learned);
-        let said = match learned {
-            Ok(learned) => {
-                let off = learned.prediction - offered.true_score;
-                let loss = (!learned.held_out).then_some(off * off);
-                Answer::taken(self.run.learner.samples(), loss, offered.job_id)
-            }
-            Err(refusal) => Answer::refused(refusal.to_string()),
-        };
-        self.told();
-        // A client that has left does not want to know.
-        let _ = answer.send(said);
-    }
-
-    fn counted(&self, job_id: &str, learned: &Result<Learned, Refusal>) {
-        match learned {
-            Ok(_) => self.metrics.learned(1),
-            Err(refusal) => {
-                tracing::debug!(job_id, %refusal, "a sample was refused");
-                self.metrics.refused(refusal.kind());
-            }
-        }
     }
 
     /// Sends a checkpoint if one is due; when to look again.

@@ -70,9 +70,8 @@ impl TrainerMetrics {
         new
     }
 
-    /// So many more samples.
-    pub fn learned(&self, count: u64) {
-        self.samples.inc_by(count);
+    pub fn learned(&self) {
+        self.samples.inc();
     }
 
     /// A sample was refused.

@@ -10,6 +10,5 @@ mod others;
 mod places;
 mod poison;
 mod shelf;
-mod socket;
 mod strange;
 mod trainer;
