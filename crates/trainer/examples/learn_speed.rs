@@ -1,8 +1,8 @@
-//! How fast the learner learns, on one core, with a full replay buffer. `make bench` runs it.
+//! Speed of the learner on one core with a full replay buffer. `make bench` runs it.
 //!
-//! Usage: `learn_speed SAMPLES`. Prints JSON: samples learned in a second of CPU time, and how many times the cost of
-//! the bumps alone (one exponential for every centre) that is. The bumps cannot be left out by any learner of this
-//! model, so the ratio means the same on every machine.
+//! Usage: `learn_speed SAMPLES`. Prints JSON: samples per second of CPU time, and the ratio of that time to the time
+//! for the kernels alone (one exponential per support vector). Every learner of this model must compute the kernels,
+//! so the ratio means the same on every machine.
 
 #![allow(clippy::cast_precision_loss, reason = "counts and seconds stay far below 2^53")]
 
@@ -13,7 +13,7 @@ use std::hint::black_box;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use vmafx_scoring::engine::models::{Machine, Model};
-use vmafx_trainer::learner::{BaseModel, Learner, Options, Sample};
+use vmafx_trainer::learner::{BaseModel, Learner, LearnerOptions, Sample};
 
 const BATCH: u64 = 1000;
 
@@ -21,15 +21,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let count: u64 = std::env::args().nth(1).ok_or("usage: learn_speed SAMPLES")?.parse()?;
     let model = Model::named("vmaf_v0.6.1")?;
     let base = BaseModel::parse("vmaf_v0.6.1", model.json())?;
-    let options = Options::default();
+    let options = LearnerOptions::default();
     let mut learner = Learner::new(base, options)?;
-    let mut stream = Stream { names: learner.base().features().to_vec(), seed: 1, job: 0 };
+    let mut generator = SampleGenerator { names: learner.base().features().to_vec(), seed: 1, job: 0 };
     while learner.replayable() < options.replay_capacity {
-        learner.learn(&stream.next())?;
+        learner.learn(&generator.next())?;
     }
     let (mut learning, mut done) = (0.0, 0);
     while done < count {
-        let batch: Vec<Sample> = (0..BATCH).map(|_| stream.next()).collect();
+        let batch: Vec<Sample> = (0..BATCH).map(|_| generator.next()).collect();
         let started = cpu_seconds();
         for sample in &batch {
             learner.learn(sample)?;
@@ -37,62 +37,69 @@ fn main() -> Result<(), Box<dyn Error>> {
         learning += cpu_seconds() - started;
         done += BATCH;
     }
-    let row = row_seconds(&machine(&model)?, done);
+    let kernels = kernel_seconds(&machine(&model)?, done);
     let per_second = done as f64 / learning;
     println!(
         "{}",
-        json!({ "per_second": per_second, "over_bumps": learning / row, "samples": learner.samples() })
+        json!({ "per_second": per_second, "over_bumps": learning / kernels, "samples": learner.samples() })
     );
     Ok(())
 }
 
 fn machine(model: &Model) -> Result<Machine, Box<dyn Error>> {
     let json: Value = serde_json::from_slice(model.json())?;
-    let text = json.pointer("/model_dict/model").and_then(Value::as_str).ok_or("no machine")?;
+    let text = json
+        .pointer("/model_dict/model")
+        .and_then(Value::as_str)
+        .ok_or("the model has no support vector machine")?;
     Ok(Machine::parse(text, model.feature_names().count())?)
 }
 
-/// What the bumps alone cost, for so many samples.
-fn row_seconds(machine: &Machine, samples: u64) -> f64 {
+/// CPU time of the kernels alone.
+fn kernel_seconds(machine: &Machine, samples: u64) -> f64 {
     let started = cpu_seconds();
     for sample in 0..samples {
         let at = [0.9, 0.3, 0.4, 0.8, 0.8, (sample % 100) as f64 / 100.0];
-        let bump = |centre: &Vec<f64>| {
-            let distance: f64 = centre.iter().zip(&at).map(|(a, b)| (a - b) * (a - b)).sum();
+        let kernel = |vector: &Vec<f64>| {
+            let distance: f64 = vector.iter().zip(&at).map(|(a, b)| (a - b) * (a - b)).sum();
             (-machine.gamma * distance).exp()
         };
-        let sum: f64 =
-            machine.vectors.iter().zip(&machine.weights).map(|(centre, weight)| weight * bump(centre)).sum();
+        let sum: f64 = machine
+            .vectors
+            .iter()
+            .zip(&machine.weights)
+            .map(|(vector, weight)| weight * kernel(vector))
+            .sum();
         black_box(sum);
     }
     cpu_seconds() - started
 }
 
-/// Samples without end.
-struct Stream {
+/// An endless stream of random samples.
+struct SampleGenerator {
     names: Vec<String>,
     seed: u64,
     job: u64,
 }
 
-impl Stream {
+impl SampleGenerator {
     fn next(&mut self) -> Sample {
         self.job += 1;
-        let quality = self.chance();
+        let quality = self.random();
         let features: BTreeMap<String, f64> = self
             .names
             .clone()
             .into_iter()
-            .map(|name| (name, f64::midpoint(quality, self.chance())))
+            .map(|name| (name, f64::midpoint(quality, self.random())))
             .collect();
         Sample {
             job_id: format!("job-{}", self.job),
             features,
-            ground_truth: quality * 80.0 + self.chance() * 20.0,
+            ground_truth: quality * 80.0 + self.random() * 20.0,
         }
     }
 
-    fn chance(&mut self) -> f64 {
+    fn random(&mut self) -> f64 {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.seed >> 40) as f64 / (1_u64 << 24) as f64
     }

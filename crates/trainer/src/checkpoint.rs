@@ -1,27 +1,27 @@
-//! Checkpoints: when they are taken, what is in them, how they reach the registry, and how a run goes on from one.
+//! Checkpoints: when they are taken, what they contain, how they reach the registry, and how a run resumes from one.
 //!
-//! | file        | holds                                                                                  |
-//! |-------------|----------------------------------------------------------------------------------------|
-//! | `policy`    | when one is taken: pure                                                                |
-//! | `snapshot`  | all of a run at one moment                                                             |
-//! | `saved`     | the state layer: what a run needs to go on                                             |
-//! | `registry`  | one run's part of a registry                                                           |
-//! | `push`      | brings a snapshot there, and moves the stable tag                                      |
-//! | `history`   | finds the newest one that can be gone on from                                          |
+//! | file            | holds                                                    |
+//! |-----------------|----------------------------------------------------------|
+//! | `schedule`      | when a checkpoint is taken: pure                         |
+//! | `snapshot`      | the content of a checkpoint, taken at one moment         |
+//! | `trainer_state` | the state layer, from which a run resumes                |
+//! | `registry`      | the repository and the tags of one run                   |
+//! | `push`          | pushes a snapshot, and moves the stable tag              |
+//! | `history`       | finds the latest checkpoint from which a run can resume  |
 //!
-//! A version is never overwritten: a number is taken only if no tag has it. Numbers go on across runs of the same name; a
-//! run goes on from its own versions only, which it knows by its UID.
+//! A version is never overwritten: a push uses a number that no tag has. Numbers continue across runs of the same
+//! name. A run resumes from its own versions only, which it recognizes by its UID.
 
 mod history;
-mod policy;
 mod push;
 mod registry;
-mod saved;
+mod schedule;
 mod snapshot;
+mod trainer_state;
 
-pub use self::history::{Checkpoint, History, HistoryError};
-pub use self::policy::{Decision, Last, Policy, Schedule};
-pub use self::push::{PushError, Pushed, Stable};
-pub use self::registry::Registry;
-pub use self::saved::{Saved, SavedError};
-pub use self::snapshot::{About, Snapshot};
+pub use self::history::{CheckpointHistory, HistoryError, RestoredCheckpoint};
+pub use self::push::{PushError, PushedCheckpoint, StableTagUpdate};
+pub use self::registry::CheckpointRegistry;
+pub use self::schedule::{CheckpointDecision, CheckpointPolicy, CheckpointSchedule, LastCheckpoint};
+pub use self::snapshot::{CheckpointSnapshot, RunMetadata};
+pub use self::trainer_state::{TrainerState, TrainerStateError};

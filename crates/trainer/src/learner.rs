@@ -1,18 +1,18 @@
-//! The learner: a model that moves with each sample. Pure: no clock, no network, no randomness of its own.
+//! The learner: a model that is updated by each sample. Pure: no clock, no network, no external randomness.
 //!
 //! ```text
-//! sample ──admit──▶ row ──predict (average)──▶ evaluation
-//!                    ├── one job in eight ──▶ held out ──▶ gate
-//!                    └── all others ──▶ step, replay ──▶ average ──▶ export: libvmaf's JSON
+//! sample ──validate──▶ row ──predict (averaged weights)──▶ evaluation
+//!                       ├── one job in eight ──▶ held-out set ──▶ promotion gate
+//!                       └── all others ──▶ filter update, replay ──▶ average ──▶ export: libvmaf's JSON
 //! ```
 //!
-//! | promise                                                        | guarded by (in `tests/learner`)                              |
-//! |----------------------------------------------------------------|---------------------------------------------------------------|
-//! | step 0 is the base model                                       | `an_untaught_learner_exports_its_base_model`                   |
-//! | libvmaf says of an export what the learner says                | `libvmaf_says_what_the_learner_says`                           |
-//! | same seed, same samples: same bits, wherever checkpoints fall  | `a_restored_learner_goes_on_bit_for_bit`                       |
-//! | a bad sample changes a counter and nothing else                | `a_refused_sample_changes_a_counter_and_nothing_else`          |
-//! | nonsense is held back                                          | `a_model_taught_nonsense_is_held_back`                         |
+//! | guarantee                                                      | guarded by (in `tests/learner`)                       |
+//! |----------------------------------------------------------------|-------------------------------------------------------|
+//! | without samples, the export is the base model                  | `an_untrained_learner_exports_its_base_model`         |
+//! | libvmaf scores an export as the learner does                   | `libvmaf_and_the_learner_predict_the_same_scores`     |
+//! | equal seeds and samples give equal bits, with any checkpoints  | `a_restored_learner_continues_bit_for_bit`            |
+//! | an invalid sample changes a counter and nothing else           | `a_refused_sample_changes_a_counter_and_nothing_else` |
+//! | a model trained on false labels does not pass the gate         | `a_model_trained_on_false_labels_fails_the_gate`      |
 
 mod average;
 mod error;
@@ -29,99 +29,110 @@ pub mod sample;
 mod state;
 
 pub use error::LearnerError;
-pub use evaluation::{Evaluation, Metrics, Pair};
-pub use gate::{GateLimits, Verdict};
+pub use evaluation::{Evaluation, ModelComparison, QualityMetrics};
+pub use gate::{GateLimits, GateVerdict};
 pub use model::{BaseModel, ModelError};
-pub use options::Options;
-pub(crate) use random::Random;
-pub use sample::{Refusal, RefusalKind, Sample};
+pub use options::LearnerOptions;
+pub(crate) use random::SplitMix64;
+pub use sample::{RefusalReason, Sample, SampleRefusal};
 
-use self::average::Average;
-use self::evaluation::{Course, Judged};
-use self::example::{Example, HeldOut, Replay};
-use self::expansion::{Expansion, Row};
-use self::filter::{Filter, Step, dot};
-use self::sample::Refusals;
-use self::state::{Reader, Writer};
+use self::average::WeightAverage;
+use self::evaluation::{RunningEvaluation, SamplePredictions};
+use self::example::{Example, HeldOutSet, ReplayBuffer};
+use self::expansion::{DesignRow, KernelExpansion};
+use self::filter::{KalmanFilter, Observation, dot};
+use self::sample::RefusalCounts;
+use self::state::{StateReader, StateWriter};
 
-/// A base model and what was learned on top of it.
+/// A base model and the correction learned on top of it.
 #[derive(Clone, Debug)]
 pub struct Learner {
-    options: Options,
-    expansion: Expansion,
-    filter: Filter,
-    average: Average,
-    replay: Replay,
-    held_out: HeldOut,
-    course: Course,
-    refusals: Refusals,
-    random: Random,
+    options: LearnerOptions,
+    expansion: KernelExpansion,
+    filter: KalmanFilter,
+    average: WeightAverage,
+    replay: ReplayBuffer,
+    held_out: HeldOutSet,
+    evaluation: RunningEvaluation,
+    refusals: RefusalCounts,
+    random: SplitMix64,
     samples: u64,
 }
 
-/// What was said of a sample before it was learned from.
+/// What became of an accepted sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Learned {
-    /// The score by the model as it was.
+pub struct LearnOutcome {
+    /// The model's prediction before it learned from the sample.
     pub prediction: f64,
-    /// The score by the base model.
+    /// The base model's prediction.
     pub base: f64,
-    /// Whether the sample was put aside for the gate instead of being learned from.
+    /// Whether the sample went to the held-out set instead of being learned from.
     pub held_out: bool,
 }
 
 impl Learner {
-    /// A learner that has seen nothing: it says what the base model says.
-    pub fn new(base: BaseModel, options: Options) -> Result<Self, LearnerError> {
+    /// An untrained learner predicts what the base model predicts.
+    pub fn new(base: BaseModel, options: LearnerOptions) -> Result<Self, LearnerError> {
         options.check()?;
-        let expansion = Expansion::new(base)?;
+        let expansion = KernelExpansion::new(base)?;
         let rank = expansion.rank();
         Ok(Self {
-            filter: Filter::new(rank, &options),
-            average: Average::new(rank),
-            replay: Replay::new(&options),
-            held_out: HeldOut::new(&options),
-            course: Course::new(&options),
-            refusals: Refusals::default(),
-            random: Random::new(options.seed),
+            filter: KalmanFilter::new(rank, &options),
+            average: WeightAverage::new(rank),
+            replay: ReplayBuffer::new(&options),
+            held_out: HeldOutSet::new(&options),
+            evaluation: RunningEvaluation::new(&options),
+            refusals: RefusalCounts::default(),
+            random: SplitMix64::new(options.seed),
             samples: 0,
             expansion,
             options,
         })
     }
 
-    /// The learner that [`state`](Self::state) was called on. Seed and share of held-out jobs are those of the state:
-    /// what has been held out once must not be learned from. All other options may differ.
-    pub fn restore(base: BaseModel, options: Options, state: &[u8]) -> Result<Self, LearnerError> {
+    /// The learner that [`state`](Self::state) was called on. Seed and share of held-out jobs come from the state,
+    /// because a job that was held out once must never be learned from. All other options may differ.
+    pub fn restore(base: BaseModel, options: LearnerOptions, state: &[u8]) -> Result<Self, LearnerError> {
         options.check()?;
-        let mut reader = Reader::new(state)?;
+        let mut reader = StateReader::new(state)?;
         let found = reader.text()?;
         if found != base.digest() {
             return Err(LearnerError::OtherBase { found, expected: base.digest().to_owned() });
         }
         let (seed, one_in) = (reader.unsigned()?, reader.unsigned()?);
         let held_out_one_in =
-            u32::try_from(one_in).map_err(|_| state::damaged("its share of held-out jobs is none"))?;
-        let options = Options { seed, held_out_one_in, ..options };
-        let (random, samples) = (Random::new(reader.unsigned()?), reader.tally()?);
-        let mut counts = [0; RefusalKind::ALL.len()];
+            u32::try_from(one_in).map_err(|_| state::damaged("its share of held-out jobs is too large"))?;
+        let options = LearnerOptions { seed, held_out_one_in, ..options };
+        let (random, samples) = (SplitMix64::new(reader.unsigned()?), reader.counter()?);
+        let mut counts = [0; RefusalReason::ALL.len()];
         for count in &mut counts {
-            *count = reader.tally()?;
+            *count = reader.counter()?;
         }
-        let expansion = Expansion::new(base)?;
-        let filter = Filter::read(expansion.rank(), &mut reader)?;
-        let average = Average::read(expansion.rank(), &mut reader)?;
-        let replay = Replay::read(&options, &expansion, &mut reader)?;
-        let held_out = HeldOut::read(&options, &expansion, &mut reader)?;
-        let course = Course::read(&options, &mut reader)?;
+        let expansion = KernelExpansion::new(base)?;
+        let filter = KalmanFilter::read(expansion.rank(), &mut reader)?;
+        let average = WeightAverage::read(expansion.rank(), &mut reader)?;
+        let replay = ReplayBuffer::read(&options, &expansion, &mut reader)?;
+        let held_out = HeldOutSet::read(&options, &expansion, &mut reader)?;
+        let evaluation = RunningEvaluation::read(&options, &mut reader)?;
         reader.finish()?;
-        let refusals = Refusals::from_counts(counts);
-        Ok(Self { options, expansion, filter, average, replay, held_out, course, refusals, random, samples })
+        let refusals = RefusalCounts::from_counts(counts);
+        Ok(Self {
+            options,
+            expansion,
+            filter,
+            average,
+            replay,
+            held_out,
+            evaluation,
+            refusals,
+            random,
+            samples,
+        })
     }
 
-    /// Everything that the future depends on. A learner restored from it goes on bit for bit as this one does.
+    /// The complete state. A learner restored from it continues bit for bit as this one does.
     pub fn state(&self) -> Vec<u8> {
-        let mut writer = Writer::new();
+        let mut writer = StateWriter::new();
         writer.text(self.expansion.base().digest());
         writer.unsigned(self.options.seed);
         writer.unsigned(self.options.held_out_one_in.into());
@@ -132,36 +143,46 @@ impl Learner {
         self.average.write(&mut writer);
         self.replay.write(&mut writer);
         self.held_out.write(&mut writer);
-        self.course.write(&mut writer);
+        self.evaluation.write(&mut writer);
         writer.finish()
     }
 
-    /// Predicts, then learns, or puts the sample aside. Both count in the evaluation.
-    pub fn learn(&mut self, sample: &Sample) -> Result<Learned, Refusal> {
-        let learned = sample::admit(self.expansion.base().features(), sample)
-            .and_then(|features| self.take(&sample.job_id, features, sample.ground_truth));
-        self.counted(learned)
+    /// Predicts the score, then learns from the sample or adds it to the held-out set. The prediction counts in the
+    /// evaluation either way.
+    pub fn learn(&mut self, sample: &Sample) -> Result<LearnOutcome, SampleRefusal> {
+        let outcome = sample::validate(self.expansion.base().features(), sample)
+            .and_then(|features| self.accept(&sample.job_id, features, sample.ground_truth));
+        self.count_refusal(outcome)
     }
 
-    /// The same for features that are in the order of [`BaseModel::features`].
-    pub fn learn_row(&mut self, job: &str, features: &[f64], ground_truth: f64) -> Result<Learned, Refusal> {
-        let learned = sample::admit_row(self.expansion.base().features(), features, ground_truth)
-            .and_then(|()| self.take(job, features.to_owned(), ground_truth));
-        self.counted(learned)
+    /// The same for features in the order of [`BaseModel::features`].
+    pub fn learn_row(
+        &mut self,
+        job: &str,
+        features: &[f64],
+        ground_truth: f64,
+    ) -> Result<LearnOutcome, SampleRefusal> {
+        let outcome = sample::validate_row(self.expansion.base().features(), features, ground_truth)
+            .and_then(|()| self.accept(job, features.to_owned(), ground_truth));
+        self.count_refusal(outcome)
     }
 
-    fn counted(&mut self, learned: Result<Learned, Refusal>) -> Result<Learned, Refusal> {
-        if let Err(refusal) = &learned {
-            self.refusals.count(refusal.kind());
+    fn count_refusal(
+        &mut self,
+        outcome: Result<LearnOutcome, SampleRefusal>,
+    ) -> Result<LearnOutcome, SampleRefusal> {
+        if let Err(refusal) = &outcome {
+            self.refusals.count(refusal.reason());
         }
-        learned
+        outcome
     }
 
-    fn take(&mut self, job: &str, features: Vec<f64>, label: f64) -> Result<Learned, Refusal> {
+    fn accept(&mut self, job: &str, features: Vec<f64>, label: f64) -> Result<LearnOutcome, SampleRefusal> {
         let row = self.expansion.row(&features);
-        let (prediction, base) = (self.told(&row), self.expansion.base().output().score(row.points));
+        let prediction = self.predict_row(&row);
+        let base = self.expansion.base().output().score(row.base_points);
         if !(prediction.is_finite() && base.is_finite()) {
-            return Err(Refusal::Undone);
+            return Err(SampleRefusal::Diverged);
         }
         let job = random::hash(self.options.seed, job);
         let one_in = u64::from(self.options.held_out_one_in);
@@ -173,17 +194,17 @@ impl Learner {
             self.train(example)?;
         }
         self.samples += 1;
-        self.course.add(Judged { model: prediction, base, label }, &mut self.random);
-        Ok(Learned { prediction, base, held_out })
+        self.evaluation.add(SamplePredictions { model: prediction, base, label }, &mut self.random);
+        Ok(LearnOutcome { prediction, base, held_out })
     }
 
-    /// A step by the new sample, one by each that is replayed, and the average.
-    fn train(&mut self, example: Example) -> Result<(), Refusal> {
-        self.step(&example, 1.0, self.options.forgetting)?;
+    /// Updates the filter with the new sample and with replayed ones, then the average.
+    fn train(&mut self, example: Example) -> Result<(), SampleRefusal> {
+        self.update_filter(&example, 1.0, self.options.forgetting)?;
         for _ in 0..self.options.replay {
             if let Some(old) = self.replay.draw(&mut self.random).cloned() {
-                // A replayed step that would lead out of the numbers is left out; the new sample has been learned.
-                let _ = self.step(&old, self.options.replay_caution, 0.0);
+                // A replayed sample that would diverge is skipped: the new sample has already been learned.
+                let _ = self.update_filter(&old, self.options.replay_noise_factor, 0.0);
             }
         }
         self.replay.push(example);
@@ -191,29 +212,36 @@ impl Learner {
         Ok(())
     }
 
-    fn step(&mut self, example: &Example, caution: f64, forgetting: f64) -> Result<(), Refusal> {
+    fn update_filter(
+        &mut self,
+        example: &Example,
+        noise_factor: f64,
+        forgetting: f64,
+    ) -> Result<(), SampleRefusal> {
         let output = self.expansion.base().output();
-        let row = &example.row;
-        let told = output.unclipped(row.points + dot(&row.along, self.filter.weights()));
-        if output.satisfies(told.score, example.label) {
+        let DesignRow { base_points, coordinates } = &example.row;
+        let predicted = output.unclipped(base_points + dot(coordinates, self.filter.weights()));
+        if output.satisfies(predicted.score, example.label) {
             return Ok(());
         }
-        let error = told.score - example.label;
-        let step = Step { along: &row.along, slope: told.slope, error, caution, forgetting };
-        self.filter.step(&step, &self.options)
+        let error = predicted.score - example.label;
+        let observation =
+            Observation { coordinates, slope: predicted.slope, error, noise_factor, forgetting };
+        self.filter.update(&observation, &self.options)
     }
 
-    fn told(&self, row: &Row) -> f64 {
-        self.expansion.base().output().score(row.points + dot(&row.along, self.average.weights()))
+    fn predict_row(&self, row: &DesignRow) -> f64 {
+        let correction = dot(&row.coordinates, self.average.weights());
+        self.expansion.base().output().score(row.base_points + correction)
     }
 
-    /// The score of features in the order of [`BaseModel::features`], by the averaged weights, as the export has them.
-    /// Not a number where there are not as many as the model uses.
+    /// The score of features in the order of [`BaseModel::features`], by the averaged weights, as the export computes
+    /// it. NaN if the number of features is not the model's.
     pub fn predict(&self, features: &[f64]) -> f64 {
         if features.len() != self.expansion.base().features().len() {
             return f64::NAN;
         }
-        self.told(&self.expansion.row(features))
+        self.predict_row(&self.expansion.row(features))
     }
 
     /// The model as libvmaf's JSON.
@@ -221,40 +249,38 @@ impl Learner {
         export::json(&self.expansion, self.average.weights())
     }
 
-    /// The base model.
     pub fn base(&self) -> &BaseModel {
         self.expansion.base()
     }
 
-    /// Samples that were accepted, held-out ones included.
+    /// Number of accepted samples, held-out ones included.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// Samples that the replay buffer holds.
+    /// Number of samples in the replay buffer.
     pub fn replayable(&self) -> usize {
         self.replay.len()
     }
 
-    /// How many samples were refused, by kind; every kind is there.
-    pub fn refused(&self) -> impl Iterator<Item = (RefusalKind, u64)> {
+    /// Number of refused samples by reason; every reason is present.
+    pub fn refused(&self) -> impl Iterator<Item = (RefusalReason, u64)> {
         self.refusals.iter()
     }
 
-    /// How good the model has been, sample by sample, before it learned from each.
     pub fn evaluation(&self) -> Evaluation {
-        self.course.evaluation()
+        self.evaluation.evaluation()
     }
 
-    /// Whether the model may be called stable.
-    pub fn gate(&self, limits: &GateLimits) -> Verdict {
+    /// Compares the model with the base model on the held-out set.
+    pub fn gate(&self, limits: &GateLimits) -> GateVerdict {
         let output = self.expansion.base().output();
-        let judge = |example: &Example| Judged {
-            model: self.told(&example.row),
-            base: output.score(example.row.points),
+        let predict = |example: &Example| SamplePredictions {
+            model: self.predict_row(&example.row),
+            base: output.score(example.row.base_points),
             label: example.label,
         };
-        let judged: Vec<Judged> = self.held_out.examples().iter().map(judge).collect();
-        gate::judge(limits, Pair::of(&judged))
+        let held_out: Vec<SamplePredictions> = self.held_out.examples().iter().map(predict).collect();
+        gate::evaluate(limits, ModelComparison::of(&held_out))
     }
 }

@@ -1,23 +1,21 @@
-//! Learns from labelled jobs, and pushes what it learned.
+//! Trains a quality model on labelled jobs and pushes its checkpoints to an OCI registry.
 //!
-//! | module          | holds                                                                                         |
-//! |-----------------|-----------------------------------------------------------------------------------------------|
-//! | [`learner`]     | a model that moves with each sample: pure                                                     |
-//! | [`evaluate`]    | what the learner would have made of a table of labelled clips                                 |
-//! | [`settings`]    | what the environment says                                                                     |
-//! | [`run`]         | from settings to a trainer that learns, saves and leaves                                      |
-//! | [`source`]      | samples from the controller, by cursor                                                        |
-//! | [`socket`]      | samples from programs on the same machine                                                     |
-//! | [`base`]        | the model a run begins with                                                                   |
-//! | [`checkpoint`]  | when one is taken, what is in it, how it reaches the registry and how a run goes on from it   |
-//! | [`status`]      | what a trainer says of itself                                                                 |
+//! | module         | holds                                                                                       |
+//! |----------------|---------------------------------------------------------------------------------------------|
+//! | [`learner`]    | the model that each sample updates: pure                                                    |
+//! | [`evaluate`]   | `vmafx-trainer evaluate`: how well the learner would have done on a table of labelled clips |
+//! | [`settings`]   | flags and environment variables                                                             |
+//! | [`run`]        | the daemon's tasks: start, training, upload, shutdown                                       |
+//! | [`source`]     | the controller's sample stream                                                              |
+//! | [`base_model`] | the model from which a run starts                                                           |
+//! | [`checkpoint`] | when a checkpoint is taken, what it contains, how it is pushed and restored                 |
+//! | [`status`]     | `/status`, health and metrics                                                               |
 
-pub mod base;
+pub mod base_model;
 pub mod checkpoint;
 pub mod evaluate;
 pub mod learner;
 pub mod run;
 pub mod settings;
-pub mod socket;
 pub mod source;
 pub mod status;

@@ -1,4 +1,4 @@
-//! The `vmafx-trainer` command: the daemon, and the evaluation of a table.
+//! The `vmafx-trainer` command: the daemon, and `vmafx-trainer evaluate`.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use vmafx_trainer::evaluate::{self, EvaluateArgs};
 use vmafx_trainer::run;
 use vmafx_trainer::settings::Settings;
 
-/// What is not the daemon.
+/// Trains a quality model on labelled jobs. Without a command it runs as a daemon: see `vmafx-trainer --help`.
 #[derive(Debug, Parser)]
 #[command(name = "vmafx-trainer", version, propagate_version = true, max_term_width = 110)]
 struct Cli {

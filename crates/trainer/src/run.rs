@@ -1,16 +1,15 @@
-//! From settings to a trainer that learns.
+//! The daemon's tasks.
 //!
-//! | task       | does                                                                                              |
-//! |------------|---------------------------------------------------------------------------------------------------|
-//! | `samples`  | follows the controller's stream, as fast as the learner takes it                                  |
-//! | `socket`   | takes samples from programs on this machine, if that is asked for                                 |
-//! | `trainer`  | finds where to begin, then learns and takes checkpoints               |
-//! | `http`     | answers how it is, until the last of the others has ended                                         |
+//! | task       | does                                                                          |
+//! |------------|-------------------------------------------------------------------------------|
+//! | `samples`  | follows the controller's stream, at the learner's pace                        |
+//! | `trainer`  | finds the starting point, then learns and takes checkpoints                   |
+//! | `http`     | serves status, health and metrics until all other tasks have ended            |
 
-mod learn;
-mod leave;
-mod prepare;
-mod send;
+mod shutdown;
+mod start;
+mod training;
+mod upload;
 
 use tokio::sync::{mpsc, oneshot};
 use vmafx_kit::health::Readiness;
@@ -19,83 +18,71 @@ use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_oci::Repository;
 
-use self::learn::{Inputs, Trainer};
-use self::prepare::Preparation;
-use crate::checkpoint::{Policy, Registry};
+use self::start::StartingPointFinder;
+use self::training::{SampleInput, Trainer};
+use crate::checkpoint::{CheckpointPolicy, CheckpointRegistry};
 use crate::learner::GateLimits;
 use crate::settings::Settings;
-use crate::socket::{Claim, Socket};
-use crate::source::Follow;
-use crate::status::{Board, TrainerMetrics, router};
+use crate::source::SampleFollower;
+use crate::status::{SharedStatus, TrainerMetrics, router};
 
-/// Samples of the stream that wait for the learner; the controller waits when they are so many.
-const WAITING: usize = 1024;
+/// Samples that wait for the learner. When the channel is full, flow control makes the controller wait.
+const SAMPLE_CHANNEL_CAPACITY: usize = 1024;
 
-/// Samples of the socket that wait; clients are told to come again when they are so many.
-const OFFERS: usize = 64;
-
-/// Adds the tasks.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
-    settings.check()?;
     let run = &settings.run;
-    let client = Registry::client(&run.oci_plain_http)?;
-    let registry = Registry {
+    let client = CheckpointRegistry::client(&run.oci_plain_http)?;
+    let registry = CheckpointRegistry {
         client,
         repository: Repository::parse(&run.output_registry)?,
         name: run.name.to_string(),
         uid: run.uid.clone(),
     };
-    let board = Board::default();
-    let mut counted = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let metrics = TrainerMetrics::new(&mut counted, &board);
+    let status = SharedStatus::default();
+    let mut metrics_registry = Metrics::new(env!("CARGO_PKG_VERSION"));
+    let metrics = TrainerMetrics::new(&mut metrics_registry, &status);
     let readiness = Readiness::new(tasks.shutdown());
-    let learning = readiness.gate("model", "looking for the base model and the last checkpoint");
-    let (items, streamed) = mpsc::channel(WAITING);
-    let (offers, offered) = mpsc::channel(OFFERS);
-    let (begin, place) = oneshot::channel();
+    let learning = readiness.gate("model", "looking for the base model and the latest checkpoint");
+    let (items, received) = mpsc::channel(SAMPLE_CHANNEL_CAPACITY);
+    let (position_sender, position) = oneshot::channel();
 
-    // Everything that can refuse to start does so before anything is begun.
-    let channel =
-        settings.controller_addr.as_ref().map(|target| settings.channel.open(target)).transpose()?;
-    let claim = settings.sidecar_socket.as_deref().map(Claim::take).transpose()?;
+    // Everything that can fail comes before the first task starts.
+    let channel = settings.channel.open(&settings.controller_addr)?;
     let listener = listen("VMAFX_TRAINER_STATUS_ADDR", &settings.status_addr).await?;
 
-    if let Some(channel) = channel {
-        let follow = Follow {
-            channel,
-            selector: run.node_selector.0.clone(),
-            connected: readiness.gate("controller", "no samples were asked for yet"),
-            board: board.clone(),
-            metrics: metrics.clone(),
-        };
-        tasks.service("samples", follow.run(place, items, tasks.shutdown()));
-    }
-    if let Some(claim) = claim {
-        let socket = Socket { claim, offers, board: board.clone() };
-        tasks.service("socket", socket.run(tasks.shutdown()));
-    }
+    let follower = SampleFollower {
+        channel,
+        selector: run.node_selector.0.clone(),
+        connected: readiness.gate("controller", "the sample stream is not connected yet"),
+        status: status.clone(),
+        metrics: metrics.clone(),
+    };
+    tasks.service("samples", follower.run(position, items, tasks.shutdown()));
     let trainer = Trainer {
-        preparation: Preparation {
+        finder: StartingPointFinder {
             registry,
             base_model: run.base_model.clone(),
             model_dir: run.model_dir.clone(),
             namespace: run.namespace.clone(),
             options: run.learner.options(),
         },
-        policy: Policy { interval: run.checkpoint_interval.0, min_samples: run.checkpoint_min_samples },
+        policy: CheckpointPolicy {
+            interval: run.checkpoint_interval.0,
+            min_samples: run.checkpoint_min_samples,
+        },
         limits: GateLimits {
             max_srocc_drop: run.gate_max_srocc_drop,
             max_rmse_ratio: run.gate_max_rmse_ratio,
         },
-        grace: settings.graceful_shutdown.0,
+        graceful_shutdown: settings.graceful_shutdown.0,
         learning,
-        board: board.clone(),
+        status: status.clone(),
         metrics,
     };
-    let inputs = Inputs { begin, streamed, offered };
-    tasks.service("trainer", trainer.run(inputs, tasks.shutdown()));
+    let input = SampleInput { position: position_sender, items: received };
+    tasks.service("trainer", trainer.run(input, tasks.shutdown()));
     if let Some(listener) = listener {
-        let router = router(board, readiness, counted);
+        let router = router(status, readiness, metrics_registry);
         tasks.support("http", |last| serve(listener, router, last));
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! What the trainer is told by its environment and its command line.
+//! Settings from the environment and the command line.
 //!
-//! The operator sets what a VmafxModelTraining says; everything has a flag as well, so that a trainer can be run by
-//! hand beside a controller and a registry, without Kubernetes.
+//! The operator sets the variables from a VmafxModelTraining. Each has a flag as well, so that a trainer can be run
+//! by hand with a controller and a registry, without Kubernetes.
 
 mod learner;
 mod name;
@@ -18,12 +18,9 @@ pub use self::learner::LearnerArgs;
 pub use self::name::RunName;
 pub use self::selector::NodeSelector;
 
-const CONTROLLER: &str = "VMAFX_CONTROLLER_ADDR";
-const SOCKET: &str = "VMAFX_SIDECAR_SOCKET";
-
-/// Learns from labelled jobs as they come, and pushes each checkpoint to an OCI registry as a model that nodes load.
+/// Trains a quality model on labelled jobs as they arrive, and pushes checkpoints to an OCI registry for nodes to load.
 ///
-/// By hand, with a controller and a registry on this machine:
+/// With a controller and a registry on this machine:
 ///
 ///   vmafx-trainer --name demo --controller-addr localhost:9090 --output-registry localhost:5000/models
 #[derive(Clone, Debug, clap::Parser)]
@@ -32,55 +29,47 @@ const SOCKET: &str = "VMAFX_SIDECAR_SOCKET";
     version,
     max_term_width = 110,
     verbatim_doc_comment,
-    after_help = "`vmafx-trainer evaluate` learns from a file of samples and says how good that is: see \
+    after_help = "`vmafx-trainer evaluate` trains on a table of labelled clips and prints the accuracy; see \
                   `vmafx-trainer evaluate --help`."
 )]
 pub struct Settings {
-    /// What is learned, and when it is kept.
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// The controller whose samples are learned from, as host:port of its gRPC service.
+    /// gRPC address of the controller that streams the samples, as host:port.
     #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
-    pub controller_addr: Option<HostPort>,
+    pub controller_addr: HostPort,
 
-    /// How it is spoken to.
     #[command(flatten)]
     pub channel: ChannelArgs,
 
-    /// Take samples from a Unix socket too, one JSON object per line. They are kept from the next checkpoint on.
-    #[arg(long, env = "VMAFX_SIDECAR_SOCKET", value_name = "FILE")]
-    pub sidecar_socket: Option<PathBuf>,
-
-    /// Where /status, /healthz, /readyz and /metrics are served; 0 is nowhere.
+    /// Listen address of /status, /healthz, /readyz and /metrics; 0 disables them.
     #[arg(long, env = "VMAFX_TRAINER_STATUS_ADDR", value_name = "ADDR", default_value = ":9091")]
     pub status_addr: ListenAddr,
 
-    /// How long the last checkpoint may take when the process is told to stop.
+    /// Timeout of the last checkpoint, which is taken when the process is asked to stop.
     #[arg(long, env = "VMAFX_TRAINER_GRACEFUL_SHUTDOWN", value_name = "DURATION", default_value = "60s")]
     pub graceful_shutdown: GoDuration,
 
-    /// How it is logged.
     #[command(flatten)]
     pub logs: LogArgs,
 }
 
-/// What is learned, and when it is kept.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RunArgs {
-    /// Name of the run; tags in the registry begin with it.
+    /// Name of the run, with which its tags in the registry start.
     #[arg(long, env = "VMAFX_TRAINER_NAME", value_name = "NAME")]
     pub name: RunName,
 
-    /// Namespace of the run, for those who read its checkpoints.
+    /// Namespace of the run, which its checkpoints record.
     #[arg(long, env = "VMAFX_TRAINER_NAMESPACE", value_name = "NAMESPACE", default_value = "")]
     pub namespace: String,
 
-    /// Tells this run from an earlier one of the same name, whose checkpoints it does not go on from.
+    /// Identifies the run: a run does not resume from checkpoints of an earlier run with the same name and another UID.
     #[arg(long, env = "VMAFX_TRAINER_UID", value_name = "UID", default_value = "")]
     pub uid: String,
 
-    /// What the controller calls this cluster.
+    /// Name of this cluster at the controller.
     #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
     pub cluster: String,
 
@@ -92,25 +81,26 @@ pub struct RunArgs {
     #[arg(long, env = "VMAFX_MODEL_DIR", value_name = "DIRECTORY")]
     pub model_dir: Option<PathBuf>,
 
-    /// How to learn.
+    /// Training algorithm.
     #[arg(long, env = "VMAFX_TRAINER_ALGORITHM", value_name = "ALGORITHM", default_value = "online-sgd-ema")]
     pub algorithm: Algorithm,
 
-    /// Only samples whose node had these labels when it scored them, as a JSON object; all by default.
+    /// Learn only from samples of nodes that had these labels when they scored them, as a JSON object; by default from
+    /// all samples.
     #[arg(long, env = "VMAFX_TRAINER_NODE_SELECTOR", value_name = "JSON", default_value = "{}")]
     pub node_selector: NodeSelector,
 
-    /// The least time between two checkpoints.
+    /// Minimum time between two checkpoints.
     #[arg(long, env = "VMAFX_TRAINER_CHECKPOINT_INTERVAL", value_name = "DURATION", default_value = "10m")]
     pub checkpoint_interval: GoDuration,
 
-    /// The least number of new samples between two checkpoints, and before the first.
+    /// Minimum number of new samples between two checkpoints, and before the first.
     #[arg(long, env = "VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", value_name = "NUMBER", default_value_t = 1000,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_min_samples: u64,
 
-    /// Repository for checkpoints, such as registry.example.com/team/models. Credentials are those of docker, in the
-    /// directory that `DOCKER_CONFIG` names.
+    /// Repository for checkpoints, such as registry.example.com/team/models. Credentials come from docker's
+    /// config.json in the directory that `DOCKER_CONFIG` names.
     #[arg(long, env = "VMAFX_TRAINER_OUTPUT_REGISTRY", value_name = "REPOSITORY")]
     pub output_registry: String,
 
@@ -118,31 +108,28 @@ pub struct RunArgs {
     #[arg(long, env = "VMAFX_OCI_PLAIN_HTTP", value_name = "LIST", value_delimiter = ',')]
     pub oci_plain_http: Vec<String>,
 
-    /// How far the rank correlation with people may fall below the base model's before the stable tag stays.
+    /// Promotion gate: by how much the rank correlation (SROCC) with labels may be lower than the base model's.
     #[arg(long, env = "VMAFX_TRAINER_GATE_MAX_SROCC_DROP", value_name = "NUMBER", default_value = "0.005",
           value_parser = between::<0, 2>)]
     pub gate_max_srocc_drop: f64,
 
-    /// The largest ratio of the model's error to the base model's with which the stable tag moves.
+    /// Promotion gate: maximum ratio of the model's error (RMSE) to the base model's.
     #[arg(long, env = "VMAFX_TRAINER_GATE_MAX_RMSE_RATIO", value_name = "NUMBER", default_value = "1",
           value_parser = between::<0, 100>)]
     pub gate_max_rmse_ratio: f64,
 
-    /// How it is learned.
     #[command(flatten)]
     pub learner: LearnerArgs,
 }
 
-/// How to learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Algorithm {
-    /// Stochastic gradient descent on each sample as it comes, with a moving average of the weights.
+    /// Updates the weights with each sample as it arrives, and keeps an exponential moving average of them.
     OnlineSgdEma,
 }
 
-impl Settings {
-    /// Refuses a trainer that would never see a sample.
-    pub fn check(&self) -> Result<(), SettingsError> {
+/// A number in a range, which NaN never is.
+fn between<const MIN: u32, const MAX: u32>(text: &str) -> Result<f64, SettingsError> {
         if self.controller_addr.is_none() && self.sidecar_socket.is_none() {
             let setting = |name: &str, how: &str| format!("{name} ({how})");
             return Err(SettingsError::Missing {
@@ -153,24 +140,17 @@ impl Settings {
             });
         }
         Ok(())
-    }
-}
-
-/// A number of a range; `NaN` is in none.
-fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
-    if (f64::from(LEAST)..=f64::from(MOST)).contains(&number) {
-        Ok(number)
-    } else {
-        Err(format!("use {LEAST} to {MOST}"))
-    }
+    let number = text.parse::<f64>().ok().filter(|number| (f64::from(MIN)..=f64::from(MAX)).contains(number));
+    number.ok_or_else(|| format!("use a number from {MIN} to {MAX}"))
 }
 
 impl daemon::DaemonSettings for Settings {
     const RENAMED: &'static [RenamedVariable] = &[
         RenamedVariable::new("VMAFX_BASE_MODEL_PATH", "VMAFX_TRAINER_BASE_MODEL")
             .with("a built-in name, a model file in JSON or oci://…"),
-        RenamedVariable::new("VMAFX_SIDECAR_CHECKPOINT_DIR", "VMAFX_TRAINER_OUTPUT_REGISTRY")
+        RenamedVariable::new("VMAFX_SIDECAR_SOCKET", "VMAFX_CONTROLLER_ADDR")
+            .with("host:port of the controller that streams the samples"),
+        Renamed::new("VMAFX_SIDECAR_CHECKPOINT_DIR", "VMAFX_TRAINER_OUTPUT_REGISTRY")
             .with("a repository such as registry.example.com/team/models"),
         RenamedVariable::new("VMAFX_SIDECAR_CKPT_INTERVAL_S", "VMAFX_TRAINER_CHECKPOINT_INTERVAL")
             .with("a duration such as 10m"),
@@ -178,13 +158,13 @@ impl daemon::DaemonSettings for Settings {
         RenamedVariable::new("VMAFX_SIDECAR_EMA_DECAY", "VMAFX_TRAINER_EMA"),
         RenamedVariable::new("VMAFX_SIDECAR_REPLAY_CAPACITY", "VMAFX_TRAINER_REPLAY_CAPACITY"),
         RenamedVariable::new("VMAFX_SIDECAR_REPLAY_MIX", "VMAFX_TRAINER_REPLAY")
-            .with("how many kept samples are replayed with each new one, such as 1"),
+            .with("the number of samples to replay with each new one, such as 1"),
         RenamedVariable::new("VMAFX_SIDECAR_BATCH_SIZE", "VMAFX_TRAINER_REPLAY")
-            .with("how many kept samples are replayed with each new one, such as 1"),
+            .with("the number of samples to replay with each new one, such as 1"),
         RenamedVariable::new("VMAFX_SIDECAR_LR", "VMAFX_TRAINER_LABEL_NOISE")
-            .with("how many points a label is off by; steps follow from it"),
+            .with("the standard deviation of a label in points, from which the learning rate follows"),
         RenamedVariable::new("VMAFX_SIDECAR_N_FEATURES", "VMAFX_TRAINER_BASE_MODEL")
-            .with("a model that has as many features"),
+            .with("a model with that many features"),
     ];
 
     fn logs(&self) -> LogArgs {

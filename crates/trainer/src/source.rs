@@ -1,18 +1,19 @@
-//! Labelled samples from the controller, in the order in which they came to be.
+//! Labelled samples from the controller, in the order in which they were created.
 //!
-//! A sample comes with the cursor that continues after it. Both go to the learner together, and both are saved in one
-//! checkpoint, so a trainer that dies goes on where its last checkpoint was: each sample counts once, however often it
-//! is sent. Between two checkpoints everything is in memory only, and is read again after a crash.
+//! A sample arrives with the cursor that continues after it. The learner takes both together, and one checkpoint
+//! stores both, so a trainer that crashes resumes at its last checkpoint: each sample counts once, however often it
+//! is sent. Between two checkpoints everything is in memory only and is read again after a crash.
 //!
-//! A cursor that the controller cannot continue from (`OUT_OF_RANGE`) is one of another store, of a newer copy of it, or
-//! of a time whose samples are not kept any more. Then the samples that are kept are looked through for the last one
-//! that we know ([`Marks`]), and reading goes on behind that; if none is known, at the oldest one, which is then new to
-//! us unless the store is a copy of long ago. Nothing is learned twice that can be known to have been learned.
+//! The controller answers `OUT_OF_RANGE` to a cursor of another store, of a newer copy of its store, or of samples
+//! that were deleted since. The trainer then reads the stored samples once, looks for the last one that it has
+//! already learned ([`Fingerprints`]), and continues after it. If it finds none, it continues at the oldest sample;
+//! those samples are new, unless the store is a copy from long ago. So no sample is learned twice as long as the
+//! trainer can recognize it.
 
 mod error;
-mod follow;
-mod marks;
+mod fingerprints;
+mod follower;
 
 pub use self::error::SourceError;
-pub use self::follow::{Follow, Place, Streamed};
-pub use self::marks::{Known, Marks};
+pub use self::fingerprints::{FingerprintSet, Fingerprints};
+pub use self::follower::{SampleFollower, StreamItem, StreamPosition};

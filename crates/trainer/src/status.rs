@@ -1,12 +1,12 @@
-//! What a trainer says of itself: to the operator, to probes, to Prometheus.
+//! The trainer's status for the operator, probes and Prometheus.
 
-mod board;
 mod metrics;
 mod page;
 mod quality;
 mod server;
+mod shared;
 
-pub use self::board::{Board, Gate, Phase, Status, Written};
 pub use self::metrics::TrainerMetrics;
-pub use self::page::Page;
+pub use self::page::StatusPage;
 pub use self::server::router;
+pub use self::shared::{CheckpointSummary, GateSummary, SharedStatus, TrainerPhase, TrainerStatus};

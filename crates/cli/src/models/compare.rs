@@ -38,7 +38,7 @@ pub(super) fn compare(first: &BaseModel, second: &BaseModel, points: Option<&[Ve
             return Predictions::of(points.iter().map(|point| (first.score(point), second.score(point))));
         }
         let centres = first.machine().vectors.iter().chain(&second.machine().vectors);
-        Predictions::of(centres.map(|at| (first.score_seen(at), second.score_seen(at))))
+        Predictions::of(centres.map(|at| (first.score_rescaled(at), second.score_rescaled(at))))
     });
     Difference { weights: weights(first, second, alike), predictions }
 }

@@ -1,184 +1,173 @@
-//! Finds the newest checkpoint that a run can go on from.
+//! Finds the latest checkpoint from which a run can resume.
 //!
-//! | the newest version                                     | what is done                                                |
-//! |--------------------------------------------------------|-------------------------------------------------------------|
-//! | is ours and can be read                                | the run goes on from it                                     |
-//! | is ours and cannot be read                             | the next older one is tried, and people are told            |
-//! | is ours, of another base model                         | the run does not begin: it would be another one             |
-//! | is another's, or no checkpoint                         | the next older one is tried                                 |
-//! | cannot be had, because the registry does not answer    | nothing is known, so the run does not begin yet             |
+//! | the latest version                                | what happens                                               |
+//! |---------------------------------------------------|------------------------------------------------------------|
+//! | belongs to this run and is readable               | the run resumes from it                                    |
+//! | belongs to this run and is not readable           | the next older version is tried, and the status says so    |
+//! | belongs to this run, with another base model      | the run does not start: the result would be another model  |
+//! | belongs to another run, or is not a checkpoint    | the next older version is tried                            |
+//! | is unknown, because the registry does not respond | the run does not start yet                                 |
 //!
-//! A run of which there are versions, and none that can be read, does not begin again from nothing: what it had learned
-//! would be lost without anybody having said so.
+//! A run whose versions are all unreadable does not start again from the base model, because that would silently
+//! discard everything it has learned.
 
 use vmafx_kit::causes::chain;
 use vmafx_oci::checkpoint::{CheckpointMetadata, STATE_MEDIA_TYPE};
 use vmafx_oci::{Digest, Manifest, OciError};
 
-use super::registry::Registry;
-use super::saved::{Saved, SavedError};
+use super::registry::CheckpointRegistry;
+use super::trainer_state::{TrainerState, TrainerStateError};
 use crate::learner::LearnerError;
 
-/// Versions of others that are looked through for one of ours. They are below ours, unless two runs take turns.
-const MOST_OF_OTHERS: usize = 256;
+/// Versions of other runs that are read in search of one of this run. Another run's versions are older than those of
+/// this run, unless two runs push alternately.
+const MAX_FOREIGN_VERSIONS: usize = 256;
 
-/// Bytes of a state: a million samples.
-const LARGEST_STATE: u64 = 512 << 20;
+/// Enough for a million samples.
+const MAX_STATE_BYTES: u64 = 512 << 20;
 
-/// A checkpoint that a run goes on from.
 #[derive(Debug)]
-pub struct Checkpoint<T> {
-    /// Its manifest.
+pub struct RestoredCheckpoint<T> {
+    /// Digest of its manifest.
     pub digest: Digest,
-    /// What it says of itself.
     pub facts: CheckpointMetadata,
-    /// What was read of it.
+    /// What the caller made of the state layer.
     pub state: T,
 }
 
-/// What there is in the registry.
+/// What the registry contains of a run.
 #[derive(Debug)]
-pub struct History<T> {
-    /// The number that comes next.
-    pub next: u64,
-    /// What the run goes on from.
-    pub newest: Option<Checkpoint<T>>,
-    /// What the stable tag means.
+pub struct CheckpointHistory<T> {
+    /// The number of the next version.
+    pub next_number: u64,
+    /// The latest readable checkpoint of the run.
+    pub latest: Option<RestoredCheckpoint<T>>,
+    /// The version that the stable tag refers to.
     pub stable_version: Option<String>,
-    /// Newer ones of ours that could not be read, and why.
-    pub passed_over: Option<String>,
+    /// The latest version of the run that is not readable, and why.
+    pub skipped: Option<String>,
 }
 
-/// Why a run cannot begin.
+/// Why a run cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// Nothing is known.
     #[error("cannot look for checkpoints in {repository}")]
     Registry {
-        /// Where.
         repository: String,
-        /// Why not.
         #[source]
         source: OciError,
     },
-    /// There are versions, and none can be read.
     #[error(
-        "no checkpoint can be gone on from: {0}; delete the versions, or give the run another name, to begin anew"
+        "none of the run's checkpoints is readable: {0}; to start again from the base model, delete these versions or give the run another name"
     )]
     Unreadable(String),
-    /// It would be another run.
     #[error(
-        "{version} was learned from the base model {found}, not from {wanted}: give the run another name"
+        "{version} was trained on the base model {found}, and the settings name {expected}; give the run another name"
     )]
-    OtherBase {
-        /// The version.
-        version: String,
-        /// What it was learned from.
-        found: String,
-        /// What the settings say.
-        wanted: String,
-    },
+    OtherBase { version: String, found: String, expected: String },
 }
 
 impl HistoryError {
-    /// Whether waiting may help.
+    /// Whether a later attempt may succeed without a change of settings.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Registry { source, .. } if source.may_succeed_later())
     }
 }
 
-/// What is wrong with one version.
+/// Why one version is not readable.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum VersionError {
     #[error(transparent)]
     Registry(#[from] OciError),
-    #[error("it has no state")]
+    #[error("it has no state layer")]
     NoState,
     #[error(transparent)]
-    Saved(#[from] SavedError),
+    State(#[from] TrainerStateError),
     #[error(transparent)]
     Learner(#[from] LearnerError),
 }
 
-impl Registry {
-    /// Looks. `read` makes of a state what is needed of it, or says why it cannot be used.
+impl CheckpointRegistry {
+    /// `restore` turns a state layer into what the caller needs, or says why it cannot be used.
     pub async fn history<T>(
         &self,
         base_model: &str,
-        read: impl Fn(Saved) -> Result<T, LearnerError>,
-    ) -> Result<History<T>, HistoryError> {
+        restore: impl Fn(TrainerState) -> Result<T, LearnerError>,
+    ) -> Result<CheckpointHistory<T>, HistoryError> {
         let unknown = |source| HistoryError::Registry { repository: self.repository.to_string(), source };
         let numbers = self.numbers().await.map_err(unknown)?;
-        let stable = sensible(self.tagged(&self.stable()).await).map_err(unknown)?;
+        let stable = ignore_invalid(self.resolve(&self.stable_tag()).await).map_err(unknown)?;
         let stable_version = stable.and_then(|(_, manifest)| facts(&manifest)).map(|facts| facts.version());
-        let mut history = History {
-            next: numbers.last().map_or(1, |newest| newest.saturating_add(1)),
-            newest: None,
+        let mut history = CheckpointHistory {
+            next_number: numbers.last().map_or(1, |latest| latest.saturating_add(1)),
+            latest: None,
             stable_version,
-            passed_over: None,
+            skipped: None,
         };
-        let mut others = 0;
+        let mut foreign_versions = 0;
         for number in numbers.into_iter().rev() {
-            let version = self.version(number);
-            let there = sensible(self.tagged(&version).await).map_err(unknown)?;
-            let ours = there.and_then(|(digest, manifest)| Some((digest, facts(&manifest)?, manifest)));
-            let Some((digest, facts, manifest)) = ours.filter(|(_, facts, _)| facts.uid == self.uid) else {
-                others += 1;
-                if others == MOST_OF_OTHERS {
+            let version = self.version_tag(number);
+            let resolved = ignore_invalid(self.resolve(&version).await).map_err(unknown)?;
+            let checkpoint =
+                resolved.and_then(|(digest, manifest)| Some((digest, facts(&manifest)?, manifest)));
+            let own = checkpoint.filter(|(_, facts, _)| facts.uid == self.uid);
+            let Some((digest, facts, manifest)) = own else {
+                foreign_versions += 1;
+                if foreign_versions == MAX_FOREIGN_VERSIONS {
                     break;
                 }
                 continue;
             };
             if facts.base_model != base_model {
-                let (found, wanted) = (facts.base_model, base_model.to_owned());
-                return Err(HistoryError::OtherBase { version, found, wanted });
+                let (found, expected) = (facts.base_model, base_model.to_owned());
+                return Err(HistoryError::OtherBase { version, found, expected });
             }
-            match self.state(&manifest, &read).await {
+            match self.restore(&manifest, &restore).await {
                 Ok(state) => {
-                    history.newest = Some(Checkpoint { digest, facts, state });
+                    history.latest = Some(RestoredCheckpoint { digest, facts, state });
                     return Ok(history);
                 }
-                Err(Fault::Registry(source)) if source.may_succeed_later() && !is_missing(&source) => {
+                Err(VersionError::Registry(source)) if source.may_succeed_later() && !is_missing(&source) => {
                     return Err(unknown(source));
                 }
-                Err(fault) => {
-                    let why = format!("{version} cannot be read: {}", chain(&fault));
-                    tracing::warn!("{why}");
-                    history.passed_over.get_or_insert(why);
+                Err(error) => {
+                    let problem = format!("{version} cannot be read: {}", chain(&error));
+                    tracing::warn!("{problem}");
+                    history.skipped.get_or_insert(problem);
                 }
             }
         }
-        match history.passed_over {
-            Some(why) => Err(HistoryError::Unreadable(why)),
+        match history.skipped {
+            Some(problem) => Err(HistoryError::Unreadable(problem)),
             None => Ok(history),
         }
     }
 
-    async fn state<T>(
+    async fn restore<T>(
         &self,
         manifest: &Manifest,
-        read: impl Fn(Saved) -> Result<T, LearnerError>,
-    ) -> Result<T, Fault> {
-        let layer = manifest.layer(STATE_MEDIA_TYPE).ok_or(Fault::NoState)?;
-        let state = self.client.blob(&self.repository, layer, LARGEST_STATE).await?;
-        Ok(read(Saved::from_bytes(&state)?)?)
+        restore: impl Fn(TrainerState) -> Result<T, LearnerError>,
+    ) -> Result<T, VersionError> {
+        let layer = manifest.layer(STATE_MEDIA_TYPE).ok_or(VersionError::NoState)?;
+        let state = self.client.blob(&self.repository, layer, MAX_STATE_BYTES).await?;
+        Ok(restore(TrainerState::from_bytes(&state)?)?)
     }
 }
 
-/// What is no manifest of an artifact, though a tag of ours is on it, is nobody's checkpoint.
-fn sensible<T>(found: Result<Option<T>, OciError>) -> Result<Option<T>, OciError> {
-    match found {
+/// A tag that refers to something other than an artifact's manifest belongs to no run, so it is treated as absent.
+fn ignore_invalid<T>(resolved: Result<Option<T>, OciError>) -> Result<Option<T>, OciError> {
+    match resolved {
         Err(error) if !error.may_succeed_later() => Ok(None),
-        found => found,
+        resolved => resolved,
     }
 }
 
-/// What it says of itself, if it is a checkpoint.
+/// `None` if the artifact is not a checkpoint.
 fn facts(manifest: &Manifest) -> Option<CheckpointMetadata> {
     CheckpointMetadata::parse(&manifest.annotations).ok()
 }
 
-/// A layer that is gone does not come back by waiting.
+/// `may_pass` includes `NotFound`, but a deleted layer does not return.
 fn is_missing(error: &OciError) -> bool {
     matches!(error, OciError::NotFound { .. })
 }

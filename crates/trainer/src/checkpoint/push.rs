@@ -1,45 +1,40 @@
-//! Brings a snapshot to the registry.
+//! Pushes a snapshot to the registry.
 //!
-//! 1. A number is taken that no tag has. If the next one is taken already, by a trainer that should be gone or by an
-//!    earlier attempt of ours whose answer was lost, nothing is overwritten: the one behind the newest is taken.
-//! 2. The artifact is pushed under its own tag, its manifest last.
-//! 3. If the gate held, the stable tag is moved to it.
+//! 1. The push uses a number that no tag has. If the next number is already used, by a trainer that should have stopped or
+//!    by an earlier attempt whose response was lost, the push overwrites nothing and uses the number after the latest one.
+//! 2. The artifact is pushed under its own tag, with its manifest last.
+//! 3. If the promotion gate passed, the stable tag moves to the artifact.
 //!
-//! A registry has no way to create a tag only if it does not exist, so two trainers that push in the same moment can
-//! still meet; the next look then tells.
+//! A registry cannot create a tag only if it does not exist, so two trainers that push at the same moment can still
+//! overwrite each other; the next push of one of them then finds the foreign version.
 
 use vmafx_kit::causes::chain;
 use vmafx_oci::{Digest, OciError};
 
-use super::registry::Registry;
-use super::snapshot::Snapshot;
+use super::registry::CheckpointRegistry;
+use super::snapshot::CheckpointSnapshot;
 
-/// Numbers that are tried before it is for another time.
-const TRIES: usize = 3;
+/// Numbers that one push tries.
+const MAX_ATTEMPTS: usize = 3;
 
-/// A version that is in the registry.
+/// A version in the registry.
 #[derive(Clone, Debug)]
-pub struct Pushed {
-    /// Its number.
+pub struct PushedCheckpoint {
     pub number: u64,
     /// Its tag.
     pub version: String,
-    /// Its manifest.
+    /// Digest of its manifest.
     pub digest: Digest,
-    /// A version that was found in its place and is not ours.
-    pub met: Option<String>,
-    /// What became of the stable tag.
-    pub stable: Stable,
+    /// A version of another trainer that already had the expected number.
+    pub conflicting_version: Option<String>,
+    pub stable_tag: StableTagUpdate,
 }
 
-/// What became of the stable tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stable {
-    /// The gate held it back.
-    Kept,
-    /// It is there.
+pub enum StableTagUpdate {
+    /// The promotion gate did not pass.
+    NotPromoted,
     Moved,
-    /// It could not be moved, and why.
     Failed(PushError),
 }
 
@@ -47,7 +42,7 @@ pub enum Stable {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {what}: {message}")]
 pub struct PushError {
-    /// One word.
+    /// The value of the metrics' label `reason`.
     pub reason: &'static str,
     what: String,
     message: String,
@@ -59,56 +54,56 @@ impl PushError {
     }
 }
 
-impl Registry {
-    /// Brings a snapshot there as version `next`, or as a later one if that is taken. `tried` are manifests of ours that
-    /// may have got there without us hearing of it.
+impl CheckpointRegistry {
+    /// Pushes a snapshot as version `next_number`, or as a later one if that exists. `attempted` holds manifests of
+    /// earlier attempts, which may have reached the registry although their responses were lost.
     pub async fn push(
         &self,
-        snapshot: &Snapshot,
-        next: u64,
+        snapshot: &CheckpointSnapshot,
+        next_number: u64,
         parent: Option<Digest>,
-        tried: &mut Vec<Digest>,
-    ) -> Result<Pushed, PushError> {
-        // The words must stay the same while nothing changes, so they name no version.
-        let failed =
-            |error: OciError| PushError::new(format!("no checkpoint reached {}", self.repository), &error);
-        let (mut number, mut met) = (next, None);
-        for _ in 0..TRIES {
-            let version = self.version(number);
+        attempted: &mut Vec<Digest>,
+    ) -> Result<PushedCheckpoint, PushError> {
+        // The text names no version, because it must stay the same while the cause does.
+        let what = || format!("cannot push a checkpoint to {}", self.repository);
+        let failed = |error: OciError| PushError::new(what(), &error);
+        let (mut number, mut conflicting_version) = (next_number, None);
+        for _ in 0..MAX_ATTEMPTS {
+            let version = self.version_tag(number);
             let artifact = snapshot.artifact(number, parent.clone());
             let digest = Digest::of(&artifact.manifest());
-            match self.tagged(&version).await {
+            match self.resolve(&version).await {
                 Ok(None) => {
-                    tried.push(digest.clone());
+                    attempted.push(digest.clone());
                     self.client.push(&self.repository, &artifact, &version).await.map_err(failed)?;
                 }
-                Ok(Some((there, _))) if there == digest => {}
+                Ok(Some((existing, _))) if existing == digest => {}
                 taken @ (Ok(Some(_)) | Err(OciError::Manifest(_))) => {
-                    let ours = matches!(taken, Ok(Some((there, _))) if tried.contains(&there));
-                    met = met.or((!ours).then_some(version));
-                    let newest = self.numbers().await.map_err(failed)?.last().copied().unwrap_or_default();
-                    number = newest.max(number).saturating_add(1);
+                    let own = matches!(taken, Ok(Some((existing, _))) if attempted.contains(&existing));
+                    conflicting_version = conflicting_version.or((!own).then_some(version));
+                    let latest = self.numbers().await.map_err(failed)?.last().copied().unwrap_or_default();
+                    number = latest.max(number).saturating_add(1);
                     continue;
                 }
                 Err(error) => return Err(failed(error)),
             }
-            let stable = if snapshot.facts.gate_passed {
-                self.promote(&digest).await.map_or_else(Stable::Failed, |()| Stable::Moved)
+            let stable_tag = if snapshot.facts.gate_passed {
+                self.promote(&digest).await.map_or_else(StableTagUpdate::Failed, |()| StableTagUpdate::Moved)
             } else {
-                Stable::Kept
+                StableTagUpdate::NotPromoted
             };
-            return Ok(Pushed { number, version, digest, met, stable });
+            return Ok(PushedCheckpoint { number, version, digest, conflicting_version, stable_tag });
         }
-        let what = format!("no checkpoint reached {}", self.repository);
-        let message = "another trainer takes one version after the other".to_owned();
-        Err(PushError { reason: "VersionTaken", what, message })
+        let message = "another trainer keeps taking the next version".to_owned();
+        Err(PushError { reason: "VersionTaken", what: what(), message })
     }
 
     /// Moves the stable tag.
     pub async fn promote(&self, digest: &Digest) -> Result<(), PushError> {
+        let tag = self.stable_tag();
         let failed = |error: OciError| {
-            PushError::new(format!("the tag {} in {} was not moved", self.stable(), self.repository), &error)
+            PushError::new(format!("cannot move the tag {tag} in {}", self.repository), &error)
         };
-        self.client.retag(&self.repository, digest, &self.stable()).await.map_err(failed)
+        self.client.retag(&self.repository, digest, &tag).await.map_err(failed)
     }
 }

@@ -1,4 +1,4 @@
-//! One run's part of a registry.
+//! The repository and the tags of one run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,57 +9,52 @@ use vmafx_oci::{
     RegistryLimits, Repository,
 };
 
-/// One operation, with all its attempts. The back-off between operations is ours.
-const WHOLE: Duration = Duration::from_mins(1);
+/// Timeout of one operation including the client's own retries. The trainer itself delays the next operation.
+const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Versions that are looked at. A run of months has more, and goes on all the same.
-const NEWEST: usize = 1000;
+/// A run of months has more versions; the latest ones are enough to resume.
+const MAX_LISTED_VERSIONS: usize = 1000;
 
-/// Where the checkpoints of a run are.
 #[derive(Clone, Debug)]
-pub struct Registry {
-    /// Asks the registry.
+pub struct CheckpointRegistry {
     pub client: RegistryClient,
-    /// Where they are.
     pub repository: Repository,
-    /// What their tags begin with.
+    /// Name of the run, with which its tags start.
     pub name: String,
-    /// Whose they are.
+    /// UID of the run, which its checkpoints carry.
     pub uid: String,
 }
 
-impl Registry {
-    /// A client for registries, with docker's credentials.
+impl CheckpointRegistry {
+    /// A client with docker's credentials.
     pub fn client(plain_http: &[String]) -> Result<RegistryClient, OciError> {
-        let limits = RegistryLimits { operation: WHOLE, ..RegistryLimits::default() };
+        let limits = RegistryLimits { operation: OPERATION_TIMEOUT, ..RegistryLimits::default() };
         let transport = Arc::new(DirectTransport::new(limits.connect)?);
         Ok(RegistryClient::with(transport, RegistryCredentials::of_process(), plain_http.to_vec(), limits))
     }
 
-    /// The newest versions that there are under this name, whoever made them, in order.
+    /// The numbers of the latest versions under this name, of any run, in ascending order.
     pub async fn numbers(&self) -> Result<Vec<u64>, OciError> {
-        match self.client.versions(&self.repository, &self.name, NEWEST).await {
-            // Nothing was ever pushed there.
+        match self.client.versions(&self.repository, &self.name, MAX_LISTED_VERSIONS).await {
+            // A registry does not know a repository before the first push.
             Err(OciError::NotFound { .. }) => Ok(Vec::new()),
             numbers => numbers,
         }
     }
 
-    /// What a tag means; nothing if there is no such tag.
-    pub async fn tagged(&self, tag: &str) -> Result<Option<(Digest, Manifest)>, OciError> {
-        match self.client.resolve(&self.reference(tag)).await {
+    /// `None` if the tag does not exist.
+    pub async fn resolve(&self, tag: &str) -> Result<Option<(Digest, Manifest)>, OciError> {
+        match self.client.resolve(&self.repository.tagged(tag)).await {
             Err(OciError::NotFound { .. }) => Ok(None),
-            found => found.map(Some),
+            resolved => resolved.map(Some),
         }
     }
 
-    /// The tag of a version.
-    pub fn version(&self, number: u64) -> String {
+    pub fn version_tag(&self, number: u64) -> String {
         version_tag(&self.name, number)
     }
 
-    /// The tag of the version that is known to be good.
-    pub fn stable(&self) -> String {
+    pub fn stable_tag(&self) -> String {
         stable_tag(&self.name)
     }
 

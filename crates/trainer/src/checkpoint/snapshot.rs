@@ -1,54 +1,47 @@
-//! All of a run at one moment: what is taken quickly while learning waits, and pushed while it goes on.
+//! The content of a checkpoint. Learning pauses while a snapshot is taken and continues while it is pushed.
 
 use bytes::Bytes;
 use jiff::Timestamp;
 use vmafx_oci::checkpoint::{CheckpointMetadata, ModelComparison, PredictionMetrics};
 use vmafx_oci::{Artifact, Digest, checkpoint};
 
-use super::registry::Registry;
+use super::registry::CheckpointRegistry;
 use crate::learner;
 
-/// All of a run at one moment. Which version it becomes is decided when it is pushed.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
-    /// What it says of itself; its number is that of no version yet.
+pub struct CheckpointSnapshot {
+    /// Without number and parent, which are known only when the snapshot is pushed.
     pub facts: CheckpointMetadata,
-    /// The model.
+    /// libvmaf's JSON.
     pub model: Bytes,
-    /// What a run needs to go on.
+    /// The encoded [`TrainerState`](super::TrainerState).
     pub state: Bytes,
 }
 
-impl Snapshot {
-    /// As a version of a run, after another one.
+impl CheckpointSnapshot {
     pub fn artifact(&self, number: u64, parent: Option<Digest>) -> Artifact {
         let facts = CheckpointMetadata { number, parent, ..self.facts.clone() };
         checkpoint::artifact(&facts, self.model.clone(), self.state.clone())
     }
 }
 
-/// What of the facts does not change during a run.
+/// The part of the facts that is constant during a run.
 #[derive(Clone, Debug)]
-pub struct About {
-    /// The namespace.
+pub struct RunMetadata {
     pub namespace: String,
-    /// The base model, as the settings have it.
+    /// The base model's name, as in the settings.
     pub base_model: String,
-    /// Its digest.
     pub base_digest: String,
-    /// The learner's seed.
     pub seed: u64,
-    /// How slowly its average follows.
     pub ema: f64,
 }
 
-impl About {
-    /// The facts of a moment.
+impl RunMetadata {
     pub fn facts(
         &self,
-        registry: &Registry,
+        registry: &CheckpointRegistry,
         learner: &learner::Learner,
-        verdict: &learner::Verdict,
+        verdict: &learner::GateVerdict,
         cursor: &str,
         created: Timestamp,
     ) -> CheckpointMetadata {
@@ -76,12 +69,12 @@ impl About {
     }
 }
 
-fn pair(pair: &learner::Pair) -> ModelComparison {
-    let metrics = |of: &learner::Metrics| PredictionMetrics {
+fn pair(both: &learner::ModelComparison) -> ModelComparison {
+    let metrics = |of: &learner::QualityMetrics| PredictionMetrics {
         count: of.count,
         rmse: of.rmse,
         plcc: of.plcc,
         srocc: of.srocc,
     };
-    ModelComparison { model: metrics(&pair.model), base: metrics(&pair.base) }
+    ModelComparison { model: metrics(&both.model), base: metrics(&both.base) }
 }

@@ -1,25 +1,23 @@
-//! In which order a table is learned.
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::table::{Table, TableError};
-use crate::learner::Random;
+use super::table::{ClipTable, TableError};
+use crate::learner::SplitMix64;
 
-/// In which order a table is learned.
+/// The order in which the rows are learned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// By chance: viewers and clips that do not change.
+pub enum RowOrder {
+    /// Simulates viewers and clips that do not change over time.
     Shuffled,
-    /// As they stand.
+    /// As in the file.
     File,
-    /// One group after the other, in the order in which they first appear, by chance within: viewers or clips that
-    /// change.
+    /// Group after group, in the order of their first appearance, shuffled within each group. Simulates viewers or
+    /// clips that change over time.
     By(String),
 }
 
-impl FromStr for Order {
+impl FromStr for RowOrder {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -27,12 +25,12 @@ impl FromStr for Order {
             Some(("by", column)) if !column.trim().is_empty() => Ok(Self::By(column.trim().to_owned())),
             None if text == "shuffled" => Ok(Self::Shuffled),
             None if text == "file" => Ok(Self::File),
-            _ => Err("not \"shuffled\", \"file\" or \"by:COLUMN\"".to_owned()),
+            _ => Err("use \"shuffled\", \"file\" or \"by:COLUMN\"".to_owned()),
         }
     }
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for RowOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shuffled => f.write_str("shuffled"),
@@ -42,9 +40,9 @@ impl fmt::Display for Order {
     }
 }
 
-impl Order {
-    /// The rows of each run: one for every seed, or a single one where there is no chance.
-    pub(super) fn runs(&self, table: &Table, seeds: u32) -> Result<Vec<Vec<usize>>, TableError> {
+impl RowOrder {
+    /// The row indices of each run: one run for every seed, or a single one if the order is not random.
+    pub(super) fn runs(&self, table: &ClipTable, seeds: u32) -> Result<Vec<Vec<usize>>, TableError> {
         let group = match self {
             Self::File => return Ok(vec![(0..table.rows.len()).collect()]),
             Self::Shuffled => vec![0; table.rows.len()],
@@ -52,7 +50,7 @@ impl Order {
         };
         let run = |seed: u32| {
             let mut rows: Vec<usize> = (0..group.len()).collect();
-            Random::new(seed.into()).shuffle(&mut rows);
+            SplitMix64::new(seed.into()).shuffle(&mut rows);
             rows.sort_by_key(|&row| group[row]);
             rows
         };
@@ -60,12 +58,12 @@ impl Order {
     }
 }
 
-/// The number of each value's first appearance.
+/// Numbers equal values alike, in the order of their first appearance.
 fn groups(values: &[&str]) -> Vec<usize> {
-    let mut seen = BTreeMap::new();
+    let mut numbers = BTreeMap::new();
     let mut number = |value| {
-        let next = seen.len();
-        *seen.entry(value).or_insert(next)
+        let next = numbers.len();
+        *numbers.entry(value).or_insert(next)
     };
     values.iter().map(|value| number(*value)).collect()
 }
@@ -77,15 +75,15 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("shuffled", Ok(Order::Shuffled))]
-    #[case("file", Ok(Order::File))]
-    #[case("by:test", Ok(Order::By("test".to_owned())))]
-    #[case("by src", Ok(Order::By("src".to_owned())))]
+    #[case("shuffled", Ok(RowOrder::Shuffled))]
+    #[case("file", Ok(RowOrder::File))]
+    #[case("by:test", Ok(RowOrder::By("test".to_owned())))]
+    #[case("by src", Ok(RowOrder::By("src".to_owned())))]
     #[case("by:", Err(()))]
     #[case("by", Err(()))]
     #[case("reversed", Err(()))]
-    fn an_order_is_read(#[case] text: &str, #[case] order: Result<Order, ()>) {
-        assert_eq!(text.parse::<Order>().map_err(|_| ()), order);
+    fn an_order_is_parsed(#[case] text: &str, #[case] order: Result<RowOrder, ()>) {
+        assert_eq!(text.parse::<RowOrder>().map_err(|_| ()), order);
     }
 
     #[test]

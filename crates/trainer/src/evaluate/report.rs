@@ -1,30 +1,27 @@
-//! The figures, for people and for programs.
-
 use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::table::Table;
-use super::trial::{Figures, Line};
+use super::table::ClipTable;
+use super::trial::{TrialMetrics, TrialResult};
 use crate::learner::BaseModel;
 
 const HEADER: [&str; 10] =
     ["ORDER", "EMA", "RMSE", "±", "PLCC", "SROCC", "BASE RMSE", "BASE PLCC", "BASE SROCC", "RMSE CHANGE"];
 
-/// A table, with what it was made of above it.
-pub(super) fn table(base: &BaseModel, table: &Table, lines: &[Line]) -> String {
+pub(super) fn table(base: &BaseModel, table: &ClipTable, results: &[TrialResult]) -> String {
     let mut text = format!(
-        "{} on {} clips ({}), each predicted first and learned from then\n\n",
+        "{} on {} clips ({}), each predicted before it was learned from\n\n",
         base.name(),
         table.rows.len(),
-        table.scale.about()
+        table.scale.description()
     );
     let cells: Vec<[String; 10]> =
-        std::iter::once(HEADER.map(str::to_owned)).chain(lines.iter().map(cells)).collect();
+        std::iter::once(HEADER.map(str::to_owned)).chain(results.iter().map(cells)).collect();
     for row in &cells {
         for (column, cell) in row.iter().enumerate() {
             let width = cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-            // Names to the left, numbers to the right.
+            // Names are left-aligned, numbers right-aligned.
             let _ = match column {
                 0 => write!(text, "{cell:<width$}"),
                 _ => write!(text, "  {cell:>width$}"),
@@ -32,44 +29,44 @@ pub(super) fn table(base: &BaseModel, table: &Table, lines: &[Line]) -> String {
         }
         text.push('\n');
     }
-    let refused = lines.iter().map(|line| line.refused).max().unwrap_or_default();
+    let refused = results.iter().map(|result| result.refused).max().unwrap_or_default();
     if refused > 0 {
         let _ = writeln!(text, "\n{refused} of {} clips were refused", table.rows.len());
     }
     text
 }
 
-/// All figures, those of every seed too.
-pub(super) fn json(base: &BaseModel, table: &Table, lines: &[Line]) -> String {
+pub(super) fn json(base: &BaseModel, table: &ClipTable, results: &[TrialResult]) -> String {
     let document = json!({
         "model": base.name(),
         "digest": base.digest(),
         "clips": table.rows.len(),
-        "results": lines,
+        "results": results,
     });
     format!("{document:#}\n")
 }
 
-fn cells(line: &Line) -> [String; 10] {
-    let order = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"));
-    let Figures { rmse, plcc, srocc } = line.model;
+fn cells(result: &TrialResult) -> [String; 10] {
+    let correlation =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"));
+    let TrialMetrics { rmse, plcc, srocc } = result.model;
     [
-        line.order.clone(),
-        line.ema.map_or_else(|| "off".to_owned(), |ema| ema.to_string()),
+        result.order.clone(),
+        result.ema.map_or_else(|| "off".to_owned(), |ema| ema.to_string()),
         format!("{rmse:.2}"),
-        format!("{:.2}", spread(line)),
-        order(plcc),
-        order(srocc),
-        format!("{:.2}", line.base.rmse),
-        order(line.base.plcc),
-        order(line.base.srocc),
-        format!("{:+.1} %", (rmse / line.base.rmse - 1.0) * 100.0),
+        format!("{:.2}", rmse_deviation(result)),
+        correlation(plcc),
+        correlation(srocc),
+        format!("{:.2}", result.base.rmse),
+        correlation(result.base.plcc),
+        correlation(result.base.srocc),
+        format!("{:+.1} %", (rmse / result.base.rmse - 1.0) * 100.0),
     ]
 }
 
-/// The standard deviation of the RMSE over the seeds.
+/// Standard deviation of the RMSE over the seeds.
 #[expect(clippy::cast_precision_loss, reason = "a thousand runs at most")]
-fn spread(line: &Line) -> f64 {
-    let squares: f64 = line.runs.iter().map(|run| (run.model.rmse - line.model.rmse).powi(2)).sum();
-    (squares / line.runs.len().max(1) as f64).sqrt()
+fn rmse_deviation(result: &TrialResult) -> f64 {
+    let squares: f64 = result.runs.iter().map(|run| (run.model.rmse - result.model.rmse).powi(2)).sum();
+    (squares / result.runs.len().max(1) as f64).sqrt()
 }

@@ -1,4 +1,4 @@
-//! A table of labelled clips.
+//! A CSV table of labelled clips.
 
 use std::path::Path;
 
@@ -6,16 +6,15 @@ use clap::ValueEnum;
 
 use crate::learner::BaseModel;
 
-/// What a label means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Scale {
+pub enum TableScale {
     /// A mean opinion score from 1 to 5
     Mos,
     /// A score from 0 to 100
     Score,
 }
 
-impl Scale {
+impl TableScale {
     fn points(self, label: f64) -> f64 {
         match self {
             Self::Mos => (label - 1.0) * 25.0,
@@ -23,8 +22,7 @@ impl Scale {
         }
     }
 
-    /// How it reads in a heading.
-    pub(super) const fn about(self) -> &'static str {
+    pub(super) const fn description(self) -> &'static str {
         match self {
             Self::Mos => "opinions from 1 to 5, as (MOS − 1) · 25",
             Self::Score => "scores from 0 to 100",
@@ -32,60 +30,41 @@ impl Scale {
     }
 }
 
-/// Why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The file cannot be read, or is no table.
-    #[error("it cannot be read as a table")]
+    #[error("the file cannot be read as CSV")]
     Csv(#[from] csv::Error),
-    /// There is no such column.
-    #[error("it has no column {wanted}; there are {}", columns.join(", "))]
-    Column {
-        /// What was looked for.
-        wanted: String,
-        /// What there is.
-        columns: Vec<String>,
-    },
-    /// A value is no number.
-    #[error("line {line} has {text:?} in column {column}, which is no number")]
-    Number {
-        /// Where.
-        line: u64,
-        /// The column.
-        column: String,
-        /// What is there.
-        text: String,
-    },
-    /// There is nothing in it.
-    #[error("it has no rows")]
+    #[error("the table has no column {expected}; its columns are {}", columns.join(", "))]
+    Column { expected: String, columns: Vec<String> },
+    #[error("line {line} has {text:?} in column {column}, which is not a number")]
+    Number { line: u64, column: String, text: String },
+    #[error("the table has no rows")]
     Empty,
 }
 
-/// The rows, and their header.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ClipTable {
     columns: Vec<String>,
-    pub(super) scale: Scale,
-    pub(super) rows: Vec<Row>,
+    pub(super) scale: TableScale,
+    pub(super) rows: Vec<ClipRow>,
 }
 
-/// A clip.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct ClipRow {
     /// In the model's order.
     pub(super) features: Vec<f64>,
-    /// In points.
+    /// From 0 to 100, whatever the scale of the table.
     pub(super) label: f64,
     fields: Vec<String>,
 }
 
-impl Table {
+impl ClipTable {
     pub(super) fn read(
         path: &Path,
         base: &BaseModel,
         label: Option<&str>,
-        scale: Option<Scale>,
+        scale: Option<TableScale>,
     ) -> Result<Self, TableError> {
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path)?;
         let columns: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
@@ -98,9 +77,9 @@ impl Table {
             None => find(&columns, &["label", "mos"])?,
         };
         let scale = scale.unwrap_or(if columns[label].eq_ignore_ascii_case("mos") {
-            Scale::Mos
+            TableScale::Mos
         } else {
-            Scale::Score
+            TableScale::Score
         });
         let mut rows = Vec::new();
         for record in reader.records() {
@@ -114,7 +93,7 @@ impl Table {
                     text: text.to_owned(),
                 })
             };
-            rows.push(Row {
+            rows.push(ClipRow {
                 features: features.iter().map(|&column| number(column)).collect::<Result<_, _>>()?,
                 label: scale.points(number(label)?),
                 fields: record.iter().map(str::to_owned).collect(),
@@ -123,19 +102,18 @@ impl Table {
         if rows.is_empty() { Err(TableError::Empty) } else { Ok(Self { columns, scale, rows }) }
     }
 
-    /// The fields of one column.
     pub(super) fn column(&self, name: &str) -> Result<Vec<&str>, TableError> {
         let column = find(&self.columns, &[name])?;
         Ok(self.rows.iter().map(|row| row.fields[column].as_str()).collect())
     }
 }
 
-/// The first column that has one of these names.
+/// The index of the first column that has one of these names.
 fn find(columns: &[String], names: &[&str]) -> Result<usize, TableError> {
-    let place = |name: &&str| columns.iter().position(|column| column.eq_ignore_ascii_case(name));
-    names.iter().find_map(place).ok_or_else(|| {
-        let mut wanted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-        wanted.dedup();
-        TableError::Column { wanted: wanted.join(" or "), columns: columns.to_owned() }
+    let index_of = |name: &&str| columns.iter().position(|column| column.eq_ignore_ascii_case(name));
+    names.iter().find_map(index_of).ok_or_else(|| {
+        let mut expected: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        expected.dedup();
+        TableError::Column { expected: expected.join(" or "), columns: columns.to_owned() }
     })
 }

@@ -1,72 +1,73 @@
-//! A learner that goes over a table, once for every run.
+//! Trains a learner on a table, once for every run.
 
 use serde::Serialize;
 
-use super::order::Order;
-use super::table::Table;
-use crate::learner::{BaseModel, Learner, LearnerError, Metrics, Options, Pair};
+use super::order::RowOrder;
+use super::table::ClipTable;
+use crate::learner::{BaseModel, Learner, LearnerError, LearnerOptions, ModelComparison, QualityMetrics};
 
-/// What came of one order with one average.
+/// The result of one order with one decay of the moving average.
 #[derive(Debug, Serialize)]
-pub(super) struct Line {
+pub(super) struct TrialResult {
     pub(super) order: String,
-    /// The share that stays; nothing where the average is off.
+    /// `None` if the average is off.
     pub(super) ema: Option<f64>,
-    /// Rows that the learner refused.
+    /// Number of rows that the learner refused.
     pub(super) refused: u64,
-    pub(super) model: Figures,
-    pub(super) base: Figures,
-    pub(super) runs: Vec<Run>,
+    /// Means over all runs.
+    pub(super) model: TrialMetrics,
+    /// Means over all runs.
+    pub(super) base: TrialMetrics,
+    pub(super) runs: Vec<TrialRun>,
 }
 
-/// One run.
 #[derive(Debug, Serialize)]
-pub(super) struct Run {
-    pub(super) model: Figures,
-    pub(super) base: Figures,
+pub(super) struct TrialRun {
+    pub(super) model: TrialMetrics,
+    pub(super) base: TrialMetrics,
 }
 
-/// The figures of a run, or their means.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Figures {
+pub(super) struct TrialMetrics {
     pub(super) rmse: f64,
     pub(super) plcc: Option<f64>,
     pub(super) srocc: Option<f64>,
 }
 
-/// Tries all runs of an order.
-pub(super) fn line(
+pub(super) fn run(
     base: &BaseModel,
-    options: &Options,
-    order: &Order,
-    table: &Table,
+    options: &LearnerOptions,
+    order: &RowOrder,
+    table: &ClipTable,
     runs: &[Vec<usize>],
-) -> Result<Line, LearnerError> {
-    let (mut done, mut refused) = (Vec::new(), 0);
+) -> Result<TrialResult, LearnerError> {
+    let (mut results, mut refused) = (Vec::new(), 0);
     for (seed, rows) in (0..).zip(runs) {
-        let mut learner = Learner::new(base.clone(), Options { seed, ..*options })?;
+        let mut learner = Learner::new(base.clone(), LearnerOptions { seed, ..*options })?;
         for &row in rows {
-            let one = &table.rows[row];
-            // Counted, and told in the end.
-            let _ = learner.learn_row(&row.to_string(), &one.features, one.label);
+            let clip = &table.rows[row];
+            // The learner counts refusals, and the report states their number.
+            let _ = learner.learn_row(&row.to_string(), &clip.features, clip.label);
         }
         refused = learner.refused().map(|(_, count)| count).sum();
-        let Pair { model, base } = learner.evaluation().all;
-        done.push(Run { model: Figures::of(&model), base: Figures::of(&base) });
+        let ModelComparison { model, base } = learner.evaluation().all;
+        results.push(TrialRun { model: TrialMetrics::of(&model), base: TrialMetrics::of(&base) });
     }
-    let mean = |side: fn(&Run) -> Figures| Figures::mean(&done.iter().map(side).collect::<Vec<_>>());
-    Ok(Line {
+    let mean = |side: fn(&TrialRun) -> TrialMetrics| {
+        TrialMetrics::mean(&results.iter().map(side).collect::<Vec<_>>())
+    };
+    Ok(TrialResult {
         order: order.to_string(),
         ema: (options.ema > 0.0).then_some(options.ema),
         refused,
         model: mean(|run| run.model),
         base: mean(|run| run.base),
-        runs: done,
+        runs: results,
     })
 }
 
-impl Figures {
-    fn of(metrics: &Metrics) -> Self {
+impl TrialMetrics {
+    fn of(metrics: &QualityMetrics) -> Self {
         Self { rmse: metrics.rmse, plcc: metrics.plcc, srocc: metrics.srocc }
     }
 
@@ -76,9 +77,9 @@ impl Figures {
         let mean =
             |of: fn(&Self) -> Option<f64>| all.iter().map(of).sum::<Option<f64>>().map(|sum| sum / count);
         Self {
-            rmse: mean(|figures| Some(figures.rmse)).unwrap_or_default(),
-            plcc: mean(|figures| figures.plcc),
-            srocc: mean(|figures| figures.srocc),
+            rmse: mean(|metrics| Some(metrics.rmse)).unwrap_or_default(),
+            plcc: mean(|metrics| metrics.plcc),
+            srocc: mean(|metrics| metrics.srocc),
         }
     }
 }

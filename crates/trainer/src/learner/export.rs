@@ -1,25 +1,24 @@
-//! A learned model as libvmaf reads it.
+//! The trained model in libvmaf's format.
 //!
-//! The file is the base model's with another machine in it: features and their options, rescaling, transform, clip and
-//! everything that nobody here knows stay as they are.
+//! The file is the base model's with another support vector machine in it. Features and their options, rescaling,
+//! transform, clip and all fields that this program does not use are copied unchanged.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::expansion::{Corrected, Expansion};
+use super::expansion::{CorrectedMachine, KernelExpansion};
 
-/// The JSON of the base model with a correction.
-pub(super) fn json(expansion: &Expansion, correction: &[f64]) -> Vec<u8> {
-    let mut top = expansion.base().json().clone();
-    if let Some(model) = top.pointer_mut("/model_dict/model") {
+pub(super) fn json(expansion: &KernelExpansion, correction: &[f64]) -> Vec<u8> {
+    let mut file = expansion.base().json().clone();
+    if let Some(model) = file.pointer_mut("/model_dict/model") {
         *model = Value::String(machine(expansion, &expansion.corrected(correction)));
     }
-    top.to_string().into_bytes()
+    file.to_string().into_bytes()
 }
 
-/// The machine in libsvm's words. Rust writes a number with as many digits as it takes to read the same one back.
-fn machine(expansion: &Expansion, corrected: &Corrected) -> String {
+/// The machine in libsvm's text format. Rust prints as many digits as are needed to parse the same number again.
+fn machine(expansion: &KernelExpansion, corrected: &CorrectedMachine) -> String {
     let base = expansion.base().machine();
     let mut text = format!(
         "svm_type {}\nkernel_type rbf\ngamma {}\nnr_class 2\ntotal_sv {}\nrho {}\nSV\n",
@@ -33,7 +32,7 @@ fn machine(expansion: &Expansion, corrected: &Corrected) -> String {
         for (index, value) in (1..).zip(vector) {
             let _ = write!(text, " {index}:{value}");
         }
-        // libsvm ends a vector with a blank.
+        // libsvm ends a vector with a space.
         text.push_str(" \n");
     }
     text

@@ -1,137 +1,154 @@
-//! One step of learning.
+//! The update by one sample: a Kalman filter over constant weights, which is recursive least squares.
 //!
-//! The correction is a vector of weights. Beside it stands a matrix, the **spread**: how unsure each direction still is.
-//! A sample moves the weights along what it looks at and is unsure about, by as much as its error is surprising beside
-//! the noise of labels, and makes those directions surer:
+//! The correction of the base model is a vector of weights `w` with a covariance matrix `P`. A sample whose score
+//! depends on the weights through the gradient `h` moves them along `P·h`, in proportion to its error, and reduces
+//! the covariance in that direction:
 //!
 //! ```text
-//! g = spread·h      s = noise + hᵀg      weights −= error·g / s      spread −= g·gᵀ / s
+//! S = noise + hᵀ·P·h      w −= error · P·h / S      P −= P·h·(P·h)ᵀ / S
 //! ```
 //!
-//! This is gradient descent whose preconditioner learns (recursive Gauss-Newton, or a Kalman filter of weights that
-//! stand still). Two things are added. Part of the spread comes back at each step, so it never vanishes and never
-//! exceeds the prior. And a label that is too surprising counts as a noisier one.
+//! Two things are added. A share of the prior covariance returns at each update (forgetting), so the covariance neither
+//! vanishes nor exceeds the prior. And an outlier, a label further from the prediction than a number of standard
+//! deviations, is treated as a noisier label.
 
-use super::Options;
-use super::state::{Reader, Writer, damaged};
-use super::{LearnerError, Refusal};
+use super::LearnerOptions;
+use super::state::{StateReader, StateWriter, damaged};
+use super::{LearnerError, SampleRefusal};
 
-/// Weights, and how unsure they are.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Filter {
+pub(super) struct KalmanFilter {
     weights: Vec<f64>,
-    /// Symmetric, one row after the other.
-    spread: Vec<f64>,
+    /// Symmetric, row by row.
+    covariance: Vec<f64>,
 }
 
-/// What a step goes by.
+/// One sample as the filter sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step<'a> {
-    /// Coordinates of the sample.
-    pub(super) along: &'a [f64],
-    /// How fast the score goes up with the points.
+pub(super) struct Observation<'a> {
+    pub(super) coordinates: &'a [f64],
+    /// Derivative of the score by the points before the score transform.
     pub(super) slope: f64,
-    /// The score less the label.
+    /// The predicted score minus the label.
     pub(super) error: f64,
-    /// How many times less sure the label is than a new one.
-    pub(super) caution: f64,
-    /// The share of the prior that comes back.
+    /// Factor on the variance of the label noise; 1 for a new sample.
+    pub(super) noise_factor: f64,
+    /// The share of the prior covariance that returns.
     pub(super) forgetting: f64,
 }
 
-/// No step is longer than this many times the prior.
-const LONGEST_STEP: f64 = 2.0;
-/// The weights are never longer than this many times the prior: 50 standard deviations.
-const LONGEST: f64 = 50.0;
+/// Maximum length of one step, as a multiple of the prior standard deviation.
+const MAX_STEP: f64 = 2.0;
+/// Maximum length of the weight vector, as a multiple of the prior standard deviation.
+const MAX_LENGTH: f64 = 50.0;
 
-impl Filter {
-    /// Weights of zero, as unsure as the prior.
-    pub(super) fn new(rank: usize, options: &Options) -> Self {
-        let mut spread = vec![0.0; rank * rank];
-        for at in 0..rank {
-            spread[at * rank + at] = options.prior * options.prior;
+impl KalmanFilter {
+    /// Zero weights with the prior covariance.
+    pub(super) fn new(rank: usize, options: &LearnerOptions) -> Self {
+        let mut covariance = vec![0.0; rank * rank];
+        for index in 0..rank {
+            covariance[index * rank + index] = options.prior * options.prior;
         }
-        Self { weights: vec![0.0; rank], spread }
+        Self { weights: vec![0.0; rank], covariance }
     }
 
     pub(super) fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// Takes a step, or leaves everything as it is.
-    pub(super) fn step(&mut self, step: &Step<'_>, options: &Options) -> Result<(), Refusal> {
+    /// Applies an observation. If the result would not be finite, nothing changes.
+    pub(super) fn update(
+        &mut self,
+        observation: &Observation<'_>,
+        options: &LearnerOptions,
+    ) -> Result<(), SampleRefusal> {
         let rank = self.weights.len();
-        let look: Vec<f64> = step.along.iter().map(|value| step.slope * value).collect();
-        let gain: Vec<f64> = self.spread.chunks_exact(rank).map(|row| dot(row, &look)).collect();
-        // Rounding may bring a direction that is well known below zero by a hair.
-        let unsure = dot(&look, &gain).max(0.0);
-        let noise = step.caution * options.label_noise * options.label_noise;
-        let surprise = step.error.abs() / (noise + unsure).sqrt() / options.surprise;
-        let whole = noise * surprise.max(1.0) + unsure;
+        let error = observation.error;
+        let gradient: Vec<f64> =
+            observation.coordinates.iter().map(|value| observation.slope * value).collect();
+        // P·h: the covariance of the weights with the predicted score.
+        let cross_covariance: Vec<f64> =
+            self.covariance.chunks_exact(rank).map(|row| dot(row, &gradient)).collect();
+        // Rounding can make the variance of a well-known direction slightly negative.
+        let prediction_variance = dot(&gradient, &cross_covariance).max(0.0);
+        let label_variance = observation.noise_factor * options.label_noise * options.label_noise;
+        let outlier_factor =
+            error.abs() / (label_variance + prediction_variance).sqrt() / options.outlier_threshold;
+        let innovation_variance = label_variance * outlier_factor.max(1.0) + prediction_variance;
 
-        let length = step.error.abs() * dot(&gain, &gain).sqrt() / whole;
-        let shorter = (LONGEST_STEP * options.prior / length).min(1.0);
-        let mut moved: Vec<f64> = self
+        let length = error.abs() * dot(&cross_covariance, &cross_covariance).sqrt() / innovation_variance;
+        let scale = (MAX_STEP * options.prior / length).min(1.0);
+        let mut updated: Vec<f64> = self
             .weights
             .iter()
-            .zip(&gain)
-            .map(|(weight, gain)| weight - shorter * step.error * gain / whole)
+            .zip(&cross_covariance)
+            .map(|(weight, covariance)| weight - scale * error * covariance / innovation_variance)
             .collect();
-        let length = dot(&moved, &moved).sqrt();
-        let shorter = (LONGEST * options.prior / length).min(1.0);
-        for weight in &mut moved {
-            *weight *= shorter;
+        let length = dot(&updated, &updated).sqrt();
+        let scale = (MAX_LENGTH * options.prior / length).min(1.0);
+        for weight in &mut updated {
+            *weight *= scale;
         }
 
-        let most = gain.iter().fold(0.0_f64, |most, gain| most.max(gain.abs()));
-        let sound = moved.iter().all(|weight| weight.is_finite()) && (most * most / whole).is_finite();
-        if !sound {
-            return Err(Refusal::Undone);
+        let largest = cross_covariance.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+        let finite = updated.iter().all(|weight| weight.is_finite())
+            && (largest * largest / innovation_variance).is_finite();
+        if !finite {
+            return Err(SampleRefusal::Diverged);
         }
-        self.weights = moved;
-        self.tighten(&gain, whole, step.forgetting, options.prior * options.prior);
+        self.weights = updated;
+        self.reduce_covariance(&cross_covariance, innovation_variance, observation.forgetting, options);
         Ok(())
     }
 
-    /// Upper triangle and its mirror from the same number, so that the matrix stays symmetric to the bit.
-    fn tighten(&mut self, gain: &[f64], whole: f64, forgetting: f64, prior: f64) {
+    /// Computes each element above the diagonal once and mirrors it, so that the matrix stays exactly symmetric.
+    fn reduce_covariance(
+        &mut self,
+        cross_covariance: &[f64],
+        innovation_variance: f64,
+        forgetting: f64,
+        options: &LearnerOptions,
+    ) {
         let rank = self.weights.len();
         let kept = 1.0 - forgetting;
         for i in 0..rank {
-            let scaled = gain[i] / whole;
-            for (j, gain) in gain.iter().enumerate().skip(i) {
-                let mut value = kept * (self.spread[i * rank + j] - scaled * gain);
+            let gain = cross_covariance[i] / innovation_variance;
+            for (j, covariance) in cross_covariance.iter().enumerate().skip(i) {
+                let mut value = kept * (self.covariance[i * rank + j] - gain * covariance);
                 if i == j {
-                    value = value.max(0.0) + forgetting * prior;
+                    value = value.max(0.0) + forgetting * (options.prior * options.prior);
                 }
-                self.spread[i * rank + j] = value;
-                self.spread[j * rank + i] = value;
+                self.covariance[i * rank + j] = value;
+                self.covariance[j * rank + i] = value;
             }
         }
     }
 
-    pub(super) fn write(&self, writer: &mut Writer) {
+    pub(super) fn write(&self, writer: &mut StateWriter) {
         writer.count(self.weights.len());
         writer.numbers(&self.weights);
-        writer.numbers(&self.spread);
+        writer.numbers(&self.covariance);
     }
 
-    pub(super) fn read(rank: usize, reader: &mut Reader<'_>) -> Result<Self, LearnerError> {
+    pub(super) fn read(rank: usize, reader: &mut StateReader<'_>) -> Result<Self, LearnerError> {
         if reader.unsigned()? != rank as u64 {
-            return Err(damaged("it has another number of directions than the base model"));
+            return Err(damaged("its number of weights is not that of the base model"));
         }
-        Ok(Self { weights: bounded(reader.numbers(rank)?)?, spread: bounded(reader.numbers(rank * rank)?)? })
+        Ok(Self {
+            weights: bounded(reader.numbers(rank)?)?,
+            covariance: bounded(reader.numbers(rank * rank)?)?,
+        })
     }
 }
 
-/// Saved numbers, if a learner can have come to them.
+/// Rejects saved numbers that are larger than a learner can produce.
 pub(super) fn bounded(numbers: Vec<f64>) -> Result<Vec<f64>, LearnerError> {
-    const LARGEST: f64 = 1e12;
-    let fit = numbers.iter().all(|number| number.abs() <= LARGEST);
-    if fit { Ok(numbers) } else { Err(damaged("one of its weights is out of all bounds")) }
+    const MAX: f64 = 1e12;
+    let fit = numbers.iter().all(|number| number.abs() <= MAX);
+    if fit { Ok(numbers) } else { Err(damaged("a weight or covariance is implausibly large")) }
 }
 
-/// The sum of the products.
+/// The scalar product.
 pub(super) fn dot(left: &[f64], right: &[f64]) -> f64 {
     left.iter().zip(right).map(|(a, b)| a * b).sum()
 }
@@ -142,42 +159,42 @@ mod tests {
 
     use super::*;
 
-    fn step(along: &[f64], error: f64) -> Step<'_> {
-        Step { along, slope: 1.0, error, caution: 1.0, forgetting: 0.0 }
+    fn observation(coordinates: &[f64], error: f64) -> Observation<'_> {
+        Observation { coordinates, slope: 1.0, error, noise_factor: 1.0, forgetting: 0.0 }
     }
 
-    fn options() -> Options {
-        Options { label_noise: 10.0, prior: 20.0, ..Options::default() }
+    fn options() -> LearnerOptions {
+        LearnerOptions { label_noise: 10.0, prior: 20.0, ..LearnerOptions::default() }
     }
 
     #[test]
-    fn a_first_step_goes_as_far_as_prior_and_noise_say() {
-        let mut filter = Filter::new(2, &options());
-        filter.step(&step(&[1.0, 0.0], 10.0), &options()).unwrap();
-        // 400 / (100 + 400) of the error, and 400 - 400² / 500 is left of the spread.
+    fn the_first_update_follows_from_prior_and_noise() {
+        let mut filter = KalmanFilter::new(2, &options());
+        filter.update(&observation(&[1.0, 0.0], 10.0), &options()).unwrap();
+        // The weight takes 400 / (100 + 400) of the error; the variance that remains is 400 - 400² / 500.
         assert!((filter.weights[0] + 8.0).abs() < 1e-12);
-        assert!((filter.spread[0] - 80.0).abs() < 1e-12);
-        assert_eq!((filter.weights[1], filter.spread[3]), (0.0, 400.0));
+        assert!((filter.covariance[0] - 80.0).abs() < 1e-12);
+        assert_eq!((filter.weights[1], filter.covariance[3]), (0.0, 400.0));
     }
 
     #[test]
     fn many_labels_are_averaged() {
-        let mut filter = Filter::new(1, &options());
+        let mut filter = KalmanFilter::new(1, &options());
         for index in 0..1000 {
             let label = if index % 2 == 0 { 12.0 } else { 8.0 };
             let error = filter.weights[0] - label;
-            filter.step(&step(&[1.0], error), &options()).unwrap();
+            filter.update(&observation(&[1.0], error), &options()).unwrap();
         }
         assert!((filter.weights[0] - 10.0).abs() < 0.1, "{}", filter.weights[0]);
     }
 
     #[test]
-    fn what_is_forgotten_can_be_learned_again() {
+    fn forgetting_lets_the_weights_follow_labels_that_change() {
         let distance_after = |forgetting: f64| {
-            let mut filter = Filter::new(1, &options());
+            let mut filter = KalmanFilter::new(1, &options());
             for label in std::iter::repeat_n(0.0, 5000).chain(std::iter::repeat_n(15.0, 100)) {
                 let error = filter.weights[0] - label;
-                filter.step(&Step { forgetting, ..step(&[1.0], error) }, &options()).unwrap();
+                filter.update(&Observation { forgetting, ..observation(&[1.0], error) }, &options()).unwrap();
             }
             (filter.weights[0] - 15.0).abs()
         };
@@ -186,26 +203,31 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_never_exceeds_the_prior() {
-        let mut filter = Filter::new(3, &options());
+    fn the_covariance_never_exceeds_the_prior() {
+        let mut filter = KalmanFilter::new(3, &options());
         for index in 0..10_000_u32 {
-            let along = [f64::from(index % 3), f64::from(index % 2), 0.0];
-            filter.step(&Step { forgetting: 0.01, ..step(&along, 5.0) }, &options()).unwrap();
+            let coordinates = [f64::from(index % 3), f64::from(index % 2), 0.0];
+            filter
+                .update(&Observation { forgetting: 0.01, ..observation(&coordinates, 5.0) }, &options())
+                .unwrap();
         }
         assert!(
-            (0..3).all(|at| (0.0..=400.0 + 1e-9).contains(&filter.spread[at * 4])),
+            (0..3).all(|at| (0.0..=400.0 + 1e-9).contains(&filter.covariance[at * 4])),
             "{:?}",
-            filter.spread
+            filter.covariance
         );
-        assert!((filter.spread[8] - 400.0).abs() < 1e-6, "what no sample looks at stays unsure");
+        assert!(
+            (filter.covariance[8] - 400.0).abs() < 1e-6,
+            "a direction without samples keeps its prior variance"
+        );
     }
 
     #[test]
-    fn a_label_that_cannot_be_true_moves_less_than_one_that_surprises() {
+    fn an_implausible_label_moves_the_weights_hardly_more_than_a_surprising_one() {
         let moved = |error: f64| {
-            let mut filter = Filter::new(1, &options());
-            (0..50).for_each(|_| filter.step(&step(&[1.0], 0.0), &options()).unwrap());
-            filter.step(&step(&[1.0], error), &options()).unwrap();
+            let mut filter = KalmanFilter::new(1, &options());
+            (0..50).for_each(|_| filter.update(&observation(&[1.0], 0.0), &options()).unwrap());
+            filter.update(&observation(&[1.0], error), &options()).unwrap();
             filter.weights[0].abs()
         };
         assert!(moved(100.0) < 1.2 * moved(20.0), "{} {}", moved(100.0), moved(20.0));
@@ -214,37 +236,37 @@ mod tests {
 
     #[test]
     fn steps_and_weights_are_bounded() {
-        let wild = Options { label_noise: 1e-3, surprise: 1e9, ..options() };
-        let mut filter = Filter::new(2, &wild);
-        filter.step(&step(&[1e-6, 0.0], 1e9), &wild).unwrap();
+        let wild = LearnerOptions { label_noise: 1e-3, outlier_threshold: 1e9, ..options() };
+        let mut filter = KalmanFilter::new(2, &wild);
+        filter.update(&observation(&[1e-6, 0.0], 1e9), &wild).unwrap();
         assert!(dot(filter.weights(), filter.weights()).sqrt() <= 40.0 + 1e-9);
         for _ in 0..100_000 {
-            filter.step(&Step { forgetting: 0.5, ..step(&[1e-6, 0.0], 1e9) }, &wild).unwrap();
+            filter.update(&Observation { forgetting: 0.5, ..observation(&[1e-6, 0.0], 1e9) }, &wild).unwrap();
         }
         assert!(dot(filter.weights(), filter.weights()).sqrt() <= 1000.0 + 1e-6);
     }
 
     #[rstest]
     #[case::infinite_error(&[1.0, 1.0], f64::INFINITY)]
-    #[case::error_that_is_no_number(&[1.0, 1.0], f64::NAN)]
+    #[case::error_that_is_not_a_number(&[1.0, 1.0], f64::NAN)]
     #[case::infinite_sample(&[f64::INFINITY, 1.0], 1.0)]
     #[case::sample_that_overflows(&[1e200, 1.0], 1.0)]
-    fn a_step_out_of_the_numbers_is_undone(#[case] along: &[f64], #[case] error: f64) {
-        let mut filter = Filter::new(2, &options());
-        filter.step(&step(&[0.3, 1.0], 7.0), &options()).unwrap();
+    fn an_update_that_is_not_finite_changes_nothing(#[case] coordinates: &[f64], #[case] error: f64) {
+        let mut filter = KalmanFilter::new(2, &options());
+        filter.update(&observation(&[0.3, 1.0], 7.0), &options()).unwrap();
         let before = filter.clone();
-        assert_eq!(filter.step(&step(along, error), &options()), Err(Refusal::Undone));
+        assert_eq!(filter.update(&observation(coordinates, error), &options()), Err(SampleRefusal::Diverged));
         assert_eq!(filter, before);
     }
 
     #[test]
-    fn saved_weights_that_no_learner_comes_to_are_damage() {
-        let mut filter = Filter::new(2, &options());
-        let read = |filter: &Filter| {
-            let mut writer = Writer::new();
+    fn saved_weights_that_no_learner_produces_are_damage() {
+        let mut filter = KalmanFilter::new(2, &options());
+        let read = |filter: &KalmanFilter| {
+            let mut writer = StateWriter::new();
             filter.write(&mut writer);
             let state = writer.finish();
-            Filter::read(2, &mut Reader::new(&state).unwrap())
+            KalmanFilter::read(2, &mut StateReader::new(&state).unwrap())
         };
         assert_eq!(read(&filter).unwrap(), filter);
         filter.weights[1] = 1e300;
@@ -253,9 +275,9 @@ mod tests {
 
     #[test]
     fn a_flat_transform_teaches_nothing() {
-        let mut filter = Filter::new(1, &options());
+        let mut filter = KalmanFilter::new(1, &options());
         let before = filter.clone();
-        filter.step(&Step { slope: 0.0, ..step(&[1.0], 30.0) }, &options()).unwrap();
+        filter.update(&Observation { slope: 0.0, ..observation(&[1.0], 30.0) }, &options()).unwrap();
         assert_eq!(filter, before);
     }
 }

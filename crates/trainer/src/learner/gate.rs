@@ -1,19 +1,19 @@
-//! Whether a model may be called stable.
+//! The promotion gate: whether the stable tag may move to a model.
 //!
-//! Judged on samples that it has never learned from, by the weights that are exported. Both must hold: the order of the
-//! clips is about as good as the base model's, and the distance to the viewers no larger.
+//! The gate compares the exported weights with the base model on the held-out set, from which the model never learned.
+//! Two conditions must hold: SROCC is not much lower than the base model's, and RMSE is not higher.
 
-use super::evaluation::Pair;
+use super::evaluation::ModelComparison;
 
-/// Held-out samples that a verdict needs. Fewer say nothing about an order.
-pub const FEWEST_HELD_OUT: u64 = 10;
+/// Size of the held-out set below which the gate does not pass: a rank correlation of fewer samples means nothing.
+pub const MIN_HELD_OUT: u64 = 10;
 
-/// What a model must hold against the base model.
+/// Limits relative to the base model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GateLimits {
-    /// How much lower its SROCC may be.
+    /// By how much SROCC may be lower.
     pub max_srocc_drop: f64,
-    /// How many times as large its RMSE may be.
+    /// By which factor RMSE may be higher.
     pub max_rmse_ratio: f64,
 }
 
@@ -23,42 +23,39 @@ impl Default for GateLimits {
     }
 }
 
-/// Whether a model may be called stable, and why.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
-    /// Whether it may.
+pub struct GateVerdict {
     pub passed: bool,
-    /// Why, in numbers.
+    /// The compared numbers.
     pub message: String,
-    /// Both models on the held-out samples.
-    pub held_out: Pair,
+    pub held_out: ModelComparison,
 }
 
-/// Judges the figures of both models.
-pub(super) fn judge(limits: &GateLimits, held_out: Pair) -> Verdict {
+pub(super) fn evaluate(limits: &GateLimits, held_out: ModelComparison) -> GateVerdict {
     let (model, base) = (&held_out.model, &held_out.base);
     let count = model.count;
-    if count < FEWEST_HELD_OUT {
-        let message = format!("{count} of {FEWEST_HELD_OUT} held-out samples so far");
-        return Verdict { passed: false, message, held_out };
+    if count < MIN_HELD_OUT {
+        let message = format!("{count} of {MIN_HELD_OUT} held-out samples so far");
+        return GateVerdict { passed: false, message, held_out };
     }
-    let most = base.rmse * limits.max_rmse_ratio;
-    // With labels that are all equal there is no order, and nothing to lose.
-    let least = base.srocc.map(|srocc| srocc - limits.max_srocc_drop);
-    let in_order = least.is_none_or(|least| model.srocc.is_some_and(|srocc| srocc >= least));
-    let near = model.rmse <= most;
-    let order =
+    let max_rmse = base.rmse * limits.max_rmse_ratio;
+    // The base model's SROCC is undefined if all labels are equal; then there is no limit.
+    let min_srocc = base.srocc.map(|srocc| srocc - limits.max_srocc_drop);
+    let srocc_holds = min_srocc.is_none_or(|min| model.srocc.is_some_and(|srocc| srocc >= min));
+    let rmse_holds = model.rmse <= max_rmse;
+    let number =
         |srocc: Option<f64>| srocc.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
     let srocc = format!(
         "SROCC {} (base {}, at least {})",
-        order(model.srocc),
-        order(base.srocc),
-        least.map_or_else(|| "anything".to_owned(), |least| format!("{least:.4}")),
+        number(model.srocc),
+        number(base.srocc),
+        min_srocc.map_or_else(|| "anything".to_owned(), |min| format!("{min:.4}")),
     );
-    let rmse = format!("RMSE {:.2} (base {:.2}, at most {most:.2})", model.rmse, base.rmse);
+    let rmse = format!("RMSE {:.2} (base {:.2}, at most {max_rmse:.2})", model.rmse, base.rmse);
     let word = |holds: bool| if holds { "holds" } else { "fails" };
-    let message = format!("{srocc} {}, {rmse} {}, on {count} held-out samples", word(in_order), word(near));
-    Verdict { passed: in_order && near, message, held_out }
+    let (srocc_word, rmse_word) = (word(srocc_holds), word(rmse_holds));
+    let message = format!("{srocc} {srocc_word}, {rmse} {rmse_word}, on {count} held-out samples");
+    GateVerdict { passed: srocc_holds && rmse_holds, message, held_out }
 }
 
 #[cfg(test)]
@@ -66,37 +63,38 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::learner::evaluation::Metrics;
+    use crate::learner::evaluation::QualityMetrics;
 
-    fn pair(count: u64, model: (f64, Option<f64>), base: (f64, Option<f64>)) -> Pair {
-        let metrics = |(rmse, srocc)| Metrics { count, rmse, plcc: srocc, srocc };
-        Pair { model: metrics(model), base: metrics(base) }
+    fn comparison(count: u64, model: (f64, Option<f64>), base: (f64, Option<f64>)) -> ModelComparison {
+        let metrics = |(rmse, srocc)| QualityMetrics { count, rmse, plcc: srocc, srocc };
+        ModelComparison { model: metrics(model), base: metrics(base) }
     }
 
     #[rstest]
     #[case::better_in_both(40, (9.0, Some(0.9)), (12.0, Some(0.88)), true)]
     #[case::equal(40, (12.0, Some(0.88)), (12.0, Some(0.88)), true)]
-    #[case::order_as_low_as_allowed(40, (9.0, Some(0.875)), (12.0, Some(0.88)), true)]
-    #[case::order_lower_than_allowed(40, (9.0, Some(0.8749)), (12.0, Some(0.88)), false)]
-    #[case::further_from_viewers(40, (12.01, Some(0.95)), (12.0, Some(0.88)), false)]
-    #[case::no_order_any_more(40, (9.0, None), (12.0, Some(0.88)), false)]
-    #[case::labels_without_order(40, (9.0, None), (12.0, None), true)]
+    #[case::srocc_at_its_limit(40, (9.0, Some(0.875)), (12.0, Some(0.88)), true)]
+    #[case::srocc_below_its_limit(40, (9.0, Some(0.8749)), (12.0, Some(0.88)), false)]
+    #[case::rmse_above_its_limit(40, (12.01, Some(0.95)), (12.0, Some(0.88)), false)]
+    #[case::srocc_became_undefined(40, (9.0, None), (12.0, Some(0.88)), false)]
+    #[case::labels_all_equal(40, (9.0, None), (12.0, None), true)]
     #[case::too_few(9, (1.0, Some(1.0)), (12.0, Some(0.88)), false)]
     #[case::just_enough(10, (1.0, Some(1.0)), (12.0, Some(0.88)), true)]
-    #[case::no_number(40, (f64::NAN, Some(1.0)), (12.0, Some(0.88)), false)]
-    fn both_bars_must_hold(
+    #[case::not_a_number(40, (f64::NAN, Some(1.0)), (12.0, Some(0.88)), false)]
+    fn both_limits_must_hold(
         #[case] count: u64,
         #[case] model: (f64, Option<f64>),
         #[case] base: (f64, Option<f64>),
         #[case] passed: bool,
     ) {
-        assert_eq!(judge(&GateLimits::default(), pair(count, model, base)).passed, passed);
+        assert_eq!(evaluate(&GateLimits::default(), comparison(count, model, base)).passed, passed);
     }
 
     #[test]
-    fn a_verdict_tells_its_numbers() {
-        let message =
-            |count, model| judge(&GateLimits::default(), pair(count, model, (12.0, Some(0.88)))).message;
+    fn a_verdict_states_its_numbers() {
+        let message = |count, model| {
+            evaluate(&GateLimits::default(), comparison(count, model, (12.0, Some(0.88)))).message
+        };
         assert_eq!(message(7, (9.0, Some(0.9))), "7 of 10 held-out samples so far");
         assert_eq!(
             message(40, (14.5, Some(0.9))),

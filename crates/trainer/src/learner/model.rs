@@ -1,11 +1,11 @@
-//! The base model: what libvmaf makes of a JSON file, as far as a learner needs it.
+//! The base model: libvmaf's JSON, as far as a learner needs it.
 //!
 //! ```text
-//! features ──rescale──▶ x ──Σ weight·exp(−gamma·|x − centre|²) − rho──▶ ──rescale──▶ score ──transform, clip──▶ told
+//! features ──rescale──▶ x ──Σ weight·exp(−gamma·|x − vector|²) − rho──▶ ──rescale──▶ points ──transform, clip──▶ score
 //! ```
 //!
-//! The engine has checked the file already when this reads it; what is checked here is what an engine need not mind and
-//! a learner must: one machine, trained as all of VMAF's are, on rescaled features.
+//! The scoring engine validates the file first. This module then checks what scoring does not depend on and learning
+//! does: a single support vector machine of VMAF's type, on rescaled features.
 
 mod dict;
 mod error;
@@ -14,11 +14,11 @@ mod output;
 use serde_json::Value;
 use vmafx_scoring::engine::models::{Machine, Model};
 
-use self::dict::Dict;
+use self::dict::ModelDict;
 pub use error::ModelError;
-pub(super) use output::Output;
+pub(super) use output::ScoreMapping;
 
-/// A model that can be learned from.
+/// A model that can be trained further.
 #[derive(Clone, Debug)]
 pub struct BaseModel {
     name: String,
@@ -27,30 +27,33 @@ pub struct BaseModel {
     stems: Vec<String>,
     /// Slope and intercept of each feature.
     rescale: Vec<(f64, f64)>,
-    chroma: Option<Follow>,
+    chroma: Option<ChromaCorrection>,
     machine: Machine,
-    output: Output,
-    /// All of the file, for the export.
+    output: ScoreMapping,
+    /// The whole file, which the export reproduces.
     json: Value,
 }
 
-/// Without any chroma to look at, libvmaf takes chroma to be as bad as luma.
+/// Where the chroma feature is exactly zero, because the clip has no chroma, libvmaf derives it from a luma feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Follow {
+struct ChromaCorrection {
+    /// Index of a feature.
     luma: usize,
+    /// Index of a feature.
     chroma: usize,
     factor: f64,
 }
 
 impl BaseModel {
-    /// Reads libvmaf's JSON. `name` is for messages.
+    /// Parses libvmaf's JSON. `name` is used in messages only.
     pub fn parse(name: &str, json: &[u8]) -> Result<Self, ModelError> {
         let model = Model::from_json(name, json)?;
         if model.has_interval() {
             return Err(ModelError::Collection { model: name.to_owned() });
         }
         let unfit = |problem: String| ModelError::Unfit { model: name.to_owned(), problem };
-        let dict = Dict::parse(json).map_err(|source| ModelError::Json { model: name.to_owned(), source })?;
+        let dict =
+            ModelDict::parse(json).map_err(|source| ModelError::Json { model: name.to_owned(), source })?;
         let features: Vec<String> = model.feature_names().collect();
         if features.len() != dict.feature_names.len() {
             return Err(unfit("it uses a feature twice".to_owned()));
@@ -81,59 +84,59 @@ impl BaseModel {
         })
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The names of its features as samples have them, in its order.
+    /// The names of the features as samples have them, in the model's order.
     pub fn features(&self) -> &[String] {
         &self.features
     }
 
-    /// The short names of its features, such as `adm2`, in its order.
+    /// The short names of the features, such as `adm2`, in the model's order.
     pub fn stems(&self) -> &[String] {
         &self.stems
     }
 
-    /// Digest of its JSON, `sha256:` and 64 hexadecimal digits.
+    /// Digest of the JSON, `sha256:` and 64 hexadecimal digits.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// What is between features and score.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// The ends of its scale.
+    /// Minimum and maximum score.
     pub fn clip(&self) -> Option<(f64, f64)> {
         self.output.clip()
     }
 
     /// The score of features in the order of [`features`](Self::features).
     pub fn score(&self, features: &[f64]) -> f64 {
-        self.score_seen(&self.rescaled(features))
+        self.score_rescaled(&self.rescaled(features))
     }
 
-    /// The score of a point as the machine sees it, which is how support vectors are written.
-    pub fn score_seen(&self, seen: &[f64]) -> f64 {
-        self.output.score(self.points(&self.bumps(seen)))
+    /// The score of rescaled features; support vectors are stored in this form.
+    pub fn score_rescaled(&self, rescaled: &[f64]) -> f64 {
+        self.output.score(self.points(&self.kernels(rescaled)))
     }
 
-    /// How near a point is to each support vector.
-    pub(super) fn bumps(&self, seen: &[f64]) -> Vec<f64> {
-        self.machine.vectors.iter().map(|centre| bump(self.machine.gamma, seen, centre)).collect()
+    /// The kernel between rescaled features and each support vector.
+    pub(super) fn kernels(&self, rescaled: &[f64]) -> Vec<f64> {
+        self.machine.vectors.iter().map(|vector| rbf_kernel(self.machine.gamma, rescaled, vector)).collect()
     }
 
-    /// What the machine makes of that, before transform and clip.
-    pub(super) fn points(&self, bumps: &[f64]) -> f64 {
-        let said =
-            bumps.iter().zip(&self.machine.weights).fold(0.0, |said, (bump, weight)| said + weight * bump);
-        self.output.points(said - self.machine.rho)
+    /// The output of the machine in points, before transform and clip.
+    pub(super) fn points(&self, kernels: &[f64]) -> f64 {
+        let sum = kernels
+            .iter()
+            .zip(&self.machine.weights)
+            .fold(0.0, |sum, (kernel, weight)| sum + weight * kernel);
+        self.output.points(sum - self.machine.rho)
     }
 
-    pub(super) fn output(&self) -> &Output {
+    pub(super) fn output(&self) -> &ScoreMapping {
         &self.output
     }
 
@@ -141,24 +144,23 @@ impl BaseModel {
         &self.json
     }
 
-    /// Features as the machine sees them.
     pub(super) fn rescaled(&self, features: &[f64]) -> Vec<f64> {
         let rescale = |value: f64, (slope, intercept): (f64, f64)| slope * value + intercept;
-        let mut seen: Vec<f64> =
+        let mut rescaled: Vec<f64> =
             features.iter().zip(&self.rescale).map(|(&value, &line)| rescale(value, line)).collect();
-        if let Some(Follow { luma, chroma, factor }) = self.chroma {
-            // From there and back, as libvmaf does it: what counts is whether that gives zero.
-            let back = |index: usize| (seen[index] - self.rescale[index].1) / self.rescale[index].0;
-            if back(chroma) == 0.0 {
-                seen[chroma] = rescale(-factor * back(luma) + factor, self.rescale[chroma]);
+        if let Some(ChromaCorrection { luma, chroma, factor }) = self.chroma {
+            // libvmaf converts the rescaled value back and compares the result with zero; rounding makes a difference.
+            let original = |index: usize| (rescaled[index] - self.rescale[index].1) / self.rescale[index].0;
+            if original(chroma) == 0.0 {
+                rescaled[chroma] = rescale(-factor * original(luma) + factor, self.rescale[chroma]);
             }
         }
-        seen
+        rescaled
     }
 }
 
-/// libsvm's radial kernel, summed in its order.
-pub(super) fn bump(gamma: f64, left: &[f64], right: &[f64]) -> f64 {
+/// libsvm's radial basis function, summed in the same order.
+pub(super) fn rbf_kernel(gamma: f64, left: &[f64], right: &[f64]) -> f64 {
     let distance = left.iter().zip(right).fold(0.0, |sum, (a, b)| sum + (a - b) * (a - b));
     (-gamma * distance).exp()
 }

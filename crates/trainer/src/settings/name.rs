@@ -1,17 +1,14 @@
-//! The name of a run.
-
 use std::fmt;
 use std::str::FromStr;
 
-/// Longest name that, with a version behind it, is still a tag.
-const LONGEST: usize = 100;
+/// With a version appended, the name must still be a valid tag.
+const MAX_LENGTH: usize = 100;
 
-/// Names a run in its registry: letters, digits, `_`, `.` and `-`, and neither of the last two first.
+/// Name of a run in its registry: letters, digits, `_`, `.` and `-`; it does not start with `.` or `-`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunName(String);
 
 impl RunName {
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -21,12 +18,12 @@ impl FromStr for RunName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let may = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-        if text.is_empty() || text.starts_with(['.', '-']) || !text.chars().all(may) {
-            return Err("a tag cannot begin with it: use letters, digits, _, . and -".to_owned());
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        if text.is_empty() || text.starts_with(['.', '-']) || !text.chars().all(allowed) {
+            return Err("a tag cannot start with it; use letters, digits, _, . and -, and start with none of the last two".to_owned());
         }
-        if text.len() > LONGEST {
-            return Err(format!("a tag has no room for it: use at most {LONGEST} characters"));
+        if text.len() > MAX_LENGTH {
+            return Err(format!("it is too long for a tag; use at most {MAX_LENGTH} characters"));
         }
         Ok(Self(text.to_owned()))
     }

@@ -1,9 +1,7 @@
-//! Whose samples are wanted.
-
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Labels that the node which scored a sample must have had, as a JSON object of texts; empty is any node.
+/// Labels that the node which scored a sample must have had, as a JSON object of strings; empty selects all nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSelector(pub BTreeMap<String, String>);
 

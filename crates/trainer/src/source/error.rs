@@ -1,42 +1,37 @@
-//! Why no samples come.
-
 use std::time::Duration;
 
 use tonic::{Code, Status};
 
-/// Why no samples come. Its words stay the same while nothing changes.
+/// Why no samples arrive. The text stays the same while the cause does: the operator publishes every change.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The controller refuses, or cannot be reached.
-    #[error("{}", said(.0))]
-    Refused(Box<Status>),
-    /// The connection is dead.
-    #[error("the controller said nothing for {0:?}")]
-    Silent(Duration),
-    /// The controller shut down, or has a limit on the length of streams.
-    #[error("the controller ended the stream")]
-    Ended,
+    #[error("{}", message(.0))]
+    Call(Box<Status>),
+    #[error("the controller sent nothing for {0:?}")]
+    IdleTimeout(Duration),
+    /// The controller shut down, or limits the duration of streams.
+    #[error("the controller closed the sample stream")]
+    Closed,
 }
 
 impl SourceError {
-    /// The place in the stream does not exist any more.
-    pub(super) fn is_lost_place(&self) -> bool {
-        matches!(self, Self::Refused(status) if status.code() == Code::OutOfRange)
+    /// Whether the controller cannot continue from the cursor.
+    pub(super) fn is_cursor_out_of_range(&self) -> bool {
+        matches!(self, Self::Call(status) if status.code() == Code::OutOfRange)
     }
 }
 
 impl From<Status> for SourceError {
     fn from(status: Status) -> Self {
-        Self::Refused(Box::new(status))
+        Self::Call(Box::new(status))
     }
 }
 
-/// With what can be done about it.
-fn said(status: &Status) -> String {
+fn message(status: &Status) -> String {
     let hint = match status.code() {
-        Code::Unauthenticated => "; is VMAFX_CONTROLLER_TOKEN_FILE right?",
+        Code::Unauthenticated => "; check VMAFX_CONTROLLER_TOKEN_FILE",
         Code::PermissionDenied => "; the trainer needs the role vmafx:reader",
         _ => "",
     };
-    format!("the controller gives no samples: {}{hint}", status.message())
+    format!("cannot read samples from the controller: {}{hint}", status.message())
 }

@@ -1,4 +1,4 @@
-//! How good the model is, read at scrape time.
+//! Metrics of the model's quality, computed at scrape time.
 
 use std::fmt;
 
@@ -9,52 +9,48 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::LabelSet;
 
-use super::board::Board;
-use crate::learner::Metrics;
+use super::shared::SharedStatus;
+use crate::learner::QualityMetrics;
 
 closed_label! {
-    /// Whose predictions.
-    enum Model: "model" {
-        /// What was learned.
+    enum ModelLabel: "model" {
         Learned = "learned",
-        /// What it began with.
         Base = "base",
     }
 }
 
 closed_label! {
-    /// On which samples.
-    enum Window: "window" {
-        /// Every one.
+    enum WindowLabel: "window" {
         All = "all",
-        /// The newest.
         Recent = "recent",
     }
 }
 
-/// A measure: its name, what it is, and where it is found.
-type Measure = (&'static str, &'static str, fn(&Metrics) -> Option<f64>);
+/// Name, help text and value of a metric.
+type Measure = (&'static str, &'static str, fn(&QualityMetrics) -> Option<f64>);
 
 const MEASURES: [Measure; 3] = [
-    ("vmafx_trainer_rmse", "Error of predictions made before the sample was learned from", |metrics| {
+    ("vmafx_trainer_rmse", "Root mean squared error of predictions before learning", |metrics| {
         (metrics.count > 0).then_some(metrics.rmse)
     }),
-    ("vmafx_trainer_plcc", "Correlation of such predictions with people", |metrics| metrics.plcc),
-    ("vmafx_trainer_srocc", "Rank correlation of such predictions with people", |metrics| metrics.srocc),
+    ("vmafx_trainer_plcc", "Pearson correlation of such predictions with labels", |metrics| metrics.plcc),
+    ("vmafx_trainer_srocc", "Spearman rank correlation of such predictions with labels", |metrics| {
+        metrics.srocc
+    }),
 ];
 
-/// What the board says of the model. A measure that there is not yet is left out: a zero would be a lie.
+/// Omits metrics that are not defined yet, because a zero would be wrong.
 #[derive(Debug)]
-pub(super) struct Quality(pub(super) Board);
+pub(super) struct QualityCollector(pub(super) SharedStatus);
 
-impl Collector for Quality {
+impl Collector for QualityCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Some(evaluation) = self.0.read(|status| status.evaluation.clone()) else { return Ok(()) };
         let all = [
-            (Model::Learned, Window::All, &evaluation.all.model),
-            (Model::Base, Window::All, &evaluation.all.base),
-            (Model::Learned, Window::Recent, &evaluation.window.model),
-            (Model::Base, Window::Recent, &evaluation.window.base),
+            (ModelLabel::Learned, WindowLabel::All, &evaluation.all.model),
+            (ModelLabel::Base, WindowLabel::All, &evaluation.all.base),
+            (ModelLabel::Learned, WindowLabel::Recent, &evaluation.window.model),
+            (ModelLabel::Base, WindowLabel::Recent, &evaluation.window.base),
         ];
         for (name, help, measure) in MEASURES {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

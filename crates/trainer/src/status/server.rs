@@ -1,5 +1,3 @@
-//! The pages.
-
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -8,17 +6,19 @@ use axum::{Json, Router};
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
 
-use super::board::Board;
-use super::page::Page;
+use super::page::StatusPage;
+use super::shared::SharedStatus;
 
 /// `/status`, `/healthz`, `/readyz` and `/metrics`.
-pub fn router(board: Board, readiness: Readiness, registry: Metrics) -> Router {
+pub fn router(status: SharedStatus, readiness: Readiness, registry: Metrics) -> Router {
     Router::new()
         .route(
             "/status",
-            get(async |State(board): State<Board>| Json(board.read(|status| Page::from(status)))),
+            get(async |State(status): State<SharedStatus>| {
+                Json(status.read(|status| StatusPage::from(status)))
+            }),
         )
-        .with_state(board)
+        .with_state(status)
         .merge(health::router(readiness))
         .merge(metrics::router(Arc::new(registry)))
 }

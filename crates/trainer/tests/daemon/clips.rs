@@ -1,17 +1,17 @@
-//! Clips that were never filmed: features as pictures have them, and viewers with a taste of their own.
+//! Made-up clips: plausible features, and labels of viewers who disagree with the base model.
 
 use std::collections::BTreeMap;
 
 use vmafx_scoring::engine::models::Model;
-use vmafx_trainer::learner::{BaseModel, Learner, Options};
+use vmafx_trainer::learner::{BaseModel, Learner, LearnerOptions};
 
 pub(crate) const BASE: &str = "vmaf_v0.6.1";
 
-/// Chance that is the same in every run (`SplitMix64`).
+/// `SplitMix64`, so that every test run draws the same numbers.
 #[derive(Clone)]
-pub(crate) struct Chance(pub(crate) u64);
+pub(crate) struct Rng(pub(crate) u64);
 
-impl Chance {
+impl Rng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,13 +20,13 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    pub(crate) fn between(&mut self, least: f64, most: f64) -> f64 {
+    pub(crate) fn between(&mut self, min: f64, max: f64) -> f64 {
         let share = f64::from(u32::try_from(self.next() >> 32).unwrap()) / f64::from(u32::MAX);
-        least + (most - least) * share
+        min + (max - min) * share
     }
 
-    pub(crate) fn below(&mut self, most: u64) -> u64 {
-        self.next() % most
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
     }
 }
 
@@ -38,40 +38,40 @@ pub(crate) fn base() -> BaseModel {
     BaseModel::parse(BASE, &base_json()).unwrap()
 }
 
-/// A judged clip.
 #[derive(Clone, Debug)]
 pub(crate) struct Clip {
     pub(crate) features: BTreeMap<String, f64>,
     pub(crate) label: f64,
 }
 
-/// Makes clips. Viewers see them as the base model does, but are stricter, and not all alike.
-pub(crate) struct Studio {
-    chance: Chance,
+/// Labels follow the base model's predictions, but are lower and noisy.
+pub(crate) struct ClipGenerator {
+    rng: Rng,
     names: Vec<String>,
     base: Learner,
 }
 
-impl Studio {
+impl ClipGenerator {
     pub(crate) fn new(seed: u64) -> Self {
-        let (names, base) = (base().features().to_vec(), Learner::new(base(), Options::default()).unwrap());
-        Self { chance: Chance(seed), names, base }
+        let (names, base) =
+            (base().features().to_vec(), Learner::new(base(), LearnerOptions::default()).unwrap());
+        Self { rng: Rng(seed), names, base }
     }
 
-    pub(crate) fn row(&mut self) -> Vec<f64> {
+    fn row(&mut self) -> Vec<f64> {
         let names = self.names.clone();
-        let quality = self.chance.between(0.3, 1.0);
-        let of = |name: &String| {
-            let most = if name.contains("motion") { 20.0 } else { 1.0 };
+        let quality = self.rng.between(0.3, 1.0);
+        let value = |name: &String| {
+            let max = if name.contains("motion") { 20.0 } else { 1.0 };
             let centre = if name.contains("motion") { 0.5 } else { quality };
-            (centre + self.chance.between(-0.1, 0.1)).clamp(0.0, 1.0) * most
+            (centre + self.rng.between(-0.1, 0.1)).clamp(0.0, 1.0) * max
         };
-        names.iter().map(of).collect()
+        names.iter().map(value).collect()
     }
 
-    pub(crate) fn label(&mut self, row: &[f64]) -> f64 {
-        let seen = self.base.predict(row);
-        (seen * 0.6 + 10.0 + self.chance.between(-8.0, 8.0)).clamp(0.0, 100.0)
+    fn label(&mut self, row: &[f64]) -> f64 {
+        let predicted = self.base.predict(row);
+        (predicted * 0.6 + 10.0 + self.rng.between(-8.0, 8.0)).clamp(0.0, 100.0)
     }
 
     pub(crate) fn clip(&mut self) -> Clip {

@@ -1,4 +1,4 @@
-//! A controller in this process, and a node that reports whatever features it is told.
+//! A controller in the test process, and a fake node that reports given features.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -16,8 +16,7 @@ use crate::clips::Clip;
 
 type Client = VmafxControllerClient<tonic::transport::Channel>;
 
-/// Calls at a time.
-const AT_ONCE: usize = 32;
+const MAX_CONCURRENT_CALLS: usize = 32;
 
 pub(crate) struct Controller {
     pub(crate) address: String,
@@ -35,30 +34,29 @@ impl Controller {
         Self { address, directory, client, shutdown, running }
     }
 
-    /// Ends it.
     pub(crate) async fn stop(&mut self) {
         self.shutdown.begin();
         while self.running.join_next().await.is_some() {}
     }
 
-    /// Begins again at the same address.
-    pub(crate) async fn begin_again(&mut self) {
+    /// Starts again at the same address.
+    pub(crate) async fn restart(&mut self) {
         let (client, shutdown, running) = serve(&self.address, self.store()).await;
         (self.client, self.shutdown, self.running) = (client, shutdown, running);
     }
 
-    /// The file of its store.
+    /// Path of its SQLite file.
     pub(crate) fn store(&self) -> PathBuf {
         self.directory.path().join("queue.db")
     }
 
-    /// Lets each clip be judged: submitted with its label, scored by a node of this name. Gives the jobs.
-    pub(crate) async fn judge(&self, node: &str, clips: &[Clip]) -> Vec<String> {
+    /// Submits each clip with its label, and reports its features as a node of this name. Returns the ids of the jobs.
+    pub(crate) async fn score_and_label(&self, node: &str, clips: &[Clip]) -> Vec<String> {
         let node = Node::register(self.client.clone(), node).await;
         let mut jobs = Vec::new();
         for clip in clips {
             let truth = wire::GroundTruth { value: clip.label, scale: 0 };
-            let asked = wire::SubmitJobRequest {
+            let request = wire::SubmitJobRequest {
                 scoring: Some(wire::ScoringParams {
                     reference: "/clips/r.y4m".into(),
                     distorted: "/clips/d.y4m".into(),
@@ -67,26 +65,26 @@ impl Controller {
                 ground_truth: Some(truth),
                 ..Default::default()
             };
-            let job_id = self.client.clone().submit_job(asked).await.unwrap().into_inner().job_id;
+            let job_id = self.client.clone().submit_job(request).await.unwrap().into_inner().job_id;
             node.score(&job_id, clip).await;
             jobs.push(job_id);
         }
         jobs
     }
 
-    /// Gives jobs further labels, each of which is a new sample.
+    /// Labels jobs again; each label creates a new sample.
     pub(crate) async fn label(&self, labels: impl IntoIterator<Item = (String, f64)>) {
         let label = |(job, value): (String, f64)| {
             let mut client = self.client.clone();
             async move {
-                let asked = wire::LabelJobRequest {
+                let request = wire::LabelJobRequest {
                     target: Some(wire::label_job_request::Target::JobId(job)),
                     ground_truth: Some(wire::GroundTruth { value, scale: 0 }),
                 };
-                assert!(client.label_job(asked).await.unwrap().into_inner().sampled);
+                assert!(client.label_job(request).await.unwrap().into_inner().sampled);
             }
         };
-        stream::iter(labels).map(label).buffer_unordered(AT_ONCE).collect::<()>().await;
+        stream::iter(labels).map(label).buffer_unordered(MAX_CONCURRENT_CALLS).collect::<()>().await;
     }
 }
 
@@ -103,24 +101,24 @@ struct Node {
 
 impl Node {
     async fn register(mut client: Client, name: &str) -> Self {
-        let asked = wire::RegisterNodeRequest {
+        let request = wire::RegisterNodeRequest {
             name: name.to_owned(),
             capability: Some(capability(name)),
             ..Default::default()
         };
-        let session = client.register_node(asked).await.unwrap().into_inner();
+        let session = client.register_node(request).await.unwrap().into_inner();
         Self { client, session }
     }
 
     async fn score(&self, job_id: &str, clip: &Clip) {
         let mut client = self.client.clone();
-        let asked = wire::PullWorkRequest {
+        let request = wire::PullWorkRequest {
             node_id: self.session.node_id.clone(),
             session_token: self.session.session_token.clone(),
             capability: Some(capability("")),
             wait_ms: 10_000,
         };
-        let job = client.pull_work(asked).await.unwrap().into_inner().job.unwrap();
+        let job = client.pull_work(request).await.unwrap().into_inner().job.unwrap();
         assert_eq!(job.id, job_id);
         let report = wire::ReportResultRequest {
             node_id: self.session.node_id.clone(),

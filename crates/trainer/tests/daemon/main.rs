@@ -1,15 +1,14 @@
-//! The whole daemon: the real program, a real controller and a real registry.
+//! Tests of the daemon: the real program with a real controller and a real registry.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+mod broken_registries;
+mod checkpoints;
 mod clips;
 mod controller;
+mod cursors;
 mod faults;
-mod flow;
 mod kill;
-mod others;
-mod places;
+mod lifecycle;
+mod other_runs;
 mod poison;
-mod shelf;
-mod socket;
-mod strange;
 mod trainer;

@@ -1,4 +1,4 @@
-//! The trainer as a process.
+//! The trainer as a child process.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,24 +12,24 @@ use vmafx_testkit::wait;
 
 use crate::controller::free_address;
 
-pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// How one is started.
 #[derive(Clone)]
-pub(crate) struct Plan {
+pub(crate) struct TrainerConfig {
     variables: Vec<(String, String)>,
 }
 
-impl Plan {
-    /// A run of this name, whose checkpoints go to `registry` as soon as there is anything new.
+impl TrainerConfig {
+    /// A run of this name that pushes a checkpoint to `registry` as soon as there is a new sample.
     pub(crate) fn new(name: &str, registry: &str) -> Self {
-        let plan = Self { variables: Vec::new() };
-        plan.set("VMAFX_TRAINER_NAME", name)
+        let empty = Self { variables: Vec::new() };
+        empty
+            .set("VMAFX_TRAINER_NAME", name)
             .set("VMAFX_TRAINER_UID", &format!("uid-of-{name}"))
             .set("VMAFX_TRAINER_OUTPUT_REGISTRY", &format!("{registry}/models"))
             .set("VMAFX_TRAINER_CHECKPOINT_INTERVAL", "0s")
             .set("VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", "1")
-            // Samples are few here, and so are the ones put aside.
+            // Tests have few samples, so SROCC on the held-out set varies widely.
             .set("VMAFX_TRAINER_GATE_MAX_SROCC_DROP", "0.2")
             .set("DOCKER_CONFIG", "/nowhere")
     }
@@ -59,7 +59,7 @@ impl Plan {
     }
 }
 
-/// A trainer, killed when dropped.
+/// The process is killed when this is dropped.
 pub(crate) struct Trainer {
     process: ChildProcess,
     address: String,
@@ -67,12 +67,11 @@ pub(crate) struct Trainer {
 }
 
 impl Trainer {
-    /// One of its pages; nothing while it does not answer.
+    /// Status code and body of an HTTP response; `None` if the trainer does not respond.
     pub(crate) async fn page(&self, path: &str) -> Option<(u16, String)> {
         page(&self.address, path).await
     }
 
-    /// What it says of itself.
     pub(crate) async fn status(&self) -> Option<Value> {
         let (code, body) = self.page("/status").await?;
         assert_eq!(code, 200, "{body}");
@@ -80,28 +79,27 @@ impl Trainer {
         Some(serde_json::from_str(&body).unwrap())
     }
 
-    /// Its status once it is as it is wanted.
-    pub(crate) async fn until(&self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+    /// Waits until the status fulfils a condition, and returns it.
+    pub(crate) async fn until(&self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
         let look = || async {
             match self.status().await {
-                Some(status) if is(&status) => Ok(status),
+                Some(status) if condition(&status) => Ok(status),
                 Some(status) => Err(status.to_string()),
-                None => Err("no answer".to_owned()),
+                None => Err("no response".to_owned()),
             }
         };
-        match wait::until(PATIENCE, what, look).await {
+        match wait::until(TIMEOUT, what, look).await {
             Ok(status) => status,
             Err(error) => panic!("{error}\n{}", self.log()),
         }
     }
 
-    /// Once it has learned from so many.
+    /// Waits until the trainer has accepted so many samples.
     pub(crate) async fn learned(&self, samples: u64) -> Value {
         let what = format!("{samples} samples");
         self.until(&what, |status| status["current_samples"] == samples).await
     }
 
-    /// A series of its metrics.
     pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
         let (_, page) = self.page("/metrics").await?;
         page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok())
@@ -111,16 +109,17 @@ impl Trainer {
         std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
 
-    /// The end that nobody is told of.
+    /// Sends SIGKILL.
     pub(crate) fn kill(mut self) {
         self.process.kill().unwrap();
     }
 
-    /// Tells it to leave and waits until it has.
-    pub(crate) async fn leave(mut self) {
+    /// Sends SIGTERM and waits for a successful exit.
+    pub(crate) async fn stop(mut self) {
         self.process.signal(Signal::TERM).unwrap();
-        let waited =
-            wait::until(PATIENCE, "the trainer's end", || std::future::ready(self.process.ended().is_some()));
+        let waited = wait::until(TIMEOUT, "the trainer to exit", || {
+            std::future::ready(self.process.ended().is_some())
+        });
         waited.await.unwrap();
         let status = self.process.wait().unwrap();
         assert!(status.success(), "{status}\n{}", self.log());
@@ -129,11 +128,11 @@ impl Trainer {
 
 async fn page(address: &str, path: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).await.ok()?;
-    let asked = format!("GET {path} HTTP/1.1\r\nHost: trainer\r\nConnection: close\r\n\r\n");
-    stream.write_all(asked.as_bytes()).await.ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: trainer\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.ok()?;
+    let (head, body) = response.split_once("\r\n\r\n")?;
     let code = head.split(' ').nth(1)?.parse().ok()?;
     Some((code, body.to_owned()))
 }

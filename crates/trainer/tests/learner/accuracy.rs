@@ -1,14 +1,15 @@
-//! What the learner is worth: real clips, real viewers, one pass.
+//! The accuracy of the learner on real clips with real opinions, in one pass.
 //!
-//! The table (tests 1 and 2 of AVT-VQDB-UHD-1, reduced to features and opinions) carries no licence that would let it
-//! be part of this project; it is read where it stands beside it.
+//! The table (tests 1 and 2 of AVT-VQDB-UHD-1, reduced to features and opinions) has no licence under which it could
+//! be part of this project, so it is read from a directory beside it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use serde_json::Value;
-use vmafx_trainer::evaluate::{EvaluateArgs, figures};
+use vmafx_kit::causes::chain;
+use vmafx_trainer::evaluate::{EvaluateArgs, render_report};
 
 #[derive(Parser)]
 struct Cli {
@@ -23,21 +24,21 @@ fn table() -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    // Past the harness's capture: a skipped test must be seen.
-    let _ = writeln!(std::io::stderr(), "skipped: there is no {}", path.display());
+    // Written past the harness's capture, so that a skipped test is visible.
+    let _ = writeln!(std::io::stderr(), "skipped: {} does not exist", path.display());
     None
 }
 
 fn evaluate(arguments: &[&str]) -> Value {
     let all = ["evaluate", "-o", "json"].iter().chain(arguments);
-    let text = figures(&Cli::try_parse_from(all).unwrap().evaluate).unwrap();
+    let text = render_report(&Cli::try_parse_from(all).unwrap().evaluate).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 #[test]
-fn one_pass_over_real_opinions_brings_the_model_a_fifth_nearer_to_the_viewers() {
+fn one_pass_over_real_opinions_reduces_the_error_by_a_fifth() {
     let Some(table) = table() else { return };
-    let found = evaluate(&[
+    let report = evaluate(&[
         "--csv",
         table.to_str().unwrap(),
         "--order",
@@ -49,8 +50,8 @@ fn one_pass_over_real_opinions_brings_the_model_a_fifth_nearer_to_the_viewers() 
         "--order",
         "file",
     ]);
-    assert_eq!(found["clips"], 372);
-    let results = found["results"].as_array().unwrap();
+    assert_eq!(report["clips"], 372);
+    let results = report["results"].as_array().unwrap();
     assert_eq!(results.len(), 8, "four orders, with an average and without");
     for result in results {
         let number = |at: &str| result.pointer(at).and_then(Value::as_f64).unwrap();
@@ -69,7 +70,7 @@ fn one_pass_over_real_opinions_brings_the_model_a_fifth_nearer_to_the_viewers() 
 }
 
 #[test]
-fn tables_in_other_words_mean_the_same() {
+fn tables_with_other_column_names_and_scales_are_equivalent() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -97,26 +98,25 @@ fn tables_in_other_words_mean_the_same() {
 }
 
 #[test]
-fn a_table_that_does_not_fit_says_why() {
+fn an_unusable_table_is_refused_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("table.csv");
-    let told = |text: &str, more: &[&str]| {
+    let error = |text: &str, more: &[&str]| {
         std::fs::write(&path, text).unwrap();
         let path = path.display().to_string();
         let all = [&["evaluate", "--csv", &path], more].concat();
-        let error = figures(&Cli::try_parse_from(all).unwrap().evaluate).unwrap_err();
-        let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-        causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+        chain(&render_report(&Cli::try_parse_from(all).unwrap().evaluate).unwrap_err())
     };
     let header = "mos,adm2,motion2,vif_scale0,vif_scale1,vif_scale2,vif_scale3\n";
-    assert!(told("mos,adm2\n4,0.9\n", &[]).contains("no column \"integer_motion2\" or \"motion2\""));
-    assert!(told(&header.replace("mos", "x"), &[]).contains("no column \"label\" or \"mos\""));
-    assert!(told(header, &[]).ends_with("it has no rows"));
+    assert!(error("mos,adm2\n4,0.9\n", &[]).contains("no column \"integer_motion2\" or \"motion2\""));
+    assert!(error(&header.replace("mos", "x"), &[]).contains("no column \"label\" or \"mos\""));
+    assert!(error(header, &[]).ends_with("the table has no rows"));
     assert!(
-        told(&format!("{header}4,0.9,much,1,1,1,1\n"), &[]).contains("line 2 has \"much\" in column motion2")
+        error(&format!("{header}4,0.9,much,1,1,1,1\n"), &[])
+            .contains("line 2 has \"much\" in column motion2")
     );
     assert!(
-        told(&format!("{header}4,0.9,1,1,1,1,1\n"), &["--order", "by:src"]).contains("no column \"src\"")
+        error(&format!("{header}4,0.9,1,1,1,1,1\n"), &["--order", "by:src"]).contains("no column \"src\"")
     );
-    assert!(told(header, &["--model", "vmaf_b_v0.6.3"]).contains("collection"));
+    assert!(error(header, &["--model", "vmaf_b_v0.6.3"]).contains("collection"));
 }

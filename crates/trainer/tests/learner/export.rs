@@ -1,4 +1,4 @@
-//! An exported model in the hands of libvmaf: the one that the engine is made of, and that of ffmpeg.
+//! Exported models scored by libvmaf: the engine's own, and ffmpeg's.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::outcome::Outcome;
 use vmafx_scoring::picture::Format;
 use vmafx_scoring::score::{self, Request};
-use vmafx_trainer::learner::{BaseModel, Learner, Options};
+use vmafx_trainer::learner::{BaseModel, Learner, LearnerOptions};
 
-use crate::stream::{CLASSIC, Chance, base};
+use crate::samples::{CLASSIC, Rng, base};
 
-/// Large enough for every model.
+/// Every model accepts clips of this size.
 const REFERENCE: &str = "src01_hrc00_576x324.yuv420p10le.yuv";
 const DISTORTED: &str = "src01_hrc01_576x324.yuv420p10le.yuv";
 const FORMAT: Format = Format { width: 576, height: 324, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
@@ -34,7 +34,7 @@ fn score(models: Vec<ModelChoice>) -> Outcome {
 }
 
 fn exported(learner: &Learner, directory: &TempDir) -> ModelChoice {
-    let path = directory.path().join("learned.json");
+    let path = directory.path().join("trained.json");
     std::fs::write(&path, learner.export()).unwrap();
     ModelChoice::File(path)
 }
@@ -49,13 +49,13 @@ fn frames(base: &BaseModel, outcome: &Outcome) -> Vec<Vec<f64>> {
     (0..outcome.frames.len()).map(frame).collect()
 }
 
-/// Teaches clips around those of an outcome, by viewers who find everything worse than the model does.
-fn teach(learner: &mut Learner, frames: &[Vec<f64>]) {
-    let mut chance = Chance(7);
+/// Trains on variations of the frames, with labels below the predictions.
+fn train(learner: &mut Learner, frames: &[Vec<f64>]) {
+    let mut rng = Rng(7);
     for job in 0..300 {
         let near: Vec<f64> =
-            frames[job % frames.len()].iter().map(|value| value * (0.8 + 0.25 * chance.next())).collect();
-        let label = (learner.predict(&near) * 0.6 + chance.next() * 10.0).clamp(0.0, 100.0);
+            frames[job % frames.len()].iter().map(|value| value * (0.8 + 0.25 * rng.next())).collect();
+        let label = (learner.predict(&near) * 0.6 + rng.next() * 10.0).clamp(0.0, 100.0);
         learner.learn_row(&job.to_string(), &near, label).unwrap();
     }
 }
@@ -66,10 +66,10 @@ fn largest_difference(left: &[f64], right: &[f64]) -> f64 {
 }
 
 #[test]
-fn an_untaught_learner_exports_its_base_model() {
+fn an_untrained_learner_exports_its_base_model() {
     for name in single_models() {
         let directory = TempDir::new().unwrap();
-        let learner = Learner::new(base(name), Options::default()).unwrap();
+        let learner = Learner::new(base(name), LearnerOptions::default()).unwrap();
         let outcome = score(vec![ModelChoice::Named(name.to_owned()), exported(&learner, &directory)]);
         let [before, after] = [0, 1].map(|at| &outcome.models[at].scores);
         assert!(largest_difference(before, after) < 1e-9, "{name}: {before:?} {after:?}");
@@ -80,29 +80,26 @@ fn an_untaught_learner_exports_its_base_model() {
 }
 
 #[test]
-fn libvmaf_says_what_the_learner_says() {
+fn libvmaf_and_the_learner_predict_the_same_scores() {
     for name in single_models() {
         let directory = TempDir::new().unwrap();
-        let mut learner = Learner::new(base(name), Options::default()).unwrap();
+        let mut learner = Learner::new(base(name), LearnerOptions::default()).unwrap();
         let before = score(vec![ModelChoice::Named(name.to_owned())]);
         let frames = frames(learner.base(), &before);
-        teach(&mut learner, &frames);
+        train(&mut learner, &frames);
         let after = score(vec![exported(&learner, &directory)]);
         let own: Vec<f64> = frames.iter().map(|frame| learner.predict(frame)).collect();
         let (before, after) = (&before.models[0].scores, &after.models[0].scores);
         assert!(largest_difference(after, &own) < 1e-6, "{name}: {after:?} {own:?}");
-        assert!(
-            largest_difference(before, after) > 5.0,
-            "{name} has learned something: {before:?} {after:?}"
-        );
+        assert!(largest_difference(before, after) > 5.0, "{name} has learned nothing: {before:?} {after:?}");
     }
 }
 
 #[test]
-fn everything_but_the_machine_is_kept() {
+fn everything_except_the_machine_is_unchanged() {
     let json = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     for name in single_models() {
-        let mut learner = Learner::new(base(name), Options::default()).unwrap();
+        let mut learner = Learner::new(base(name), LearnerOptions::default()).unwrap();
         let width = learner.base().features().len();
         learner.learn_row("job", &vec![0.7; width], 20.0).unwrap();
         let mut before = json(vmafx_scoring::engine::models::Model::named(name).unwrap().json());
@@ -112,17 +109,17 @@ fn everything_but_the_machine_is_kept() {
             value["model_dict"]["model"].take();
         }
         assert_eq!(before, after);
-        // And it can be learned from in turn.
-        let next = BaseModel::parse("learned", &learner.export()).unwrap();
+        // An export is a valid base model.
+        let next = BaseModel::parse("trained", &learner.export()).unwrap();
         assert_eq!(next.features(), learner.base().features());
-        let next = Learner::new(next, Options::default()).unwrap();
+        let next = Learner::new(next, LearnerOptions::default()).unwrap();
         let features = vec![0.6; width];
         assert!((next.predict(&features) - learner.predict(&features)).abs() < 1e-9);
     }
 }
 
-/// The ffmpeg of this machine, if it has the filter.
-fn peer() -> Option<PathBuf> {
+/// This machine's ffmpeg, if it has the libvmaf filter.
+fn ffmpeg_with_libvmaf() -> Option<PathBuf> {
     let ffmpeg = Tools::from_process_env().ffmpeg()?.to_owned();
     let filters = Command::new(&ffmpeg).args(["-hide_banner", "-filters"]).output().ok()?;
     String::from_utf8_lossy(&filters.stdout).contains(" libvmaf ").then_some(ffmpeg)
@@ -131,17 +128,21 @@ fn peer() -> Option<PathBuf> {
 #[rstest]
 #[case::classic(CLASSIC)]
 #[case::not_rewarding_enhancement("vmaf_v0.6.1neg")]
-fn ffmpegs_filter_loads_a_learned_model(#[case] name: &str) {
-    let Some(program) = peer() else {
-        // Past the harness's capture: a skipped test must be seen.
-        writeln!(std::io::stderr(), "skipped: no ffmpeg with libvmaf here; `make test` brings one").unwrap();
+fn ffmpegs_filter_loads_a_trained_model(#[case] name: &str) {
+    let Some(program) = ffmpeg_with_libvmaf() else {
+        // Written past the harness's capture, so that a skipped test is visible.
+        writeln!(
+            std::io::stderr(),
+            "skipped: this machine has no ffmpeg with libvmaf; `make test` provides one"
+        )
+        .unwrap();
         return;
     };
     let directory = TempDir::new().unwrap();
-    let mut learner = Learner::new(base(name), Options::default()).unwrap();
+    let mut learner = Learner::new(base(name), LearnerOptions::default()).unwrap();
     let before = score(vec![ModelChoice::Named(name.to_owned())]);
     let frames = frames(learner.base(), &before);
-    teach(&mut learner, &frames);
+    train(&mut learner, &frames);
     let model = exported(&learner, &directory);
     let ModelChoice::File(path) = &model else { panic!("a file") };
     let log = directory.path().join("log.json");
@@ -161,11 +162,11 @@ fn ffmpegs_filter_loads_a_learned_model(#[case] name: &str) {
         .map(|frame| frame["metrics"]["vmaf"].as_f64().unwrap())
         .collect();
     let ours = score(vec![model]);
-    // Its libvmaf is older, and its log has six digits.
+    // ffmpeg's libvmaf is older, and its log has six digits.
     assert!(
         largest_difference(&ours.models[0].scores, &theirs) < 0.02,
         "{:?} {theirs:?}",
         ours.models[0].scores
     );
-    assert!(largest_difference(&before.models[0].scores, &theirs) > 5.0, "it is not the base model");
+    assert!(largest_difference(&before.models[0].scores, &theirs) > 5.0, "the filter used the base model");
 }

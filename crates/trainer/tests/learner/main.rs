@@ -1,10 +1,10 @@
-//! The learner as its users see it: taught, saved, restored, exported, and given nonsense.
+//! Tests of the learner through its public interface.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod accuracy;
 mod export;
 mod poison;
 mod resume;
+mod samples;
 mod scale;
-mod stream;

@@ -1,9 +1,9 @@
-//! Streams with something wrong in them.
+//! Invalid samples and false labels.
 
 use rstest::rstest;
-use vmafx_trainer::learner::{GateLimits, Learner, Options, RefusalKind, Sample};
+use vmafx_trainer::learner::{GateLimits, Learner, LearnerOptions, RefusalReason, Sample};
 
-use crate::stream::{Chance, features, learner, sample, stern_samples};
+use crate::samples::{Rng, features, learner, sample, strict_samples};
 
 fn rmse_on(learner: &Learner, clean: &[Sample]) -> f64 {
     let names = learner.base().features().to_vec();
@@ -18,35 +18,35 @@ fn rmse_on(learner: &Learner, clean: &[Sample]) -> f64 {
 }
 
 #[rstest]
-#[case::nan(|sample: &mut Sample| set(sample, f64::NAN), RefusalKind::NotFinite)]
-#[case::infinite(|sample: &mut Sample| set(sample, f64::INFINITY), RefusalKind::NotFinite)]
-#[case::huge(|sample: &mut Sample| set(sample, 1e308), RefusalKind::Implausible)]
-#[case::label_below(|sample: &mut Sample| sample.ground_truth = -1.0, RefusalKind::Label)]
-#[case::label_above(|sample: &mut Sample| sample.ground_truth = 1e308, RefusalKind::Label)]
-#[case::label_nan(|sample: &mut Sample| sample.ground_truth = f64::NAN, RefusalKind::Label)]
-#[case::no_features(|sample: &mut Sample| sample.features.clear(), RefusalKind::Missing)]
-#[case::features_of_another_model(|sample: &mut Sample| sample.features = [("cambi".to_owned(), 1.0)].into(), RefusalKind::Missing)]
-#[case::a_flood_of_features(|sample: &mut Sample| sample.features.extend((0..2000).map(|at| (format!("f{at}"), 0.0))), RefusalKind::Count)]
+#[case::nan(|sample: &mut Sample| set(sample, f64::NAN), RefusalReason::NotFinite)]
+#[case::infinite(|sample: &mut Sample| set(sample, f64::INFINITY), RefusalReason::NotFinite)]
+#[case::huge(|sample: &mut Sample| set(sample, 1e308), RefusalReason::Implausible)]
+#[case::label_below(|sample: &mut Sample| sample.ground_truth = -1.0, RefusalReason::Label)]
+#[case::label_above(|sample: &mut Sample| sample.ground_truth = 1e308, RefusalReason::Label)]
+#[case::label_nan(|sample: &mut Sample| sample.ground_truth = f64::NAN, RefusalReason::Label)]
+#[case::no_features(|sample: &mut Sample| sample.features.clear(), RefusalReason::Missing)]
+#[case::features_of_another_model(|sample: &mut Sample| sample.features = [("cambi".to_owned(), 1.0)].into(), RefusalReason::Missing)]
+#[case::too_many_features(|sample: &mut Sample| sample.features.extend((0..2000).map(|at| (format!("f{at}"), 0.0))), RefusalReason::Count)]
 fn a_refused_sample_changes_a_counter_and_nothing_else(
-    #[case] spoil: fn(&mut Sample),
-    #[case] kind: RefusalKind,
+    #[case] corrupt: fn(&mut Sample),
+    #[case] reason: RefusalReason,
 ) {
-    let mut taught = learner(Options::default());
-    let samples = stern_samples(30, 1);
+    let mut trained = learner(LearnerOptions::default());
+    let samples = strict_samples(30, 1);
     for sample in &samples[..29] {
-        taught.learn(sample).unwrap();
+        trained.learn(sample).unwrap();
     }
-    let (mut untouched, mut spoiled) = (taught.clone(), samples[29].clone());
-    spoil(&mut spoiled);
-    assert_eq!(taught.learn(&spoiled).unwrap_err().kind(), kind);
-    for (found, count) in taught.refused() {
-        assert_eq!(count, u64::from(found == kind), "{found:?}");
+    let (mut untouched, mut corrupted) = (trained.clone(), samples[29].clone());
+    corrupt(&mut corrupted);
+    assert_eq!(trained.learn(&corrupted).unwrap_err().reason(), reason);
+    for (found, count) in trained.refused() {
+        assert_eq!(count, u64::from(found == reason), "{found:?}");
     }
-    assert_eq!(taught.samples(), 29);
-    // All that follows is as if it had never come.
-    taught.learn(&samples[29]).unwrap();
+    assert_eq!(trained.samples(), 29);
+    // Later samples have the same effect as without the refused one.
+    trained.learn(&samples[29]).unwrap();
     untouched.learn(&samples[29]).unwrap();
-    assert_eq!((taught.export(), taught.evaluation()), (untouched.export(), untouched.evaluation()));
+    assert_eq!((trained.export(), trained.evaluation()), (untouched.export(), untouched.evaluation()));
 }
 
 fn set(sample: &mut Sample, value: f64) {
@@ -55,71 +55,71 @@ fn set(sample: &mut Sample, value: f64) {
 
 #[test]
 fn a_list_of_the_wrong_length_is_refused() {
-    let mut learner = learner(Options::default());
+    let mut learner = learner(LearnerOptions::default());
     for length in [0, 5, 7, 80] {
         let refusal = learner.learn_row("job", &vec![0.5; length], 50.0).unwrap_err();
-        assert_eq!(refusal.kind(), RefusalKind::Count);
+        assert_eq!(refusal.reason(), RefusalReason::Count);
     }
     assert!(learner.predict(&[0.5; 5]).is_nan());
 }
 
 #[test]
-fn features_at_the_edge_of_what_is_taken_harm_nothing() {
-    let mut learner = learner(Options::default());
-    let mut chance = Chance(9);
+fn features_at_the_limits_of_validation_do_no_harm() {
+    let mut learner = learner(LearnerOptions::default());
+    let mut rng = Rng(9);
     for job in 0..2000 {
-        let features = features(&mut chance).map(|_| if chance.next() < 0.5 { 1e6 } else { -1e6 });
-        let _ = learner.learn(&sample(job, features, if chance.next() < 0.5 { 0.0 } else { 100.0 }));
+        let features = features(&mut rng).map(|_| if rng.next() < 0.5 { 1e6 } else { -1e6 });
+        let _ = learner.learn(&sample(job, features, if rng.next() < 0.5 { 0.0 } else { 100.0 }));
     }
     assert_eq!(learner.samples(), 2000);
-    let clean = stern_samples(200, 5);
+    let clean = strict_samples(200, 5);
     assert!(rmse_on(&learner, &clean).is_finite());
 }
 
 #[test]
-fn three_labels_in_ten_at_random_still_make_a_better_model() {
-    let (stream, clean) = (stern_samples(1500, 21), stern_samples(300, 22));
-    let (mut honest, mut poisoned) = (learner(Options::default()), learner(Options::default()));
+fn three_random_labels_in_ten_still_make_a_better_model() {
+    let (stream, clean) = (strict_samples(1500, 21), strict_samples(300, 22));
+    let (mut honest, mut poisoned) = (learner(LearnerOptions::default()), learner(LearnerOptions::default()));
     let base = rmse_on(&honest, &clean);
-    let mut chance = Chance(23);
+    let mut rng = Rng(23);
     for sample in &stream {
         honest.learn(sample).unwrap();
         let mut sample = sample.clone();
-        if chance.next() < 0.3 {
-            sample.ground_truth = chance.next() * 100.0;
+        if rng.next() < 0.3 {
+            sample.ground_truth = rng.next() * 100.0;
         }
         poisoned.learn(&sample).unwrap();
     }
     let (honest, poisoned) = (rmse_on(&honest, &clean), rmse_on(&poisoned, &clean));
     assert!(honest < 0.75 * base, "{honest} of {base}");
-    assert!(poisoned < 0.9 * base, "{poisoned} of {base}; without poison {honest}");
+    assert!(poisoned < 0.9 * base, "{poisoned} of {base}; with correct labels {honest}");
 }
 
-/// Gives false labels to the jobs that are learned from, and honest ones to those that judge.
-fn teach_all_but_the_judges(learner: &mut Learner, samples: Vec<Sample>, mut lie: impl FnMut(f64) -> f64) {
-    let untaught = learner.clone();
+/// Falsifies the labels of all jobs that are not held out.
+fn train_on_false_labels(learner: &mut Learner, samples: Vec<Sample>, mut falsify: impl FnMut(f64) -> f64) {
+    let untrained = learner.clone();
     for mut sample in samples {
-        if !untaught.clone().learn(&sample).unwrap().held_out {
-            sample.ground_truth = lie(sample.ground_truth);
+        if !untrained.clone().learn(&sample).unwrap().held_out {
+            sample.ground_truth = falsify(sample.ground_truth);
         }
         learner.learn(&sample).unwrap();
     }
 }
 
 #[test]
-fn a_model_taught_nonsense_is_held_back() {
-    let mut learner = learner(Options::default());
-    teach_all_but_the_judges(&mut learner, stern_samples(600, 31), |honest| 100.0 - honest);
+fn a_model_trained_on_false_labels_fails_the_gate() {
+    let mut learner = learner(LearnerOptions::default());
+    train_on_false_labels(&mut learner, strict_samples(600, 31), |label| 100.0 - label);
     let verdict = learner.gate(&GateLimits::default());
     assert!(!verdict.passed && verdict.message.contains("fails"), "{verdict:?}");
     assert!(verdict.held_out.model.rmse > verdict.held_out.base.rmse, "{verdict:?}");
 }
 
 #[test]
-fn a_model_taught_by_honest_viewers_passes_once_enough_are_held_out() {
-    let mut learner = learner(Options::default());
+fn a_model_trained_on_correct_labels_passes_once_enough_samples_are_held_out() {
+    let mut learner = learner(LearnerOptions::default());
     let mut first_pass = None;
-    for sample in stern_samples(400, 41) {
+    for sample in strict_samples(400, 41) {
         learner.learn(&sample).unwrap();
         let verdict = learner.gate(&GateLimits::default());
         let held_out = verdict.held_out.model.count;
@@ -136,8 +136,8 @@ fn a_model_taught_by_honest_viewers_passes_once_enough_are_held_out() {
 
 #[test]
 fn random_labels_alone_do_not_pass() {
-    let mut learner = learner(Options::default());
-    let mut chance = Chance(51);
-    teach_all_but_the_judges(&mut learner, stern_samples(800, 52), |_| chance.next() * 100.0);
+    let mut learner = learner(LearnerOptions::default());
+    let mut rng = Rng(51);
+    train_on_false_labels(&mut learner, strict_samples(800, 52), |_| rng.next() * 100.0);
     assert!(!learner.gate(&GateLimits::default()).passed, "{:?}", learner.gate(&GateLimits::default()));
 }

@@ -1,10 +1,10 @@
-//! Spearman's rank correlation: Pearson's of the ranks, equal values sharing the mean of theirs.
+//! The Spearman rank correlation: the Pearson correlation of the ranks. Equal values share the mean of their ranks.
 
-use super::moments::Moments;
+use super::moments::RunningMoments;
 
-/// The rank correlation of two lists; nothing if one of them does not vary.
+/// `None` if one of the lists does not vary.
 pub(super) fn correlation(left: &[f64], right: &[f64]) -> Option<f64> {
-    let mut moments = Moments::default();
+    let mut moments = RunningMoments::default();
     for (left, right) in ranks(left).into_iter().zip(ranks(right)) {
         moments.add(left, right);
     }
@@ -16,13 +16,13 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
-    let mut begin = 0;
+    let mut first_rank = 0;
     for group in order.chunk_by(|&a, &b| values[a].total_cmp(&values[b]).is_eq()) {
-        let shared = begin as f64 + (group.len() - 1) as f64 / 2.0;
+        let shared = first_rank as f64 + (group.len() - 1) as f64 / 2.0;
         for &index in group {
             ranks[index] = shared;
         }
-        begin += group.len();
+        first_rank += group.len();
     }
     ranks
 }

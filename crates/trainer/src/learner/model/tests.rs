@@ -1,4 +1,4 @@
-//! Which models can be learned from, and that they say what libvmaf says is held in `tests/learner`.
+//! Which models can be trained. `tests/learner` compares their scores with libvmaf's.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn parse(value: &Value) -> Result<BaseModel, ModelError> {
 }
 
 #[test]
-fn every_built_in_single_model_is_a_base_and_a_collection_is_none() {
+fn every_built_in_single_model_can_be_trained_and_no_collection_can() {
     for model in built_in() {
         let found = Model::named(model.name).unwrap();
         let base = BaseModel::parse(model.name, found.json());
@@ -34,26 +34,30 @@ fn every_built_in_single_model_is_a_base_and_a_collection_is_none() {
 #[case::classic("vmaf_v0.6.1", &["integer_adm2", "integer_motion2", "integer_vif_scale0", "integer_vif_scale1", "integer_vif_scale2", "integer_vif_scale3"])]
 #[case::not_rewarding_enhancement("vmaf_v0.6.1neg", &["integer_adm2_egl_1", "integer_motion2", "integer_vif_scale0_egl_1", "integer_vif_scale1_egl_1", "integer_vif_scale2_egl_1", "integer_vif_scale3_egl_1"])]
 #[case::v1("vmaf_v1.0.16_3d0h", &["cambi_hrs_1080_cmxv_17_vlt_0.06", "speed_chroma_uv_mxv_45_nnf_0.1_snn_0.19_wvm_5", "integer_adm3_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02", "integer_motion3_mmxv_18"])]
-fn features_go_by_the_names_that_samples_have(#[case] model: &str, #[case] names: &[&str]) {
+fn features_have_the_names_that_samples_use(#[case] model: &str, #[case] names: &[&str]) {
     let base = BaseModel::parse(model, Model::named(model).unwrap().json()).unwrap();
     assert_eq!(base.features(), names);
     assert_eq!(base.stems().len(), names.len());
 }
 
 #[test]
-fn the_stem_of_a_name_is_what_tables_call_it() {
+fn the_stem_of_a_feature_is_the_column_name_in_tables() {
     let base = BaseModel::parse("neg", Model::named("vmaf_v0.6.1neg").unwrap().json()).unwrap();
     assert_eq!(base.stems(), ["adm2", "motion2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3"]);
 }
 
 #[rstest]
 #[case::no_rescaling("/norm_type", json!("none"), "norm_type")]
-#[case::a_scale_upside_down("/slopes/0", json!(-0.012), "slope")]
-#[case::a_clip_without_room("/score_clip", json!([100.0, 100.0]), "score_clip")]
-#[case::knots_that_go_down("/score_transform", json!({"enabled": true, "knots": [[0.0, 9.0], [5.0, 3.0]]}), "knots")]
+#[case::a_negative_slope("/slopes/0", json!(-0.012), "slope")]
+#[case::an_empty_clip_range("/score_clip", json!([100.0, 100.0]), "score_clip")]
+#[case::falling_knots("/score_transform", json!({"enabled": true, "knots": [[0.0, 9.0], [5.0, 3.0]]}), "knots")]
 #[case::one_knot("/score_transform", json!({"enabled": true, "knots": [[0.0, 9.0]]}), "knots")]
-#[case::chroma_without_chroma("/chroma_correction_parameter", json!(120.0), "chroma")]
-fn what_cannot_be_learned_from_is_told(#[case] at: &str, #[case] value: Value, #[case] word: &str) {
+#[case::chroma_correction_without_chroma_feature("/chroma_correction_parameter", json!(120.0), "chroma")]
+fn a_model_that_cannot_be_trained_is_refused_with_the_reason(
+    #[case] at: &str,
+    #[case] value: Value,
+    #[case] word: &str,
+) {
     let mut model = built_in_json("vmaf_v0.6.1");
     model["model_dict"]["chroma_correction_parameter"] = Value::Null;
     *model.pointer_mut(&format!("/model_dict{at}")).unwrap() = value;
@@ -63,7 +67,7 @@ fn what_cannot_be_learned_from_is_told(#[case] at: &str, #[case] value: Value, #
 }
 
 #[test]
-fn another_machine_and_another_type_are_refused() {
+fn another_svm_type_and_another_model_type_are_refused() {
     let mut model = built_in_json("vmaf_v0.6.1");
     let text = model["model_dict"]["model"].as_str().unwrap().replace("nu_svr", "epsilon_svr");
     model["model_dict"]["model"] = json!(text);
@@ -77,10 +81,10 @@ fn another_machine_and_another_type_are_refused() {
 }
 
 #[test]
-fn chroma_that_is_exactly_zero_follows_luma() {
+fn chroma_that_is_exactly_zero_is_derived_from_luma() {
     let base = BaseModel::parse("v1", Model::named("vmaf_v1.0.16_3d0h").unwrap().json()).unwrap();
-    let seen = |chroma: f64| base.rescaled(&[1.0, chroma, 0.9, 4.0])[1];
-    // 120 · (1 − 0.9) = 12 in the feature's own scale.
-    assert!((seen(0.0) - seen(12.0)).abs() < 1e-12);
-    assert!((seen(0.0) - seen(1e-3)).abs() > 0.1);
+    let rescaled = |chroma: f64| base.rescaled(&[1.0, chroma, 0.9, 4.0])[1];
+    // 120 · (1 − 0.9) = 12 before rescaling.
+    assert!((rescaled(0.0) - rescaled(12.0)).abs() < 1e-12);
+    assert!((rescaled(0.0) - rescaled(1e-3)).abs() > 0.1);
 }

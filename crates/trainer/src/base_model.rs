@@ -1,12 +1,12 @@
-//! The base model: what a run begins with.
+//! The base model, from which a run starts.
 //!
-//! | given as                                   | is                                                              |
-//! |--------------------------------------------|-----------------------------------------------------------------|
-//! | `vmaf_v0.6.1` and its kin                  | built in                                                        |
-//! | `oci://registry/repository:tag`, `@sha256:…` | the model layer of an artifact                                |
-//! | a path, or the name of a file in `VMAFX_MODEL_DIR` | a file                                                  |
+//! | written as                                         | is                             |
+//! |----------------------------------------------------|--------------------------------|
+//! | `vmaf_v0.6.1` and other built-in names             | built in                       |
+//! | `oci://registry/repository:tag`, `@sha256:…`       | the model layer of an artifact |
+//! | a path, or the name of a file in `VMAFX_MODEL_DIR` | a file                         |
 //!
-//! Built-in names come first, as everywhere. A run looks for it only if there is no checkpoint to go on from.
+//! Built-in names take precedence, as everywhere. A run that resumes from a checkpoint does not load the base model.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,51 +17,42 @@ use vmafx_scoring::engine::models::{self as engine, Model};
 
 use crate::learner::ModelError;
 
-/// Why there is no base model.
 #[derive(Debug, thiserror::Error)]
-pub enum BaseError {
-    /// Nothing has this name.
+pub enum BaseModelError {
     #[error(transparent)]
     Unknown(#[from] engine::ModelError),
-    /// A file that cannot be read.
     #[error("cannot read the base model {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// No name of an artifact.
     #[error(transparent)]
     ArtifactReference(#[from] ReferenceError),
-    /// A registry does not give it.
-    #[error("cannot get the base model {model}")]
+    #[error("cannot pull the base model {model}")]
     Registry {
-        /// The model.
         model: String,
-        /// Why not.
         #[source]
         source: OciError,
     },
-    /// It cannot be learned from.
+    /// The model cannot be trained.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
 
-impl BaseError {
-    /// Whether it may be there later without anybody doing anything.
-    pub fn may_pass(&self) -> bool {
+impl BaseModelError {
+    /// Whether a later attempt may succeed without anybody's intervention.
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Registry { source, .. } if source.is_transient())
     }
 }
 
-/// Reads the base model's JSON.
-pub async fn read(
+/// Loads the base model's JSON.
+pub async fn load(
     name: &str,
     directory: Option<&Path>,
     client: &RegistryClient,
-) -> Result<Vec<u8>, BaseError> {
+) -> Result<Vec<u8>, BaseModelError> {
     if name.starts_with("oci://") {
         return pull(name, client).await;
     }
@@ -71,15 +62,15 @@ pub async fn read(
     for path in candidates(name, directory) {
         match tokio::fs::read(&path).await {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(BaseError::Read { path, source }),
+            Err(source) => return Err(BaseModelError::Read { path, source }),
             Ok(json) => return Ok(json),
         }
     }
     if is_path(name) {
         let source = io::ErrorKind::NotFound.into();
-        return Err(BaseError::Read { path: name.into(), source });
+        return Err(BaseModelError::Read { path: name.into(), source });
     }
-    // Says which built-in name may have been meant.
+    // Fails with an error that suggests similar built-in names.
     Ok(Model::named(name)?.json().to_vec())
 }
 
@@ -87,17 +78,17 @@ fn is_path(name: &str) -> bool {
     name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "json")
 }
 
-/// Where a file may lie. A name stays within its directory.
+/// Paths at which the file may be. A name with `..` is not searched in the directory, which it could leave.
 fn candidates(name: &str, directory: Option<&Path>) -> Vec<PathBuf> {
     let own = is_path(name).then(|| PathBuf::from(name));
-    let below = directory.filter(|_| !name.contains(".."));
-    let below = below.into_iter().flat_map(|place| [place.join(format!("{name}.json")), place.join(name)]);
+    let directory = directory.filter(|_| !name.contains(".."));
+    let below = directory.into_iter().flat_map(|path| [path.join(format!("{name}.json")), path.join(name)]);
     own.into_iter().chain(below).collect()
 }
 
-async fn pull(name: &str, client: &RegistryClient) -> Result<Vec<u8>, BaseError> {
+async fn pull(name: &str, client: &RegistryClient) -> Result<Vec<u8>, BaseModelError> {
     let reference = ArtifactReference::parse(name)?;
-    let failed = |source| BaseError::Registry { model: name.to_owned(), source };
+    let failed = |source| BaseModelError::Registry { model: name.to_owned(), source };
     let (_, manifest) = client.resolve(&reference).await.map_err(failed)?;
     let layer = manifest.model().map_err(|error| failed(error.into()))?;
     let json = client.blob(&reference.repository, layer, MAX_MODEL_BYTES).await.map_err(failed)?;

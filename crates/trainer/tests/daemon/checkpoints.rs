@@ -1,16 +1,15 @@
-//! What is in the registry.
+//! Reads the checkpoints in a registry.
 
 use bytes::Bytes;
 use vmafx_oci::checkpoint::{CheckpointMetadata, MODEL_MEDIA_TYPE, STATE_MEDIA_TYPE, version_number};
 use vmafx_oci::{Digest, Manifest, RegistryClient, RegistryCredentials, Repository};
 use vmafx_testkit::registry::RegistryServer;
 
-pub(crate) struct Shelf {
+pub(crate) struct RegistryReader {
     client: RegistryClient,
     repository: Repository,
 }
 
-/// A version, whole.
 pub(crate) struct Version {
     pub(crate) digest: Digest,
     pub(crate) facts: CheckpointMetadata,
@@ -18,7 +17,7 @@ pub(crate) struct Version {
     pub(crate) state: Bytes,
 }
 
-impl Shelf {
+impl RegistryReader {
     pub(crate) fn of(registry: &RegistryServer) -> Self {
         Self::at(registry.address(), RegistryCredentials::none())
     }
@@ -29,7 +28,7 @@ impl Shelf {
         Self { client, repository: Repository::parse(&format!("{address}/models")).unwrap() }
     }
 
-    /// The versions of a run, in order.
+    /// The version numbers of a run, in ascending order.
     pub(crate) async fn numbers(&self, name: &str) -> Vec<u64> {
         let tags = self.client.tags(&self.repository).await.unwrap_or_default();
         let mut numbers: Vec<u64> = tags.iter().filter_map(|tag| version_number(name, tag)).collect();
@@ -45,12 +44,11 @@ impl Shelf {
         Some(Version { digest, facts, model, state })
     }
 
-    async fn layer(&self, manifest: &Manifest, kind: &str) -> Bytes {
-        self.client.blob(&self.repository, manifest.layer(kind).unwrap(), 1 << 30).await.unwrap()
+    async fn layer(&self, manifest: &Manifest, media_type: &str) -> Bytes {
+        self.client.blob(&self.repository, manifest.layer(media_type).unwrap(), 1 << 30).await.unwrap()
     }
 
-    /// Puts something under a tag.
-    pub(crate) async fn put(&self, tag: &str, artifact: &vmafx_oci::Artifact) -> Digest {
+    pub(crate) async fn push(&self, tag: &str, artifact: &vmafx_oci::Artifact) -> Digest {
         self.client.push(&self.repository, artifact, tag).await.unwrap()
     }
 }

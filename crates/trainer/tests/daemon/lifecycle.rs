@@ -1,31 +1,31 @@
-//! From samples to a model, and on from there.
+//! From samples to checkpoints, and from a checkpoint to the next run.
 
 use vmafx_api::training::TrainingPhase;
 use vmafx_operator::training::poll::Report;
 use vmafx_proto::controller::v1::StreamSamplesRequest;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
-use vmafx_trainer::learner::{Learner, Options, Sample};
+use vmafx_trainer::learner::{Learner, LearnerOptions, Sample};
 
-use crate::clips::{Studio, base};
+use crate::checkpoints::RegistryReader;
+use crate::clips::{ClipGenerator, base};
 use crate::controller::Controller;
-use crate::shelf::Shelf;
-use crate::trainer::Plan;
+use crate::trainer::TrainerConfig;
 
-/// So many that more than ten of them are held out, whatever the jobs are called.
+/// Enough for more than ten held-out samples, whatever the ids of the jobs are.
 const MANY: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn samples_become_a_checkpoint_and_the_next_trainer_goes_on_from_it() {
+async fn samples_become_a_checkpoint_and_the_next_trainer_resumes_from_it() {
     let (controller, registry) =
         (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
-    let shelf = Shelf::of(&registry);
-    let mut studio = Studio::new(1);
-    let clips: Vec<_> = (0..360).map(|_| studio.clip()).collect();
-    controller.judge("node-0", &clips[..MANY]).await;
-    let plan = Plan::new("m", registry.address()).controller(&controller.address);
+    let checkpoints = RegistryReader::of(&registry);
+    let mut generator = ClipGenerator::new(1);
+    let clips: Vec<_> = (0..360).map(|_| generator.clip()).collect();
+    controller.score_and_label("node-0", &clips[..MANY]).await;
+    let config = TrainerConfig::new("m", registry.address()).controller(&controller.address);
 
-    let trainer = plan.start();
+    let trainer = config.start();
     trainer.learned(300).await;
     let status = trainer
         .until("the stable tag", |status| {
@@ -35,30 +35,29 @@ async fn samples_become_a_checkpoint_and_the_next_trainer_goes_on_from_it() {
     assert_eq!((status["phase"].as_str(), status["error"].as_str()), (Some("running"), Some("")));
     assert_eq!(trainer.page("/readyz").await.unwrap().0, 200);
     assert!(status["rmse"].as_f64() < status["base_rmse"].as_f64(), "{status}");
-    trainer.leave().await;
-    let first = shelf.get("m-stable").await.unwrap();
+    trainer.stop().await;
+    let first = checkpoints.get("m-stable").await.unwrap();
     assert_eq!((first.facts.samples, first.facts.uid.as_str()), (300, "uid-of-m"));
     assert_eq!(first.facts.version(), status["stable_version"].as_str().unwrap());
 
-    controller.judge("node-0", &clips[MANY..]).await;
-    let trainer = plan.start();
+    controller.score_and_label("node-0", &clips[MANY..]).await;
+    let trainer = config.start();
     trainer.learned(360).await;
-    trainer.leave().await;
-    let number = *shelf.numbers("m").await.last().unwrap();
-    let last = shelf.get(&format!("m-v{number:06}")).await.unwrap();
+    trainer.stop().await;
+    let number = *checkpoints.numbers("m").await.last().unwrap();
+    let last = checkpoints.get(&format!("m-v{number:06}")).await.unwrap();
     assert_eq!((last.facts.samples, last.facts.refused), (360, 0));
 
-    // The same as if nobody had ever left.
-    let mut learner = Learner::new(base(), Options::default()).unwrap();
+    // The model equals that of a learner that never stopped.
+    let mut learner = Learner::new(base(), LearnerOptions::default()).unwrap();
     for (sample, clip) in samples(&controller).await.iter().zip(&clips) {
         assert_eq!(sample.features, clip.features);
         assert!((sample.ground_truth - clip.label).abs() < 1e-9);
         learner.learn(sample).unwrap();
     }
-    assert!(last.model == learner.export(), "not the model that the same samples make");
+    assert!(last.model == learner.export(), "the same samples make another model");
 }
 
-/// All samples, in their order.
 async fn samples(controller: &Controller) -> Vec<Sample> {
     let mut client = VmafxControllerClient::connect(format!("http://{}", controller.address)).await.unwrap();
     let mut stream = client.stream_samples(StreamSamplesRequest::default()).await.unwrap().into_inner();
@@ -74,18 +73,18 @@ async fn samples(controller: &Controller) -> Vec<Sample> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_checkpoint_names_the_one_before_it_and_a_gate_that_fails_holds_the_stable_tag() {
+async fn each_checkpoint_names_its_parent_and_a_failed_gate_keeps_the_stable_tag() {
     let (controller, registry) =
         (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
-    let shelf = Shelf::of(&registry);
-    let mut studio = Studio::new(2);
-    let clips: Vec<_> = (0..MANY).map(|_| studio.clip()).collect();
-    let plan = Plan::new("m", registry.address())
+    let checkpoints = RegistryReader::of(&registry);
+    let mut generator = ClipGenerator::new(2);
+    let clips: Vec<_> = (0..MANY).map(|_| generator.clip()).collect();
+    let config = TrainerConfig::new("m", registry.address())
         .controller(&controller.address)
         .set("VMAFX_TRAINER_GATE_MAX_RMSE_RATIO", "0");
-    let trainer = plan.start();
+    let trainer = config.start();
     for part in clips.chunks(MANY / 2) {
-        controller.judge("node-0", part).await;
+        controller.score_and_label("node-0", part).await;
         trainer
             .until("a checkpoint", |status| status["samples_pending"] == 0 && status["model_version"] != "")
             .await;
@@ -96,12 +95,12 @@ async fn each_checkpoint_names_the_one_before_it_and_a_gate_that_fails_holds_the
     assert_eq!(status["gate_passed"], false);
     assert!(status["gate_message"].as_str().unwrap().contains("fails"), "{status}");
     assert_eq!(status["stable_version"], serde_json::Value::Null);
-    trainer.leave().await;
-    assert!(shelf.get("m-stable").await.is_none());
-    let numbers = shelf.numbers("m").await;
+    trainer.stop().await;
+    assert!(checkpoints.get("m-stable").await.is_none());
+    let numbers = checkpoints.numbers("m").await;
     let mut before = None;
     for number in numbers {
-        let version = shelf.get(&format!("m-v{number:06}")).await.unwrap();
+        let version = checkpoints.get(&format!("m-v{number:06}")).await.unwrap();
         assert_eq!(version.facts.parent, before);
         before = Some(version.digest);
     }
@@ -111,36 +110,36 @@ async fn each_checkpoint_names_the_one_before_it_and_a_gate_that_fails_holds_the
 async fn only_samples_of_the_selected_nodes_are_learned() {
     let (controller, registry) =
         (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
-    let mut studio = Studio::new(3);
+    let mut generator = ClipGenerator::new(3);
     for pool in ["a", "b", "a"] {
-        controller.judge(pool, &[studio.clip()]).await;
+        controller.score_and_label(pool, &[generator.clip()]).await;
     }
-    let trainer = Plan::new("m", registry.address())
+    let trainer = TrainerConfig::new("m", registry.address())
         .controller(&controller.address)
         .set("VMAFX_TRAINER_NODE_SELECTOR", r#"{"pool":"a"}"#)
         .set("VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", "10")
         .start();
     trainer.learned(2).await;
-    trainer.leave().await;
-    // Two are less than a checkpoint needs, but nothing is lost by leaving.
-    let left = Shelf::of(&registry).get("m-v000001").await.unwrap();
-    assert_eq!(left.facts.samples, 2);
+    trainer.stop().await;
+    // Two samples are fewer than a checkpoint needs, but a shutdown saves them.
+    let last = RegistryReader::of(&registry).get("m-v000001").await.unwrap();
+    assert_eq!(last.facts.samples, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_operator_understands_every_word_of_the_status() {
+async fn the_operator_parses_every_field_of_the_status() {
     let (controller, registry) =
         (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
-    let mut studio = Studio::new(4);
-    let clips: Vec<_> = (0..MANY).map(|_| studio.clip()).collect();
-    controller.judge("node-0", &clips).await;
-    let trainer = Plan::new("m", registry.address()).controller(&controller.address).start();
+    let mut generator = ClipGenerator::new(4);
+    let clips: Vec<_> = (0..MANY).map(|_| generator.clip()).collect();
+    controller.score_and_label("node-0", &clips).await;
+    let trainer = TrainerConfig::new("m", registry.address()).controller(&controller.address).start();
     let status = trainer
         .until("a checkpoint", |status| {
             status["samples_pending"] == 0 && status["stable_version"].is_string()
         })
         .await;
-    trainer.until("figures", |status| status["srocc"].is_number()).await;
+    trainer.until("metrics", |status| status["srocc"].is_number()).await;
     let (_, body) = trainer.page("/status").await.unwrap();
     let report = Report::parse(body.as_bytes()).unwrap();
     assert_eq!(report.phase, TrainingPhase::Running);
