@@ -18,7 +18,6 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 pub use args::{Output, ScoreArgs};
-pub use clips::ClipError;
 pub use values::{PixelFormat, Size, ValueError};
 pub(crate) use values::{scale_to, score};
 use vmafx_scoring::input::Tools;
@@ -35,9 +34,6 @@ pub enum Error {
     /// No inputs.
     #[error("no clips are given; usage: vmafx score REF DIS [DIS...]")]
     NoInputs,
-    /// The inputs contradict the options.
-    #[error(transparent)]
-    Clips(#[from] ClipError),
     /// The comparison failed.
     #[error(transparent)]
     Score(#[from] ScoreError),
@@ -63,7 +59,7 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     let (reference, distorted) = args.inputs().ok_or(Error::NoInputs)?;
-    let request = request::build(reference, distorted, args)?;
+    let request = request::build(&reference, &distorted, args);
     for path in &args.report {
         Kind::of(path)?;
         file::check(path).map_err(ReportError::from)?;

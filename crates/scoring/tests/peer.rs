@@ -66,7 +66,7 @@ fn a_score_is_that_of_ffmpegs_filter(#[case] codec: &str, #[case] pixels: &str) 
         ],
     );
 
-    let clip = |path: &str| Clip { path: path.into(), raw: None };
+    let clip = |path: &str| Clip::new(path);
     let mut request = Request::new(clip(&reference), vec![clip(&distorted)]);
     request.models = vec!["vmaf_v0.6.1".parse::<ModelChoice>().unwrap()];
     let tools = Tools::from_process_env();

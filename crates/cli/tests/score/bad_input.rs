@@ -75,7 +75,7 @@ fn a_clip_too_small_for_the_model() {
 fn a_file_that_needs_ffmpeg_where_there_is_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.mp4");
-    fs::write(&path, "not video").unwrap();
+    fs::write(&path, "\0\0\0\x18ftypmp42").unwrap();
     let mut command = score();
     command.arg(&path).arg(&path).env("PATH", directory.path());
     assert_refused(&ran(&mut command), &["a.mp4", "ffmpeg", "VMAFX_FFMPEG_BIN"]);

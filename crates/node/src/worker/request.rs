@@ -39,7 +39,9 @@ fn frame_step(step: u64) -> Result<FrameStep, Failure> {
 pub(crate) fn clip(input: &Input) -> Result<Clip, Failure> {
     Ok(match &input.raw {
         None => Clip::new(&input.path),
-        Some(raw) => Clip::raw(&input.path, RawFormat { format: shape(&input.name, raw)?, frame_rate: None }),
+        Some(raw) => {
+            Clip::described(&input.path, RawFormat { format: shape(&input.name, raw)?, frame_rate: None })
+        }
     })
 }
 
