@@ -20,9 +20,10 @@ use std::time::{Duration, Instant};
 pub use args::{Output, ScoreArgs};
 pub use values::{PixelFormat, Size, ValueError};
 pub(crate) use values::{scale_to, score};
+use vmafx_job::ReportFormat;
 use vmafx_scoring::input::Tools;
 use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::report::{Kind, Report, ReportError, Summary, SummaryError, file, wording};
+use vmafx_scoring::report::{Report, ReportError, Summary, SummaryError, file, format_of, wording};
 use vmafx_scoring::score::ScoreError;
 
 use crate::terminal::Look;
@@ -61,7 +62,7 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Error> {
     let (reference, distorted) = args.inputs().ok_or(Error::NoInputs)?;
     let request = request::build(&reference, &distorted, args);
     for path in &args.report {
-        Kind::of(path)?;
+        format_of(path)?;
         file::check(path).map_err(ReportError::from)?;
     }
 
@@ -95,8 +96,8 @@ fn show(args: &ScoreArgs, outcomes: &[Outcome], took: Duration, look: Look) -> R
     }
     match args.output {
         Output::Table => print(|out| out.write_all(table::render(&results, &args.feature, look).as_bytes()))?,
-        Output::Json => write_report(&report, Kind::Json)?,
-        Output::Csv => write_report(&report, Kind::Csv)?,
+        Output::Json => write_report(&report, ReportFormat::Json)?,
+        Output::Csv => write_report(&report, ReportFormat::Csv)?,
     }
     for (outcome, _) in &results {
         let about =
@@ -112,9 +113,9 @@ fn show(args: &ScoreArgs, outcomes: &[Outcome], took: Duration, look: Look) -> R
     Ok(if misses.is_empty() { Exit::Done } else { Exit::BelowMinimum })
 }
 
-fn write_report(report: &Report<'_>, kind: Kind) -> Result<(), Error> {
+fn write_report(report: &Report<'_>, format: ReportFormat) -> Result<(), Error> {
     let mut bytes = vec![];
-    report.write(kind, &mut bytes)?;
+    report.write(format, &mut bytes)?;
     print(|out| out.write_all(&bytes))
 }
 

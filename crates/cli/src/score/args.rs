@@ -121,7 +121,7 @@ pub struct ScoreArgs {
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output", default_value = "table")]
     pub output: Output,
 
-    /// Write a report to a file ending in .html, .json or .csv; may be given several times
+    /// Write a report to a file ending in .html, .json, .csv or .xml; may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub report: Vec<PathBuf>,
 

@@ -94,7 +94,7 @@ fn raw_video_without_a_description() {
 #[case::half_described(&["a.yuv", "b.yuv", "--size", "2x2"], "--pixel-format")]
 #[case::unknown_feature(&["a.mp4", "b.mp4", "--feature", "vif2"], "psnr-hvs")]
 #[case::zero_step(&["a.mp4", "b.mp4", "--subsample", "0"], "--subsample")]
-#[case::unknown_ending(&["a.mp4", "b.mp4", "--report", "r.pdf"], ".html, .json or .csv")]
+#[case::unknown_ending(&["a.mp4", "b.mp4", "--report", "r.pdf"], ".json, .csv, .html or .xml")]
 #[case::no_number(&["a.mp4", "b.mp4", "--min-score", "nan"], "--min-score")]
 #[case::nothing(&[], "--help")]
 fn wrong_usage(#[case] arguments: &[&str], #[case] word: &str) {
