@@ -18,12 +18,12 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 pub use args::{Output, ScoreArgs};
-pub use clips::ClipError;
 pub use values::ValueError;
 pub(crate) use values::score;
+use vmafx_job::ReportFormat;
 use vmafx_scoring::input::Tools;
 use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::report::{Kind, Report, ReportError, Summary, SummaryError, file, wording};
+use vmafx_scoring::report::{Report, ReportError, Summary, SummaryError, file, format_of, wording};
 use vmafx_scoring::score::ScoreError;
 
 use crate::terminal::Look;
@@ -35,9 +35,6 @@ pub enum Error {
     /// No inputs.
     #[error("no clips are given; usage: vmafx score REF DIS [DIS...]")]
     NoInputs,
-    /// The inputs contradict the options.
-    #[error(transparent)]
-    Clips(#[from] ClipError),
     /// The comparison failed.
     #[error(transparent)]
     Score(#[from] ScoreError),
@@ -63,9 +60,9 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     let (reference, distorted) = args.inputs().ok_or(Error::NoInputs)?;
-    let request = request::build(reference, distorted, args)?;
+    let request = request::build(&reference, &distorted, args);
     for path in &args.report {
-        Kind::of(path)?;
+        format_of(path)?;
         file::check(path).map_err(ReportError::from)?;
     }
 
@@ -101,8 +98,8 @@ fn show(args: &ScoreArgs, outcomes: &[Outcome], took: Duration, look: Look) -> R
         Output::Table => {
             print(|out| out.write_all(table::render(&results, &args.options.features, look).as_bytes()))?
         }
-        Output::Json => write_report(&report, Kind::Json)?,
-        Output::Csv => write_report(&report, Kind::Csv)?,
+        Output::Json => write_report(&report, ReportFormat::Json)?,
+        Output::Csv => write_report(&report, ReportFormat::Csv)?,
     }
     for (outcome, _) in &results {
         let about =
@@ -118,9 +115,9 @@ fn show(args: &ScoreArgs, outcomes: &[Outcome], took: Duration, look: Look) -> R
     Ok(if misses.is_empty() { Exit::Done } else { Exit::BelowMinimum })
 }
 
-fn write_report(report: &Report<'_>, kind: Kind) -> Result<(), Error> {
+fn write_report(report: &Report<'_>, format: ReportFormat) -> Result<(), Error> {
     let mut bytes = vec![];
-    report.write(kind, &mut bytes)?;
+    report.write(format, &mut bytes)?;
     print(|out| out.write_all(&bytes))
 }
 

@@ -26,9 +26,14 @@ impl ReportFormat {
     /// The format that a URI asks for. Its query and fragment do not count.
     pub fn of_uri(uri: &str) -> Result<Self, UnknownReportFormat> {
         let path = uri.split(['?', '#']).next().unwrap_or_default();
-        let name = path.rsplit('/').next().unwrap_or_default();
+        Self::of_file_name(path.rsplit('/').next().unwrap_or_default())
+    }
+
+    /// The format that the name of a file asks for; `.htm` is HTML too.
+    pub fn of_file_name(name: &str) -> Result<Self, UnknownReportFormat> {
         match name.rsplit_once('.') {
             None => Ok(Self::default()),
+            Some((_, ending)) if ending.eq_ignore_ascii_case("htm") => Ok(Self::Html),
             Some((_, ending)) => {
                 ending.parse().map_err(|_| UnknownReportFormat { ending: ending.to_owned() })
             }
@@ -50,6 +55,13 @@ mod tests {
     #[case("/data.d/report", ReportFormat::Json)]
     fn the_ending_tells_the_format(#[case] uri: &str, #[case] format: ReportFormat) {
         assert_eq!(ReportFormat::of_uri(uri), Ok(format));
+    }
+
+    #[rstest]
+    #[case("a#b?c.csv", ReportFormat::Csv)]
+    #[case("a.b.HTM", ReportFormat::Html)]
+    fn a_file_name_has_no_query(#[case] name: &str, #[case] format: ReportFormat) {
+        assert_eq!(ReportFormat::of_file_name(name), Ok(format));
     }
 
     #[rstest]

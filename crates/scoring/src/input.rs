@@ -21,6 +21,7 @@ mod pixel_format;
 mod planes;
 mod probe;
 mod raw;
+mod signature;
 mod stop;
 mod tools;
 mod y4m;
@@ -44,19 +45,19 @@ use crate::picture::{Format, PictureMut};
 pub struct Clip {
     /// A regular file.
     pub path: PathBuf,
-    /// The shape of a file that has no header. Given, the file is read as raw planar YUV whatever its name is.
-    pub raw: Option<RawFormat>,
+    /// What is in the file if it is raw video. It is used only if the content is neither Y4M nor a container.
+    pub description: Option<RawFormat>,
 }
 
 impl Clip {
     /// A file that says itself what it is.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), raw: None }
+        Self { path: path.into(), description: None }
     }
 
-    /// A file of bare planes.
-    pub fn raw(path: impl Into<PathBuf>, raw: RawFormat) -> Self {
-        Self { path: path.into(), raw: Some(raw) }
+    /// A file that is read by this description if it is raw video.
+    pub fn described(path: impl Into<PathBuf>, description: RawFormat) -> Self {
+        Self { path: path.into(), description: Some(description) }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `metrics` | the per-frame columns under the names that libvmaf's readers expect    |
 //! | `wording` | warnings and facts as sentences                                        |
 //! | `json`    | libvmaf's JSON with our facts beside it                                |
+//! | `xml`     | libvmaf's XML                                                          |
 //! | `csv`     | one row per frame                                                      |
 //! | `html`    | one page that needs nothing but itself                                 |
 //! | `file`    | all of a file or none of it                                            |
@@ -16,6 +17,7 @@
 //! Everything but `file` is pure: an [`Outcome`] in, bytes out. The same outcome gives the same bytes.
 
 pub mod csv;
+mod escape;
 pub mod file;
 pub mod html;
 pub mod json;
@@ -23,12 +25,14 @@ pub mod metrics;
 pub mod pooling;
 pub mod summary;
 pub mod wording;
+pub mod xml;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use file::FileError;
 pub use summary::{ModelSummary, Summary, SummaryError};
+use vmafx_job::{ReportFormat, UnknownReportFormat};
 
 use crate::outcome::Outcome;
 
@@ -41,44 +45,27 @@ pub struct Report<'a> {
     pub speed: Option<f64>,
 }
 
-/// The kinds of report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A page for people.
-    Html,
-    /// libvmaf's JSON.
-    Json,
-    /// One row per frame.
-    Csv,
-}
-
-impl Kind {
-    /// The kind that a file's ending asks for.
-    pub fn of(path: &Path) -> Result<Self, ReportError> {
-        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-        match ending.as_deref() {
-            Some("html" | "htm") => Ok(Self::Html),
-            Some("json") => Ok(Self::Json),
-            Some("csv") => Ok(Self::Csv),
-            _ => Err(ReportError::UnknownEnding { path: path.display().to_string() }),
-        }
-    }
+/// The format that the ending of a file asks for.
+pub fn format_of(path: &Path) -> Result<ReportFormat, ReportError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    ReportFormat::of_file_name(&name)
+        .map_err(|problem| ReportError::UnknownFormat { path: path.to_owned(), problem })
 }
 
 impl Report<'_> {
-    /// Writes a report of one kind.
-    pub fn write(&self, kind: Kind, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        match kind {
-            Kind::Html => html::write(self, out),
-            Kind::Json => json::write(self, out),
-            Kind::Csv => csv::write(self, out),
+    pub fn write(&self, format: ReportFormat, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        match format {
+            ReportFormat::Json => json::write(self, out),
+            ReportFormat::Csv => csv::write(self, out),
+            ReportFormat::Html => html::write(self, out),
+            ReportFormat::Xml => xml::write(self, out),
         }
     }
 
-    /// Writes a report to a file, of the kind that its ending asks for. The file is there whole or not at all.
+    /// Writes a report to a file, in the format that its ending asks for. The file is there whole or not at all.
     pub fn save(&self, path: &Path) -> Result<(), ReportError> {
-        let kind = Kind::of(path)?;
-        file::replace(path, |out| self.write(kind, out))
+        let format = format_of(path)?;
+        file::replace(path, |out| self.write(format, out))
     }
 }
 
@@ -97,38 +84,9 @@ pub enum ReportError {
     /// The file could not be put in place.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The ending does not say what to write.
-    #[error("{path}: the ending does not say what to write; use .html, .json or .csv")]
-    UnknownEnding {
-        /// The file.
-        path: String,
-    },
+    #[error("{} {problem}", path.display())]
+    UnknownFormat { path: PathBuf, problem: UnknownReportFormat },
 }
 
 #[cfg(test)]
 pub(crate) mod example;
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case("a.html", Kind::Html)]
-    #[case("a.b.HTM", Kind::Html)]
-    #[case("dir.csv/a.json", Kind::Json)]
-    #[case("a.csv", Kind::Csv)]
-    fn the_ending_of_a_file_says_what_is_written(#[case] path: &str, #[case] kind: Kind) {
-        assert_eq!(Kind::of(Path::new(path)).unwrap(), kind);
-    }
-
-    #[rstest]
-    #[case("report")]
-    #[case("report.pdf")]
-    #[case(".html")]
-    fn another_ending_is_refused_with_the_known_ones(#[case] path: &str) {
-        let message = Kind::of(Path::new(path)).unwrap_err().to_string();
-        assert!(message.contains(path) && message.contains(".html, .json or .csv"), "{message}");
-    }
-}

@@ -1,22 +1,16 @@
 //! The options as a request to the engine. Pure: nothing is opened here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use vmafx_scoring::score::Request;
 
 use super::args::ScoreArgs;
-use super::clips::{self, ClipError};
+use super::clips;
 
 /// What the options ask for. `reference` and `distorted` are the inputs, however they were given.
-pub(super) fn build(
-    reference: PathBuf,
-    distorted: Vec<PathBuf>,
-    args: &ScoreArgs,
-) -> Result<Request, ClipError> {
-    let paths: Vec<PathBuf> = [reference].into_iter().chain(distorted).collect();
-    let mut clips = clips::describe(&paths, args)?.into_iter();
-    let Some(reference) = clips.next() else { return Err(ClipError::NothingRaw) };
-    let mut request = Request::new(reference, clips.collect());
+pub(super) fn build(reference: &Path, distorted: &[PathBuf], args: &ScoreArgs) -> Request {
+    let clip = |path: &PathBuf| clips::describe(path, args);
+    let mut request = Request::new(clips::describe(reference, args), distorted.iter().map(clip).collect());
     request.models.clone_from(&args.model);
     request.threads = args.threads.map_or(request.threads, Into::into);
     request.chunks = args.chunks.into();
@@ -25,7 +19,7 @@ pub(super) fn build(
     let skipped = args.offset.unsigned_abs();
     (request.reference_offset, request.distorted_offset) =
         if args.offset < 0 { (skipped, 0) } else { (0, skipped) };
-    Ok(request)
+    request
 }
 
 #[cfg(test)]
@@ -46,7 +40,7 @@ mod tests {
     fn request(line: &str) -> Request {
         let args = Line::parse_from(["score"].into_iter().chain(line.split_whitespace())).args;
         let (reference, distorted) = args.inputs().unwrap();
-        build(reference, distorted, &args).unwrap()
+        build(&reference, &distorted, &args)
     }
 
     #[rstest]

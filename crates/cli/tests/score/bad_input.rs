@@ -75,7 +75,7 @@ fn a_clip_too_small_for_the_model() {
 fn a_file_that_needs_ffmpeg_where_there_is_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.mp4");
-    fs::write(&path, "not video").unwrap();
+    fs::write(&path, "\0\0\0\x18ftypmp42").unwrap();
     let mut command = score();
     command.arg(&path).arg(&path).env("PATH", directory.path());
     assert_refused(&ran(&mut command), &["a.mp4", "ffmpeg", "VMAFX_FFMPEG_BIN"]);
@@ -94,7 +94,7 @@ fn raw_video_without_a_description() {
 #[case::half_described(&["a.yuv", "b.yuv", "--size", "2x2"], "--pixel-format")]
 #[case::unknown_feature(&["a.mp4", "b.mp4", "--feature", "vif2"], "psnr-hvs")]
 #[case::zero_step(&["a.mp4", "b.mp4", "--subsample", "0"], "--subsample")]
-#[case::unknown_ending(&["a.mp4", "b.mp4", "--report", "r.pdf"], ".html, .json or .csv")]
+#[case::unknown_ending(&["a.mp4", "b.mp4", "--report", "r.pdf"], ".json, .csv, .html or .xml")]
 #[case::no_number(&["a.mp4", "b.mp4", "--min-score", "nan"], "--min-score")]
 #[case::nothing(&[], "--help")]
 fn wrong_usage(#[case] arguments: &[&str], #[case] word: &str) {

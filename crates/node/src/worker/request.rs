@@ -25,6 +25,9 @@ pub(crate) fn model(model: &ModelSource) -> ModelChoice {
     match model {
         ModelSource::Auto => ModelChoice::Auto,
         ModelSource::BuiltIn(name) => ModelChoice::Named(name.clone()),
-        ModelSource::File { path, .. } => ModelChoice::File(path.clone()),
+        ModelSource::File { path, .. } => ModelChoice::File(path),
+        Some(raw) => {
+            Clip::described(&input.clone())
+        }
     }
 }

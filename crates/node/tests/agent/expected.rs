@@ -12,7 +12,7 @@ use vmafx_scoring::score::{Request, run};
 /// The score of two headerless clips of 160x90.
 pub(crate) fn expected(reference: &Path, distorted: &Path) -> f64 {
     let format = Format { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
-    let clip = |path: &Path| Clip::raw(path.to_owned(), RawFormat { format, frame_rate: None });
+    let clip = |path: &Path| Clip::described(path.to_owned(), RawFormat { format, frame_rate: None });
     let request = Request {
         models: vec![ModelChoice::Named("vmaf_v0.6.1".into())],
         ..Request::new(clip(reference), vec![clip(distorted)])

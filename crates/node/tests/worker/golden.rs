@@ -32,7 +32,7 @@ async fn the_golden_pair_is_equal_bit_for_bit() {
         chroma: vmafx_job::PixelFormat::Yuv420p,
         depth: vmafx_job::BitDepth::Eight,
     };
-    let clip = |name| Clip::raw(golden(name), RawFormat { format, frame_rate: None });
+    let clip = |name| Clip::described(golden(name), RawFormat { format, frame_rate: None });
     let mut request = Request::new(clip("ref_160x90.yuv"), vec![clip("dis_160x90.yuv")]);
     request.models = vec![ModelChoice::Named("vmaf_v0.6.1".to_owned())];
     request.options.features = vec!["psnr".parse().unwrap()];

@@ -85,7 +85,8 @@ fn walk(directory: &Path) -> Vec<String> {
 #[rstest]
 #[case::outside_the_roots("/etc/passwd", "InputDenied", 2)]
 #[case::missing("missing.mp4", "InputNotFound", 2)]
-#[case::no_video("text.mp4", "InputInvalid", 2)]
+#[case::no_video("broken.mp4", "InputInvalid", 2)]
+#[case::unknown_format("text.mp4", "OptionsInvalid", 2)]
 #[case::unreachable("http://127.0.0.1:1/clip.mp4", "SourceUnreachable", 3)]
 fn the_exit_code_tells_a_bad_input_from_a_broken_machine(
     #[case] clip: &str,
@@ -94,6 +95,7 @@ fn the_exit_code_tells_a_bad_input_from_a_broken_machine(
 ) {
     let fixture = Fixture::new();
     fixture.write("text.mp4", "hello ".repeat(1000));
+    stage.write("broken.mp4", "\0\0\0\x18ftypmp42");
     let clip = if clip.contains('/') { clip.into() } else { fixture.path(clip) };
     let mut command = command(&fixture, &json!({ "reference": &clip, "distorted": &clip }));
     command.args(["--fetch-timeout", "3s", "--scoring-roots", "http://127.0.0.1:1/"]);

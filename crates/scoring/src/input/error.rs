@@ -88,9 +88,9 @@ pub enum InputError {
         /// What is there instead.
         problem: String,
     },
-    /// A raw file without geometry.
+    /// Raw video, or something else that nobody recognises, without a description.
     #[error(
-        "{} has no header that tells its size: say it with --size WIDTHxHEIGHT and --pixel-format, for example \
+        "the format of {} is not recognised; if it is raw video, give its size and pixel format, for example \
          --size 1920x1080 --pixel-format yuv420p10le",
         path.display()
     )]

@@ -17,6 +17,7 @@ use std::time::Duration;
 pub(super) use child::Child;
 pub(super) use source::Source;
 
+use self::report::Report;
 use super::error::InputError;
 use super::pixel_format::{self, Samples};
 use super::probe::{Probe, Storage, open_regular};
@@ -27,18 +28,46 @@ use crate::picture::Format;
 /// Most that is read of a report. Real ones have a few kilobytes.
 const REPORT_LIMIT: u64 = 1 << 20;
 
+/// How `ffmpeg` says that it only guesses what a file is.
+const LOW_SCORE: &str = "misdetection possible";
+
+/// What `ffmpeg` writes when it has looked at a file and found no video: it does not recognise the content, or it lists
+/// what there is instead.
+const NO_VIDEO: [&str; 2] = ["Invalid data found when processing input", "Input #0, "];
+
 /// Codecs that turn any text into pictures.
 const TEXT_CODECS: [&str; 4] = ["ansi", "bintext", "xbin", "idf"];
 
-/// Asks `ffmpeg` what a file is.
-pub(super) fn probe(path: &Path, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<Probe, InputError> {
+/// What the content of a file is to `ffmpeg`.
+pub(super) enum Content {
+    Video(Box<Probe>),
+    /// Nothing that it recognises, or something without video; the end of what it says.
+    NoVideo {
+        stderr: String,
+    },
+}
+
+/// Asks `ffmpeg` what a file is. If `ffmpeg` itself fails, for lack of memory or in a crash, that is an error: the file may
+/// be a video all the same, and so it is if its video stream cannot be decoded.
+pub(super) fn probe(path: &Path, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<Content, InputError> {
     let said = run_probe(path, tools, started)?;
-    let not_video = || InputError::NotVideo { path: path.to_owned(), stderr: last_lines(&said) };
-    let report = report::parse(&said).ok_or_else(not_video)?;
-    let too_large = report.width > u32::from(u16::MAX) || report.height > u32::from(u16::MAX);
-    if too_large || report.pixel_format == "none" || TEXT_CODECS.contains(&report.codec.as_str()) {
-        return Err(not_video());
+    if let Some(line) = said.lines().find(|line| line.contains(LOW_SCORE)) {
+        return Ok(Content::NoVideo { stderr: last_lines(line, path) });
     }
+    let stderr = || last_lines(&said, path);
+    match report::parse(&said) {
+        Some(report) if TEXT_CODECS.contains(&report.codec.as_str()) => {
+            Ok(Content::NoVideo { stderr: stderr() })
+        }
+        None if NO_VIDEO.iter().any(|words| said.contains(words)) => {
+            Ok(Content::NoVideo { stderr: stderr() })
+        }
+        Some(report) if report.is_decodable() => Ok(Content::Video(Box::new(video(path, report)?))),
+        _ => Err(InputError::NotVideo { path: path.to_owned(), stderr: stderr() }),
+    }
+}
+
+fn video(path: &Path, report: Report) -> Result<Probe, InputError> {
     let delivery = pixel_format::delivery(&report.pixel_format).ok_or_else(|| InputError::PixelFormat {
         path: path.to_owned(),
         pixel_format: report.pixel_format.clone(),
@@ -79,8 +108,8 @@ fn run_probe(path: &Path, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<St
         program: program.to_owned(),
         source,
     };
-    let stdin = stdin(path)?;
-    let (child, _stdout, stderr) = Child::start(program, &arguments::probe(path), stdin).map_err(failed)?;
+    let stdin = Stdio::from(open_regular(path)?.0);
+    let (child, _stdout, stderr) = Child::start(program, &arguments::probe(), stdin).map_err(failed)?;
     let child = Arc::new(child);
     let stopper = Stopper::of_child(Arc::clone(&child));
     started(stopper.clone());
@@ -91,11 +120,6 @@ fn run_probe(path: &Path, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<St
         (_, true) => Err(InputError::ProbeTimeout { path: path.to_owned(), deadline }),
         _ => Ok(String::from_utf8_lossy(&said).into_owned()),
     }
-}
-
-/// What a decoder of this file gets as standard input.
-fn stdin(path: &Path) -> Result<Stdio, InputError> {
-    Ok(if arguments::as_stdin(path) { open_regular(path)?.0.into() } else { Stdio::null() })
 }
 
 /// Everything that a process says, and whether it had to be killed because it did not come to an end.
@@ -126,12 +150,12 @@ fn estimate(duration: Option<f64>, rate: Option<f64>) -> Option<u64> {
     (1.0..1e15).contains(&frames).then_some(frames as u64)
 }
 
-/// The end of a report, where the reason for a failure stands.
-fn last_lines(said: &str) -> String {
+/// The end of a report, where the reason for a failure stands, with the name of the file.
+fn last_lines(said: &str, path: &Path) -> String {
     let mut log = log::Log::new(Vec::new(), String::new());
     let lines: Vec<&str> = said.lines().collect();
     for line in &lines[lines.len().saturating_sub(4)..] {
         log.push(line.as_bytes());
     }
-    log.tail()
+    log.tail().replace(arguments::STDIN, &path.to_string_lossy())
 }

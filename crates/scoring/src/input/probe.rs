@@ -1,11 +1,26 @@
-//! What a clip is, found without decoding it.
+//! What a clip is, found out from its content without decoding it. Its name plays no part.
+//!
+//! | content                                             | description      | decision                                      |
+//! |-----------------------------------------------------|------------------|-----------------------------------------------|
+//! | begins with `YUV4MPEG2 `                            | ignored          | Y4M                                           |
+//! | begins like a container, and `ffmpeg` finds video   | ignored          | decoded by `ffmpeg`                           |
+//! | begins like a container, and `ffmpeg` finds none    | fits the size    | raw video                                     |
+//! |                                                     | does not, or none | refused with the words of `ffmpeg`           |
+//! | begins like none                                    | fits the size    | raw video; `ffmpeg` is not started            |
+//! |                                                     | does not fit     | decoded if `ffmpeg` finds video, else refused for its size |
+//! |                                                     | none             | decoded if `ffmpeg` finds video, else a description is asked for |
+//!
+//! `ffmpeg` finds video if a demuxer recognises the content with more than a low score and the stream can be decoded.
+//! `tests/inputs/content.rs` has every row of the table, `tests/scoring/mixed.rs` the scores.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
 
 use super::error::InputError;
+use super::ffmpeg::Content;
 use super::pixel_format::Samples;
+use super::signature::{START_BYTES, looks_like_container};
 use super::stop::Stopper;
 use super::tools::Tools;
 use super::{Clip, ffmpeg, raw, y4m};
@@ -64,47 +79,50 @@ impl Storage {
     }
 }
 
-/// Bytes at the start of a file that are looked at.
-const START: usize = 64;
-
-/// Finds out what a clip is. Only the start of the file is read; `ffmpeg` is asked where we cannot tell ourselves.
+/// Finds out what a clip is. Only the start of the file is read; `ffmpeg` is asked where that does not tell.
 pub fn probe(clip: &Clip, tools: &Tools) -> Result<Probe, InputError> {
     probe_stoppable(clip, tools, &|_| {})
 }
 
-/// The same; `started` is handed what ends it from another thread, if it may take long. Then the error is
-/// [`InputError::Stopped`].
+/// The same. As long as `ffmpeg` may take, `started` has a handle that stops it from another thread; the error is
+/// [`InputError::Stopped`] then.
 pub fn probe_stoppable(clip: &Clip, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<Probe, InputError> {
     let path = &clip.path;
     let (mut file, metadata) = open_regular(path)?;
-    if let Some(described) = clip.raw {
-        return raw::probe(path, described, metadata.len());
-    }
-    let mut start = Vec::with_capacity(START);
-    (&mut file).take(START as u64).read_to_end(&mut start).map_err(|source| InputError::Read {
+    let mut start = Vec::with_capacity(START_BYTES);
+    (&mut file).take(START_BYTES as u64).read_to_end(&mut start).map_err(|source| InputError::Read {
         path: path.clone(),
         frame: 0,
         source,
     })?;
-    // By content first: a Y4M file may have any name. By name where there is no content to tell.
+    if start.is_empty() {
+        return Err(InputError::NoFrames { path: path.clone() });
+    }
     if start.starts_with(y4m::MAGIC) {
         return y4m::probe(path, file, metadata.len());
     }
     if names_other_files(&start) {
         return Err(InputError::Playlist { path: path.clone() });
     }
-    match path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase).as_deref() {
-        Some("yuv" | "raw" | "rgb" | "i420") => Err(InputError::GeometryMissing { path: path.clone() }),
-        Some("y4m") => Err(InputError::Header {
-            path: path.clone(),
-            problem: if start.is_empty() {
-                "the file is empty".to_owned()
-            } else {
-                "it does not begin with YUV4MPEG2, so this is no Y4M file".to_owned()
-            },
-        }),
-        _ if start.is_empty() => Err(InputError::NoFrames { path: path.clone() }),
-        _ => ffmpeg::probe(path, tools, started),
+    let has_signature = looks_like_container(&start);
+    let raw = clip.description.map(|description| raw::probe(path, description, metadata.len()));
+    let can_ask = tools.ffmpeg().is_some();
+    let undescribed = || Err(InputError::GeometryMissing { path: path.clone() });
+    match raw {
+        // There is nothing to ask about, or nobody to ask.
+        Some(raw) if !has_signature && (raw.is_ok() || !can_ask) => return raw,
+        None if !has_signature && !can_ask => return undescribed(),
+        _ => {}
+    }
+    match (ffmpeg::probe(path, tools, started)?, raw) {
+        (Content::Video(probe), _) => Ok(*probe),
+        (Content::NoVideo { .. }, Some(Ok(raw))) => Ok(raw),
+        (Content::NoVideo { stderr }, raw) if has_signature => {
+            let misfit = raw.and_then(Result::err).map(|misfit| format!("; nor is it raw video: {misfit}"));
+            Err(InputError::NotVideo { path: path.clone(), stderr: stderr + &misfit.unwrap_or_default() })
+        }
+        (Content::NoVideo { .. }, Some(misfit)) => misfit,
+        (Content::NoVideo { .. }, None) => undescribed(),
     }
 }
 

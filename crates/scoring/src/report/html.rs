@@ -8,7 +8,6 @@
 mod clips;
 mod course;
 mod data;
-mod escape;
 mod facts;
 mod numbers;
 mod template;
@@ -22,9 +21,9 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 use crate::outcome::Outcome;
+use crate::report::escape::{self, text};
 use crate::report::{Report, ReportError, wording};
 use clips::Clip;
-use escape::text;
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/style.css");

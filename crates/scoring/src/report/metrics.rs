@@ -43,7 +43,7 @@ fn columns(key: String, model: &ModelScores) -> impl Iterator<Item = Metric<'_>>
 }
 
 /// A name that is not yet taken: two files called `model.json` may both be asked for.
-fn free_key(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+pub(super) fn free_key(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2_u32..).map(|number| format!("{wanted}_{number}"));
     std::iter::once(wanted.to_owned()).chain(numbered).find(|key| !taken(key)).unwrap_or_default()
 }

@@ -82,7 +82,7 @@ fn every_way_through_a_file_gives_its_digest(
     let (stage, format) = (Stage::new(), large(depth));
     let frames = samples(format, 3);
     let clip = match kind {
-        "raw" => Clip::raw(stage.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
+        "raw" => Clip::described(stage.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
         "y4m" => Clip::new(stage.write("a.y4m", &y4m(format, &frames, ""))),
         _ => Clip::new(stage.write("a.y4m", &y4m(format, &frames, " Ip XVMAFX"))),
     };
@@ -98,7 +98,7 @@ fn a_part_of_a_file_gives_none(#[case] change: fn(&mut Reading)) {
     let (stage, format) = (Stage::new(), large(BitDepth::Eight));
     let frames = samples(format, 3);
     for clip in [
-        Clip::raw(stage.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
+        Clip::described(stage.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
         Clip::new(stage.write("a.y4m", &y4m(format, &frames, ""))),
         Clip::new(stage.write("b.y4m", &y4m(format, &frames, " Ip"))),
     ] {

@@ -11,7 +11,7 @@ use vmafx_scoring::picture::Format;
 use crate::support::{Room, Stage, format, no_tools, read, read_whole, small, tools};
 
 fn raw(path: &Path, format: Format) -> Clip {
-    Clip::raw(path, RawFormat { format, frame_rate: Some(30.0) })
+    Clip::described(path, RawFormat { format, frame_rate: Some(30.0) })
 }
 
 /// Samples that are different everywhere and allowed in this depth.
@@ -183,8 +183,8 @@ fn a_raw_file_with_samples_too_large_for_its_depth_is_refused() {
 
 #[rstest]
 #[case::no_geometry("a.yuv", b"\0\0\0\0", "--size 1920x1080 --pixel-format yuv420p10le")]
-#[case::not_y4m("a.y4m", b"hello", "it does not begin with YUV4MPEG2")]
-#[case::empty_y4m("a.y4m", b"", "the file is empty")]
+#[case::not_y4m("a.y4m", b"hello", "the format of")]
+#[case::empty("a.y4m", b"", "has no frame in it")]
 #[case::header_only("a.y4m", b"YUV4MPEG2 W2 H2 C420\n", "has no frame in it")]
 #[case::header_cut("a.y4m", b"YUV4MPEG2 W2 H2", "the file ends within it")]
 #[case::mono(

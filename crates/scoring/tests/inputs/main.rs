@@ -1,6 +1,7 @@
 //! Reads real files, and breaks them in every way that comes to mind.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
+mod content;
 mod damaged;
 mod decoded;
 mod hashed;

@@ -139,13 +139,13 @@ fn a_playlist_is_refused_without_looking_at_what_it_names(#[case] name: &str, #[
 #[case("a.mp4", "It was a dark and stormy night.\n")]
 #[case("a.nfo", "\x1b[31mred\x1b[0m\r\n")]
 #[case("noise", "\x00\x01\x02\x03")]
-fn a_file_that_is_no_video_is_named_as_such(#[case] name: &str, #[case] content: &str) {
+fn a_file_of_unknown_format_is_named_with_what_to_give(#[case] name: &str, #[case] content: &str) {
     let stage = Stage::new();
     let path = stage.write(name, &content.as_bytes().repeat(40));
     let error = probe(&Clip::new(&path), &tools()).unwrap_err();
-    assert!(matches!(error, InputError::NotVideo { .. }), "{error}");
+    assert!(matches!(error, InputError::GeometryMissing { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains(name) && text.contains("is not a video that ffmpeg can read: "), "{text}");
+    assert!(text.contains(name) && text.contains("if it is raw video, give its size"), "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use vmafx_scoring::input::{Clip, FrameSource, InputError, Reading, Tools, open, probe, probe_stoppable};
 
-use crate::support::{Room, Stage, drain, small, tools};
+use crate::support::{Room, Stage, drain, small, tools, tools_that};
 
 /// A clip far too long to be decoded while a test runs.
 fn endless(stage: &Stage) -> (Clip, Box<dyn FrameSource>) {
@@ -41,15 +41,6 @@ fn tools_with(stage: &Stage, script: &str) -> Tools {
             real.display()
         ),
     )
-}
-
-/// Tools with this script in the place of `ffmpeg`. Another process writes it: a file that this one still has open, if
-/// only in a child that it is about to start, cannot be run.
-fn tools_that(stage: &Stage, script: &str) -> Tools {
-    let program = stage.path("ffmpeg-of-the-test");
-    let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
-    assert!(Command::new("sh").args(["-c", write]).arg(&program).arg(script).status().unwrap().success());
-    Tools::from_env(Some(program.as_os_str()), None)
 }
 
 fn clip(stage: &Stage) -> PathBuf {

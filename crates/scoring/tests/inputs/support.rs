@@ -21,6 +21,15 @@ pub(crate) fn no_tools() -> Tools {
     Tools::from_env(None, None)
 }
 
+/// Tools with this script in the place of `ffmpeg`. Another process writes it: a file that this one still has open, if
+/// only in a child that it is about to start, cannot be run.
+pub(crate) fn tools_that(stage: &Stage, script: &str) -> Tools {
+    let program = stage.path("ffmpeg-of-the-test");
+    let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+    assert!(Command::new("sh").args(["-c", write]).arg(&program).arg(script).status().unwrap().success());
+    Tools::from_env(Some(program.as_os_str()), None)
+}
+
 pub(crate) fn format(width: u32, height: u32, chroma: PixelFormat, depth: BitDepth) -> Format {
     Format { width, height, chroma, depth }
 }

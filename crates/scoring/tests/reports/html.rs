@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use sha2::{Digest as _, Sha256};
+use vmafx_job::ReportFormat;
 use vmafx_scoring::outcome::Warning;
-use vmafx_scoring::report::Kind;
 
 use crate::made_by_hand::{comparison, written};
 
@@ -16,7 +16,7 @@ fn data(page: &str) -> serde_json::Value {
 
 #[test]
 fn the_page_asks_nobody_for_anything() {
-    let page = written(&[comparison("a.mp4", &[90.0, 80.0])], Kind::Html);
+    let page = written(&[comparison("a.mp4", &[90.0, 80.0])], ReportFormat::Html);
     for request in ["src=", "href=", "@import", "url(http", "fetch(", "XMLHttpRequest", "//cdn", "https://"] {
         assert!(!page.contains(request), "{request}");
     }
@@ -33,7 +33,7 @@ fn element<'a>(page: &'a str, open: &str, close: &str) -> &'a str {
 
 #[test]
 fn only_the_pages_own_style_and_script_may_run() {
-    let page = written(&[comparison("a.mp4", &[90.0])], Kind::Html);
+    let page = written(&[comparison("a.mp4", &[90.0])], ReportFormat::Html);
     // As a browser computes it: a single space more in the page and nothing would run.
     for (source, open, close) in
         [("script-src", "<script>", "</script>"), ("style-src", "<style>", "</style>")]
@@ -52,7 +52,7 @@ fn a_hostile_file_name_stays_text() {
     let mut outcome = comparison(name, &[90.0, 80.0]);
     outcome.models[0].name = "</title><b>".to_owned();
     outcome.warnings.push(Warning::Scaled { from: "<i>".to_owned(), to: "{{data}}".to_owned() });
-    let page = written(&[outcome.clone(), outcome], Kind::Html);
+    let page = written(&[outcome.clone(), outcome], ReportFormat::Html);
     assert_eq!(page.matches("<script").count(), 2, "data and script, and no other");
     assert_eq!(page.matches("</script").count(), 2);
     assert!(!page.contains("<img") && !page.contains("<i>") && !page.contains("<b>"));
@@ -64,7 +64,7 @@ fn a_hostile_file_name_stays_text() {
 fn numbers_worst_frames_facts_and_warnings_are_there_without_a_script() {
     let mut outcome = comparison("a.mp4", &[90.0, 12.345, 80.0]);
     outcome.warnings.push(Warning::EvenStep { step: 2 });
-    let page = written(&[outcome], Kind::Html);
+    let page = written(&[outcome], ReportFormat::Html);
     let (before_script, _) = page.split_once("<script").unwrap();
     for fact in [
         "60.78",
@@ -83,7 +83,7 @@ fn numbers_worst_frames_facts_and_warnings_are_there_without_a_script() {
 #[test]
 fn a_ladder_is_compared_in_one_table_for_each_model() {
     let outcomes = [comparison("a.mp4", &[90.0]), comparison("b.mp4", &[80.0])];
-    let page = written(&outcomes, Kind::Html);
+    let page = written(&outcomes, ReportFormat::Html);
     assert_eq!(page.matches("<table class=\"comparison\">").count(), 2);
     assert_eq!(data(&page)["clips"].as_array().unwrap().len(), 2);
 }
@@ -91,14 +91,14 @@ fn a_ladder_is_compared_in_one_table_for_each_model() {
 #[test]
 fn the_same_comparison_gives_the_same_page() {
     let outcome = [comparison("a.mp4", &[90.0, 80.0])];
-    assert_eq!(written(&outcome, Kind::Html), written(&outcome, Kind::Html));
+    assert_eq!(written(&outcome, ReportFormat::Html), written(&outcome, ReportFormat::Html));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_name_adds_an_element(name in ".{0,40}") {
-        let page = |name: &str| written(&[comparison(name, &[90.0])], Kind::Html);
+        let page = |name: &str| written(&[comparison(name, &[90.0])], ReportFormat::Html);
         // A slash would cut the name shown; elements are counted by their opening sign.
         let (plain, odd) = (page("x"), page(&format!("x{}", name.replace(['/', '\0'], "_"))));
         prop_assert_eq!(plain.matches('<').count(), odd.matches('<').count());

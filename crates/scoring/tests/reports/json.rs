@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use serde::Deserialize;
+use vmafx_job::ReportFormat;
 use vmafx_scoring::outcome::Warning;
-use vmafx_scoring::report::Kind;
 
 use crate::made_by_hand::{comparison, written};
 
@@ -38,7 +38,8 @@ struct Pooled {
 #[test]
 fn a_reader_of_libvmafs_json_accepts_ours() {
     let scores = [95.123_456_789_012_34, 1.0 / 3.0, 80.0];
-    let read: Libvmaf = serde_json::from_str(&written(&[comparison("a.mp4", &scores)], Kind::Json)).unwrap();
+    let read: Libvmaf =
+        serde_json::from_str(&written(&[comparison("a.mp4", &scores)], ReportFormat::Json)).unwrap();
 
     assert_eq!((read.version.as_str(), read.fps), ("3.2.0", 24.57));
     assert_eq!(read.frames.iter().map(|frame| frame.number).collect::<Vec<_>>(), [0, 2, 4]);
@@ -58,7 +59,7 @@ fn a_reader_of_libvmafs_json_accepts_ours() {
 fn what_libvmaf_does_not_tell_lies_beside_it() {
     let mut outcome = comparison("a.mp4", &[90.0, 80.0]);
     outcome.warnings.push(Warning::EvenStep { step: 2 });
-    let json: serde_json::Value = serde_json::from_str(&written(&[outcome], Kind::Json)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&written(&[outcome], ReportFormat::Json)).unwrap();
 
     assert_eq!(json["pooled_metrics"]["vmaf"]["p50"], 85.0);
     let facts = &json["vmafx"];
@@ -76,7 +77,7 @@ fn what_libvmaf_does_not_tell_lies_beside_it() {
 fn an_infinite_feature_is_null_as_libvmaf_writes_it() {
     let mut outcome = comparison("a.mp4", &[90.0]);
     outcome.features.insert("ciede2000".to_owned(), vec![f64::INFINITY]);
-    let json: serde_json::Value = serde_json::from_str(&written(&[outcome], Kind::Json)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&written(&[outcome], ReportFormat::Json)).unwrap();
     assert!(json["frames"][0]["metrics"]["ciede2000"].is_null());
     assert!(json["pooled_metrics"]["ciede2000"]["mean"].is_null());
 }
@@ -85,18 +86,19 @@ fn an_infinite_feature_is_null_as_libvmaf_writes_it() {
 fn a_ladder_is_a_list_of_what_single_clips_would_be() {
     let (a, b) = (comparison("a.mp4", &[90.0]), comparison("b.mp4", &[80.0]));
     let ladder: Vec<serde_json::Value> =
-        serde_json::from_str(&written(&[a.clone(), b.clone()], Kind::Json)).unwrap();
-    let single =
-        |outcome| serde_json::from_str::<serde_json::Value>(&written(&[outcome], Kind::Json)).unwrap();
+        serde_json::from_str(&written(&[a.clone(), b.clone()], ReportFormat::Json)).unwrap();
+    let single = |outcome| {
+        serde_json::from_str::<serde_json::Value>(&written(&[outcome], ReportFormat::Json)).unwrap()
+    };
     assert_eq!(ladder, [single(a), single(b)]);
 }
 
 #[test]
 fn a_score_that_is_no_number_is_never_written() {
     let outcomes = [comparison("a.mp4", &[90.0, f64::NAN])];
-    for kind in [Kind::Json, Kind::Html, Kind::Csv] {
+    for format in ReportFormat::ALL {
         let mut out = vec![];
         let report = vmafx_scoring::report::Report { outcomes: &outcomes, speed: None };
-        assert!(report.write(kind, &mut out).is_err(), "{kind:?}");
+        assert!(report.write(format, &mut out).is_err(), "{format}");
     }
 }

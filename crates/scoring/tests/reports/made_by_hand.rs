@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use vmafx_job::{BitDepth, PixelFormat};
+use vmafx_job::{BitDepth, PixelFormat, ReportFormat};
 use vmafx_scoring::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome};
 use vmafx_scoring::picture::Format;
-use vmafx_scoring::report::{Kind, Report};
+use vmafx_scoring::report::Report;
 
 const FORMAT: Format = Format { width: 640, height: 360, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
 
@@ -54,8 +54,8 @@ pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> Outcome {
 }
 
 /// A report as text.
-pub(crate) fn written(outcomes: &[Outcome], kind: Kind) -> String {
+pub(crate) fn written(outcomes: &[Outcome], format: ReportFormat) -> String {
     let mut out = vec![];
-    Report { outcomes, speed: Some(24.567) }.write(kind, &mut out).unwrap();
+    Report { outcomes, speed: Some(24.567) }.write(format, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }

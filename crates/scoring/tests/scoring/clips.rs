@@ -47,7 +47,7 @@ pub(crate) fn format(width: u32, height: u32) -> Format {
 }
 
 pub(crate) fn raw(path: &Path, format: Format) -> Clip {
-    Clip::raw(path, RawFormat { format, frame_rate: Some(25.0) })
+    Clip::described(path, RawFormat { format, frame_rate: Some(25.0) })
 }
 
 /// A golden clip.

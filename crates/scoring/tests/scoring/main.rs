@@ -11,5 +11,6 @@ mod golden;
 mod ladder;
 mod lengths;
 mod memory;
+mod mixed;
 mod models;
 mod odd;

@@ -27,7 +27,7 @@ fn golden(name: &str) -> PathBuf {
 }
 
 fn score(models: Vec<ModelChoice>) -> Outcome {
-    let clip = |name| Clip::raw(golden(name), RawFormat { format: FORMAT, frame_rate: Some(25.0) });
+    let clip = |name| Clip::described(golden(name), RawFormat { format: FORMAT, frame_rate: Some(25.0) });
     let mut request = Request::new(clip(REFERENCE), vec![clip(DISTORTED)]);
     request.models = models;
     score::run(&request, &Tools::from_process_env(), &(), &CancellationToken::new()).unwrap().remove(0)

@@ -11,10 +11,11 @@ use crate::picture::Format;
 /// The first video stream that is not an attached picture.
 const VIDEO: [&str; 2] = ["-map", "0:V:0"];
 
-/// Asks what a file is. No frame is decoded.
-pub(super) fn probe(path: &Path) -> Vec<OsString> {
+/// Asks what the file on standard input is. No frame is decoded. Without its name, `ffmpeg` goes by the content alone and
+/// not by the extension.
+pub(super) fn probe() -> Vec<OsString> {
     let mut arguments = strings(&["-hide_banner", "-nostdin"]);
-    arguments.extend(input(path));
+    arguments.extend(input(Path::new(STDIN)));
     arguments.extend(strings(&VIDEO));
     arguments.extend(strings(&["-frames:v", "0", "-f", "null", "-"]));
     arguments
@@ -42,7 +43,13 @@ pub(super) fn decode(clip: &Clip, probe: &Probe, reading: &Reading, delivered: F
             arguments.extend(strings(&["-f", "yuv4mpegpipe"]));
             Samples::Yuv
         }
-        Storage::Coded { samples, .. } => samples,
+        Storage::Coded { samples, ref demuxer, .. } => {
+            // What was recognised is what is read, whatever the name says. One demuxer may have several names.
+            if let Some(name) = demuxer.split(',').next().filter(|name| !name.is_empty()) {
+                arguments.extend(strings(&["-f", name]));
+            }
+            samples
+        }
     };
     arguments.extend(input(&clip.path));
     let name = delivered.sample_format().to_string();
@@ -81,18 +88,14 @@ fn filter(reading: &Reading, delivered: Format, samples: Samples) -> String {
     )
 }
 
-/// Whether a file must be handed over as standard input: the name of an image with a `%` in it is taken for a pattern of
-/// names, and there is no way to write it that all formats understand.
-pub(super) fn as_stdin(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().contains(&b'%')
-}
+/// Under this name the kernel opens the file on standard input anew, so that it can be searched like any other.
+pub(super) const STDIN: &str = "/dev/stdin";
 
 /// The input. With `file:` a name may contain anything, also a leading `-` or a `:`; the list of protocols keeps a file
-/// that names others from reaching into the network. Standard input has a name too, under which the kernel opens the
-/// file anew, so that it can be searched like any other.
+/// that names others from reaching into the network.
 fn input(path: &Path) -> [OsString; 4] {
     let mut name = OsString::from("file:");
-    name.push(if as_stdin(path) { Path::new("/dev/stdin") } else { path });
+    name.push(path);
     ["-protocol_whitelist".into(), "file".into(), "-i".into(), name]
 }
 
@@ -111,11 +114,7 @@ mod tests {
     #[case("http://host/a.mp4", "file:http://host/a.mp4")]
     #[case("concat:a|b", "file:concat:a|b")]
     #[case("-", "file:-")]
-    #[case("shot%04d.png", "file:/dev/stdin")]
     fn a_name_is_never_taken_for_an_option_or_an_address(#[case] path: &str, #[case] expected: &str) {
-        let arguments = probe(Path::new(path));
-        let at = arguments.iter().position(|argument| argument == "-i").unwrap();
-        assert_eq!(arguments[at + 1], expected);
-        assert_eq!(arguments[at - 2..at], ["-protocol_whitelist", "file"]);
+        assert_eq!(input(Path::new(path)), ["-protocol_whitelist", "file", "-i", expected]);
     }
 }

@@ -29,6 +29,14 @@ pub(super) struct Report {
     pub(super) full_range: Option<bool>,
 }
 
+impl Report {
+    /// Whether a decoder was found, and pictures of a size that libvmaf can hold.
+    pub(super) fn is_decodable(&self) -> bool {
+        let largest = u32::from(u16::MAX);
+        self.pixel_format != "none" && self.width <= largest && self.height <= largest
+    }
+}
+
 /// One line about a video stream.
 #[derive(Debug)]
 struct Stream<'a> {

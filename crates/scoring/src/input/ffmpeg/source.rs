@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{ChildStderr, ChildStdout};
+use std::process::{ChildStderr, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -67,17 +67,14 @@ impl Source {
         let delivered = Format { depth: probe.format.depth, ..reading.format };
         let (names, demuxer) = speakers(probe);
         let expected = expected(clip, probe)?;
-        let (child, stdout, stderr) = Child::start(
-            program,
-            &arguments::decode(clip, probe, reading, delivered),
-            super::stdin(&clip.path)?,
-        )
-        .map_err(|source| InputError::FfmpegStart {
-            path: clip.path.clone(),
-            purpose,
-            program: program.to_owned(),
-            source,
-        })?;
+        let (child, stdout, stderr) =
+            Child::start(program, &arguments::decode(clip, probe, reading, delivered), Stdio::null())
+                .map_err(|source| InputError::FfmpegStart {
+                    path: clip.path.clone(),
+                    purpose,
+                    program: program.to_owned(),
+                    source,
+                })?;
         let child = Arc::new(child);
         Ok(Self {
             path: clip.path.clone(),

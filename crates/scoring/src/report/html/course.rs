@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::clips::Clip;
-use super::escape::text;
+use crate::report::escape::text;
 use crate::report::pooling::mean;
 
 /// Into how many stretches a clip is cut.

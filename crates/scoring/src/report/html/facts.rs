@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::clips::Clip;
-use super::escape::text;
 use crate::outcome::InputFacts;
+use crate::report::escape::text;
 use crate::report::wording;
 
 /// A list of facts for all clips. What the clips share is told once.

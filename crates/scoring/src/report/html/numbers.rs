@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::clips::{Clip, time};
-use super::escape::text;
+use crate::report::escape::text;
 use crate::report::pooling::{Placed, Pooled};
 use crate::report::summary::ModelSummary;
 

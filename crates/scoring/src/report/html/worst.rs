@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::clips::{Clip, time};
-use super::escape::text;
+use crate::report::escape::text;
 use crate::report::metrics::short_name;
 
 /// How many frames are listed for each clip.

@@ -1,7 +1,7 @@
-//! Text made harmless for the place where it is put.
+//! Text that cannot be taken for markup.
 
 /// For the text of an element and for attributes in double quotes.
-pub(super) fn text(raw: &str) -> String {
+pub(in crate::report) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for c in raw.chars() {
         match c {
@@ -16,9 +16,22 @@ pub(super) fn text(raw: &str) -> String {
     safe
 }
 
+/// For attributes of XML, where a line break would be read as a space, and other control characters are not allowed at all.
+pub(in crate::report) fn xml_attribute(raw: &str) -> String {
+    let allowed = |c: char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
+    text(raw).chars().fold(String::with_capacity(raw.len()), |mut safe, c| {
+        match c {
+            '\t' | '\n' | '\r' => safe.push_str(&format!("&#{};", u32::from(c))),
+            c if allowed(c) => safe.push(c),
+            _ => safe.push(char::REPLACEMENT_CHARACTER),
+        }
+        safe
+    })
+}
+
 /// JSON for a script element. The HTML parser ends a script at `</script` wherever it stands, and counts `<!--`;
 /// inside JSON these signs occur only in strings, where an escape means the same.
-pub(super) fn script_data(json: &str) -> String {
+pub(in crate::report) fn script_data(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
@@ -31,6 +44,11 @@ mod tests {
     #[test]
     fn no_sign_of_markup_survives_in_text() {
         assert_eq!(text("<a b=\"c\" d='e'>&</a>"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;&lt;/a&gt;");
+    }
+
+    #[test]
+    fn an_attribute_of_xml_has_no_bare_control_characters() {
+        assert_eq!(xml_attribute("a\"<\n\u{1}\u{ffff}ä"), "a&quot;&lt;&#10;\u{fffd}\u{fffd}ä");
     }
 
     #[test]
