@@ -15,6 +15,7 @@ pub mod call;
 pub mod deadline;
 pub mod gate;
 pub mod metrics;
+pub(crate) mod requests;
 
 use std::time::Duration;
 

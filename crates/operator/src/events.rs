@@ -2,7 +2,7 @@
 //!
 //! One event per transition, never one per look. An event that cannot be written is counted and forgotten: the same is
 //! said by a condition. What must be told, and told once, has a name that follows from what happened
-//! ([`Recorder::tell_once`]): telling it again is no second event.
+//! ([`EventRecorder::publish_once`]): telling it again is no second event.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub enum Severity {
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happening {
+pub struct ResourceEvent {
     /// Good or bad.
     pub severity: Severity,
     /// In one word.
@@ -53,7 +53,7 @@ pub struct Happening {
     pub note: String,
 }
 
-impl Happening {
+impl ResourceEvent {
     /// Nothing to worry about.
     pub fn normal(reason: Reason, note: impl Into<String>) -> Self {
         Self { severity: Severity::Normal, reason, note: note.into() }
@@ -67,13 +67,13 @@ impl Happening {
 
 /// Writes events.
 #[derive(Clone)]
-pub struct Recorder {
+pub struct EventRecorder {
     client: Client,
     instance: String,
     lost: Counter,
 }
 
-impl Recorder {
+impl EventRecorder {
     /// `instance` is which operator it is.
     pub fn new(client: Client, instance: impl Into<String>, metrics: &mut Metrics) -> Self {
         let lost = metrics.counter("operator_events_lost", "Events that could not be written");
@@ -81,7 +81,7 @@ impl Recorder {
     }
 
     /// Writes what happened to a resource.
-    pub async fn tell<K: Resource<DynamicType = ()>>(&self, about: &K, happening: &Happening) {
+    pub async fn publish<K: Resource<DynamicType = ()>>(&self, about: &K, happening: &ResourceEvent) {
         let (api, event) = self.event(about.object_ref(&()), happening, Uuid::new_v4());
         match tokio::time::timeout(DEADLINE, api.create(&PostParams::default(), &event)).await {
             Ok(Ok(_)) => {}
@@ -92,10 +92,10 @@ impl Recorder {
 
     /// Writes what happened to a resource, however often it is called with the same `id`. An error is one that may be
     /// over by the next try; an event that will never be taken is counted and forgotten.
-    pub async fn tell_once<K: Resource<DynamicType = ()>>(
+    pub async fn publish_once<K: Resource<DynamicType = ()>>(
         &self,
         about: &K,
-        happening: &Happening,
+        happening: &ResourceEvent,
         id: Uuid,
     ) -> Result<(), ApiError> {
         let (api, event) = self.event(about.object_ref(&()), happening, id);
@@ -114,12 +114,12 @@ impl Recorder {
         }
     }
 
-    fn lose(&self, happening: &Happening, problem: &str) {
+    fn lose(&self, happening: &ResourceEvent, problem: &str) {
         self.lost.inc();
         tracing::warn!(problem, reason = happening.reason.as_str(), "an event was lost");
     }
 
-    fn event(&self, about: ObjectReference, happening: &Happening, id: Uuid) -> (Api<Event>, Event) {
+    fn event(&self, about: ObjectReference, happening: &ResourceEvent, id: Uuid) -> (Api<Event>, Event) {
         let namespace = about.namespace.clone().unwrap_or_default();
         let event = Event {
             metadata: ObjectMeta {

@@ -16,12 +16,36 @@ pub mod pod;
 pub mod service;
 pub mod stateful_set;
 
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt as _};
+use serde_json::Value;
 
 pub use self::controller::{ControllerAccess, ControllerTls};
+use self::stateful_set::InvalidTemplate;
 
 use crate::workload::Owner;
+
+/// The objects of a resource's workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RenderedWorkload {
+    pub service: Service,
+    pub budget: Option<PodDisruptionBudget>,
+    /// JSON, because parts of the template may be newer than the types here.
+    pub stateful_set: Value,
+}
+
+/// Why no workload can be rendered.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum RenderError {
+    #[error("no image: set spec.image, or {setting} on the operator")]
+    NoImage { setting: &'static str },
+    #[error(transparent)]
+    Template(#[from] InvalidTemplate),
+    #[error("the spec does not make a StatefulSet: {0}")]
+    StatefulSet(String),
+}
 
 /// A kind of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,20 +15,20 @@
 
 pub mod backoff;
 pub mod cache;
+pub mod cached_resource;
 pub mod controller;
 pub mod guarded;
 mod identity;
 pub mod metrics;
+pub mod notifier;
 pub mod queue;
 mod source;
-pub mod teller;
 pub mod watch;
-pub mod whole;
 
 pub use self::cache::{Cache, Cached};
-pub use self::controller::{Controller, Failure, Next, Reconcile};
-pub use self::identity::Identity;
-pub use self::metrics::{Kind, RuntimeMetrics};
-pub use self::teller::Teller;
+pub use self::cached_resource::CachedResource;
+pub use self::controller::{Controller, Reconcile, ReconcileError, RequeueAfter};
+pub use self::identity::ObjectIdentity;
+pub use self::metrics::{RuntimeMetrics, WatchedKind};
+pub use self::notifier::Notifier;
 pub use self::watch::Watch;
-pub use self::whole::Whole;

@@ -8,9 +8,10 @@ use vmafx_kit::logs::LogArgs;
 
 use crate::job::pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
-use crate::node::render::{Defaults, GpuResources};
+use crate::node::render::{GpuResources, NodeDefaults};
 use crate::render::{ControllerAccess, ControllerTls};
-use crate::training::{self, TrainerArgs};
+use crate::training::TrainerArgs;
+use crate::training::render::TrainerDefaults;
 use crate::webhook::WebhookArgs;
 
 /// Reconciles the custom resources of VMAFX.
@@ -202,9 +203,9 @@ impl Settings {
     }
 
     /// What workers are made from.
-    pub fn defaults(&self, controller: &HostPort) -> Defaults {
+    pub fn node_defaults(&self, controller: &HostPort) -> NodeDefaults {
         let workers = &self.workers;
-        Defaults {
+        NodeDefaults {
             image: workers.node_image.clone(),
             controller: self.controller_access(controller),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
@@ -214,8 +215,8 @@ impl Settings {
     }
 
     /// What trainers are made from.
-    pub fn trainer_defaults(&self, controller: &HostPort) -> training::render::Defaults {
-        training::render::Defaults {
+    pub fn trainer_defaults(&self, controller: &HostPort) -> TrainerDefaults {
+        TrainerDefaults {
             image: self.trainers.trainer_image.clone(),
             controller: self.controller_access(controller),
             ca_config_map: self.trainers.trainer_ca_configmap.clone(),
@@ -334,7 +335,7 @@ mod tests {
         let told = settings(&[("VMAFX_OCI_PLAIN_HTTP", "a:5000,b:80")]).unwrap();
         let controller = told.controller.grpc("vmafx").unwrap();
         let passed_on = [
-            told.defaults(&controller).plain_registries,
+            told.node_defaults(&controller).plain_registries,
             told.trainer_defaults(&controller).plain_registries,
             told.job_defaults().plain_registries,
         ];

@@ -23,7 +23,7 @@ use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
 use crate::crds;
-use crate::events::Recorder;
+use crate::events::EventRecorder;
 use crate::job;
 use crate::job::metrics::JobMetrics;
 use crate::job::pod::PodJobs;
@@ -34,12 +34,14 @@ use crate::lease::{Election, LeaseMetrics, Permit, identity};
 use crate::node::probe::Prober;
 use crate::node::{self, NodeReconciler};
 use crate::render::{Family, NODE, TRAINER};
-use crate::runtime::{Cache, Cached, Controller, Kind, Reconcile, RuntimeMetrics, Teller, Watch};
+use crate::runtime::{Cache, Cached, Controller, Notifier, Reconcile, RuntimeMetrics, Watch, WatchedKind};
 use crate::settings::{Command, Settings};
 use crate::training::poll::Poller;
 use crate::training::{self, TrainingReconciler};
 use crate::webhook;
-use crate::workload::{Children, ControllerRef, Facts, Plain, WorkloadMetrics, Workloads};
+use crate::workload::{
+    ChildSnapshot, ControllerRef, StatefulSetSnapshot, WorkloadCaches, WorkloadMetrics, Workloads,
+};
 
 /// Does what was asked for: adds everything that an operator does, or installs definitions and adds nothing.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
@@ -70,27 +72,22 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
     let runtime = RuntimeMetrics::new(&mut registry);
     let watched = Watched::start(&free, &readiness, &runtime, tasks);
     let decisions = WorkloadMetrics::new(&mut registry);
-    let recorder = Recorder::new(gated.clone(), name, &mut registry);
+    let recorder = EventRecorder::new(gated.clone(), name, &mut registry);
     let ca_file = settings.controller.channel.controller_ca_file.as_deref();
+    let workloads = Arc::new(Workloads::new(&gated, watched.workloads.clone(), decisions));
     let nodes = NodeReconciler {
         client: gated.clone(),
         nodes: watched.nodes.clone(),
-        workloads: Workloads::new(gated.clone(), watched.sets.clone(), decisions.clone()),
-        services: Children::new(gated.clone(), watched.services.clone()),
-        budgets: Children::new(gated.clone(), watched.budgets.clone()),
-        prober: Arc::new(Prober::new(
-            http_client(ca_file, controller.scheme() == "https").await?,
-            &controller,
-        )),
+        workloads: Arc::clone(&workloads),
+        prober: Prober::new(http_client(ca_file, controller.scheme() == "https").await?, &controller),
         recorder: recorder.clone(),
-        defaults: settings.defaults(&grpc),
+        defaults: settings.node_defaults(&grpc),
     };
     let asked_at = settings.trainers.trainer_url.clone();
     let trainings = TrainingReconciler {
         client: gated.clone(),
         trainings: watched.trainings.clone(),
-        workloads: Workloads::new(gated.clone(), watched.sets.clone(), decisions),
-        services: Children::new(gated.clone(), watched.services.clone()),
+        workloads,
         poller: Poller::new(
             http_client(None, asked_at.is_https()).await?,
             asked_at,
@@ -108,7 +105,7 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
             pods: watched.pods.clone(),
             defaults: settings.job_defaults(),
         },
-        teller: watched.tellers.jobs.clone(),
+        notifier: watched.notifiers.jobs.clone(),
         channel,
         cluster: settings.controller.cluster.clone(),
         recorder,
@@ -143,10 +140,10 @@ struct Reconcilers {
 
 /// The ways to their controllers.
 #[derive(Clone, Default)]
-struct Tellers {
-    jobs: Teller,
-    nodes: Teller,
-    trainings: Teller,
+struct Notifiers {
+    jobs: Notifier,
+    nodes: Notifier,
+    trainings: Notifier,
 }
 
 /// What is known of each kind.
@@ -155,52 +152,63 @@ struct Watched {
     jobs: Cache<job::Seen>,
     batch_jobs: Cache<JobFacts>,
     pods: Cache<PodFacts>,
-    nodes: Cache<node::Seen>,
-    trainings: Cache<training::Seen>,
-    sets: Cache<Facts>,
-    services: Cache<Plain>,
-    budgets: Cache<Plain>,
-    tellers: Tellers,
+    nodes: Cache<node::CachedNode>,
+    trainings: Cache<training::CachedTraining>,
+    workloads: WorkloadCaches,
+    notifiers: Notifiers,
     listed: Vec<watch::Receiver<bool>>,
 }
 
 impl Watched {
     /// Starts the watches.
     fn start(client: &Client, readiness: &Readiness, metrics: &RuntimeMetrics, tasks: &mut TaskSet) -> Self {
-        let tellers = Tellers::default();
+        let notifiers = Notifiers::default();
         let of_node = |key: ObjectKey, controller: Option<&ControllerRef>| {
             concerned::<VmafxNode>(NODE, &key, controller)
         };
         let of_training = |key: ObjectKey, controller: Option<&ControllerRef>| {
             concerned::<VmafxModelTraining>(TRAINER, &key, controller)
         };
-        let nodes = Watch::new(Kind::Node, client.clone(), <node::Seen as From<VmafxNode>>::from)
-            .tells(tellers.nodes.clone(), |node| vec![node.key()]);
-        let project = <training::Seen as From<VmafxModelTraining>>::from;
-        let trainings = Watch::new(Kind::Training, client.clone(), project)
-            .tells(tellers.trainings.clone(), |training| vec![training.key()]);
-        let sets = Watch::new(Kind::StatefulSet, client.clone(), <Facts as From<StatefulSet>>::from)
-            .tells(tellers.nodes.clone(), move |set| of_node(set.key(), set.controller.as_ref()))
-            .tells(tellers.trainings.clone(), move |set| of_training(set.key(), set.controller.as_ref()));
-        let services = Watch::new(Kind::Service, client.clone(), Plain::of::<Service>)
-            .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()))
-            .tells(tellers.trainings.clone(), move |one| of_training(one.key(), one.controller.as_ref()));
-        let budgets = Watch::new(Kind::PodDisruptionBudget, client.clone(), Plain::of::<PodDisruptionBudget>)
-            .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()));
-        let jobs = Watch::new(Kind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
-            .tells(tellers.jobs.clone(), |job| vec![job.key()]);
-        let batch_jobs = job::pod::watch::jobs(client.clone(), tellers.jobs.clone());
-        let pods = job::pod::watch::pods(client.clone(), tellers.jobs.clone());
+        let nodes =
+            Watch::new(WatchedKind::Node, client.clone(), <node::CachedNode as From<VmafxNode>>::from)
+                .notifies(notifiers.nodes.clone(), |node| vec![node.key()]);
+        let project = <training::CachedTraining as From<VmafxModelTraining>>::from;
+        let trainings = Watch::new(WatchedKind::Training, client.clone(), project)
+            .notifies(notifiers.trainings.clone(), |training| vec![training.key()]);
+        let sets = Watch::new(
+            WatchedKind::StatefulSet,
+            client.clone(),
+            <StatefulSetSnapshot as From<StatefulSet>>::from,
+        )
+        .notifies(notifiers.nodes.clone(), move |set| of_node(set.key(), set.controller.as_ref()))
+        .notifies(notifiers.trainings.clone(), move |set| of_training(set.key(), set.controller.as_ref()));
+        let services = Watch::new(WatchedKind::Service, client.clone(), ChildSnapshot::of::<Service>)
+            .notifies(notifiers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()))
+            .notifies(notifiers.trainings.clone(), move |one| {
+                of_training(one.key(), one.controller.as_ref())
+            });
+        let budgets = Watch::new(
+            WatchedKind::PodDisruptionBudget,
+            client.clone(),
+            ChildSnapshot::of::<PodDisruptionBudget>,
+        )
+        .notifies(notifiers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()));
+        let jobs = Watch::new(WatchedKind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
+            .notifies(notifiers.jobs.clone(), |job| vec![job.key()]);
+        let batch_jobs = job::pod::watch::jobs(client.clone(), notifiers.jobs.clone());
+        let pods = job::pod::watch::pods(client.clone(), notifiers.jobs.clone());
         let watched = Self {
             jobs: jobs.cache(),
             batch_jobs: batch_jobs.cache(),
             pods: pods.cache(),
             nodes: nodes.cache(),
             trainings: trainings.cache(),
-            sets: sets.cache(),
-            services: services.cache(),
-            budgets: budgets.cache(),
-            tellers,
+            workloads: WorkloadCaches {
+                stateful_sets: sets.cache(),
+                services: services.cache(),
+                budgets: budgets.cache(),
+            },
+            notifiers,
             listed: vec![
                 jobs.listed(),
                 batch_jobs.listed(),
@@ -256,9 +264,9 @@ async fn reconcile(
     if shutdown.cuts(watched.complete()).await.is_none() {
         return Ok(());
     }
-    let Tellers { nodes, trainings, .. } = &watched.tellers;
-    let nodes = Control { teller: nodes, known: &watched.nodes, at_once, metrics: metrics.clone() };
-    let trainings = Control { teller: trainings, known: &watched.trainings, at_once, metrics };
+    let Notifiers { nodes, trainings, .. } = &watched.notifiers;
+    let nodes = Control { notifier: nodes, known: &watched.nodes, at_once, metrics: metrics.clone() };
+    let trainings = Control { notifier: trainings, known: &watched.trainings, at_once, metrics };
     tokio::try_join!(
         nodes.run(reconcilers.nodes, shutdown.clone()),
         trainings.run(reconcilers.trainings, shutdown.clone()),
@@ -269,7 +277,7 @@ async fn reconcile(
 
 /// What the controller of one kind needs.
 struct Control<'a, V> {
-    teller: &'a Teller,
+    notifier: &'a Notifier,
     known: &'a Cache<V>,
     at_once: usize,
     metrics: RuntimeMetrics,
@@ -279,7 +287,7 @@ impl<V: Cached> Control<'_, V> {
     /// Reconciles all that is known, and then what changes.
     async fn run<R: Reconcile>(self, reconciler: Arc<R>, shutdown: Shutdown) -> Result<(), BoxError> {
         // First the ear, then the look: what changes in between is heard.
-        let inbox = self.teller.listen();
+        let inbox = self.notifier.subscribe();
         let first: Vec<_> = self.known.all().iter().map(|one| one.key()).collect();
         Controller::new(reconciler, self.at_once, inbox, self.metrics).run(first, shutdown).await?;
         Ok(())

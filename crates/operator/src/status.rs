@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
-use crate::runtime::{Cache, Whole};
+use crate::runtime::{Cache, CachedResource};
 
 /// Applies a status. It carries the UID and the version of what it was made from: if that is not what is there, nothing
 /// is written. `None`: the object is gone.
@@ -42,7 +42,7 @@ where
 /// is known from. `false`: the object is gone.
 pub async fn update<K, S>(
     client: &Client,
-    known: &Cache<Whole<K>>,
+    known: &Cache<CachedResource<K>>,
     object: &K,
     before: Option<&S>,
     after: &S,
@@ -61,6 +61,6 @@ where
         return Ok(true);
     }
     let Some(written) = apply(client, object, after).await? else { return Ok(false) };
-    known.put(Whole::from(written));
+    known.put(CachedResource::from(written));
     Ok(true)
 }

@@ -12,10 +12,10 @@ use vmafx_api::pod_template::PartialPodTemplate;
 
 use crate::pod::template;
 
-/// The template makes no Pod.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+/// The partial template of the spec does not make a Pod template.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("spec.podTemplate: {0}")]
-pub struct NoTemplate(pub String);
+pub struct InvalidTemplate(pub String);
 
 /// Makes it, but for its template.
 ///
@@ -55,11 +55,11 @@ pub fn with_template(
     set: &StatefulSet,
     rendered: &PodTemplateSpec,
     parts: Option<&PartialPodTemplate>,
-) -> Result<Value, NoTemplate> {
+) -> Result<Value, InvalidTemplate> {
     let selector = set.spec.as_ref().map(|spec| &spec.selector.match_labels);
     let ours = json!({ "metadata": { "labels": selector }, "spec": { "restartPolicy": "Always" } });
-    let template = template::merged(rendered, parts, &ours).map_err(NoTemplate)?;
-    let mut set = serde_json::to_value(set).map_err(|error| NoTemplate(error.to_string()))?;
+    let template = template::merged(rendered, parts, &ours).map_err(InvalidTemplate)?;
+    let mut set = serde_json::to_value(set).map_err(|error| InvalidTemplate(error.to_string()))?;
     set["spec"]["template"] = template;
     Ok(set)
 }

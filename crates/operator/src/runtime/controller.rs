@@ -14,7 +14,7 @@ use vmafx_kit::metrics::{By, Label as _};
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::backoff::Backoff;
-use super::metrics::{Kind, Outcome, RuntimeMetrics, Why};
+use super::metrics::{ReasonLabel, ReconcileOutcome, RuntimeMetrics, WatchedKind};
 use super::queue::Queue;
 use crate::error::Retry;
 use crate::key::ObjectKey;
@@ -25,37 +25,40 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// Makes one resource as it should be.
 pub trait Reconcile: Send + Sync + 'static {
     /// Of what kind.
-    const KIND: Kind;
+    const KIND: WatchedKind;
 
     /// Looks at the resource and does what is to be done. `Ok(None)`: there is no such resource any more.
-    fn reconcile(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<Next>, Failure>> + Send;
+    fn reconcile(
+        &self,
+        key: &ObjectKey,
+    ) -> impl Future<Output = Result<Option<RequeueAfter>, ReconcileError>> + Send;
 }
 
 /// When to look again, if nothing happens before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Next(pub Duration);
+pub struct RequeueAfter(pub Duration);
 
 /// A reconcile that did not reach its end.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
-pub struct Failure {
+pub struct ReconcileError {
     /// In one word.
     pub reason: Reason,
     /// What to do about it.
     pub retry: Retry,
-    /// Why.
+    /// ReasonLabel.
     #[source]
     pub source: BoxError,
 }
 
-impl Failure {
-    /// Nothing can be made of the resource; only a change of it, or of the settings, will help.
-    pub fn invalid(source: impl Into<BoxError>) -> Self {
-        Self { reason: Reason::Invalid, retry: Retry::Slowly, source: source.into() }
+impl ReconcileError {
+    /// Whether somebody else wrote at the same time, or the operator's view was stale.
+    pub fn is_conflict(&self) -> bool {
+        self.retry == Retry::Soon
     }
 }
 
-impl From<crate::error::ApiError> for Failure {
+impl From<crate::error::ApiError> for ReconcileError {
     fn from(error: crate::error::ApiError) -> Self {
         Self { reason: error.reason(), retry: error.retry(), source: error.into() }
     }
@@ -70,7 +73,7 @@ pub struct Controller<R> {
 }
 
 /// How a reconcile ended, and how long it took.
-type Ended = (Result<Option<Next>, Failure>, Outcome, Duration);
+type Ended = (Result<Option<RequeueAfter>, ReconcileError>, ReconcileOutcome, Duration);
 
 impl<R: Reconcile> Controller<R> {
     /// At most `at_once` reconciles run at a time.
@@ -144,21 +147,21 @@ impl<R: Reconcile> Controller<R> {
     ) -> Option<Duration> {
         let kind = R::KIND.value();
         let (result, outcome, took) = ended.unwrap_or_else(|| {
-            let failure = Failure {
+            let failure = ReconcileError {
                 reason: Reason::SyncFailed,
                 retry: Retry::Slowly,
                 source: "the reconcile panicked: this is a bug, please report it".into(),
             };
-            (Err(failure), Outcome::Panicked, Duration::ZERO)
+            (Err(failure), ReconcileOutcome::Panicked, Duration::ZERO)
         });
         self.metrics.seconds.get_or_create(&By((R::KIND, outcome))).observe(took.as_secs_f64());
         match result {
             Ok(next) => {
                 backoff.forget(key);
-                next.map(|Next(pause)| pause)
+                next.map(|RequeueAfter(pause)| pause)
             }
             Err(failure) => {
-                self.metrics.failures.get_or_create(&By((R::KIND, Why(failure.reason)))).inc();
+                self.metrics.failures.get_or_create(&By((R::KIND, ReasonLabel(failure.reason)))).inc();
                 let pause = backoff.failed(key.clone(), failure.retry, chance());
                 let error = failure.source.as_ref() as &dyn std::error::Error;
                 let reason = failure.reason.as_str();
@@ -179,15 +182,15 @@ async fn reconcile<R: Reconcile>(reconciler: Arc<R>, key: ObjectKey) -> Ended {
     let result = tokio::time::timeout(DEADLINE, reconciler.reconcile(&key).instrument(span)).await;
     let took = begun.elapsed();
     match result {
-        Ok(Ok(next)) => (Ok(next), Outcome::Done, took),
-        Ok(Err(failure)) => (Err(failure), Outcome::Failed, took),
+        Ok(Ok(next)) => (Ok(next), ReconcileOutcome::Done, took),
+        Ok(Err(failure)) => (Err(failure), ReconcileOutcome::Failed, took),
         Err(_) => {
-            let failure = Failure {
+            let failure = ReconcileError {
                 reason: Reason::SyncFailed,
                 retry: Retry::Later,
                 source: format!("the reconcile was not done within {DEADLINE:?}").into(),
             };
-            (Err(failure), Outcome::TimedOut, took)
+            (Err(failure), ReconcileOutcome::TimedOut, took)
         }
     }
 }

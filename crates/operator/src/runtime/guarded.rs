@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::identity::Identity;
+use super::identity::ObjectIdentity;
 use crate::key::ObjectKey;
 
 /// The object as the API server wrote it.
@@ -59,11 +59,11 @@ impl<K> Guarded<K> {
     }
 
     /// What it is called, and its version; empty for what has no metadata.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> ObjectIdentity {
         let any: serde_json::Result<Any<Names>> = serde_json::from_str(&self.text);
         let Names { name, namespace, uid, resource_version } =
             any.map(|any| any.metadata).unwrap_or_default();
-        Identity { key: ObjectKey::new(namespace, name), uid, version: resource_version }
+        ObjectIdentity { key: ObjectKey::new(namespace, name), uid, version: resource_version }
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         }
         let event = added(&json!({ "spec": {} })).unwrap();
         let WatchEvent::Added(object) = event else { panic!("{event:?}") };
-        assert_eq!(object.identity(), Identity::default(), "which the watch refuses");
+        assert_eq!(object.identity(), ObjectIdentity::default(), "which the watch refuses");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::key::ObjectKey;
 
 /// What every projection needs of an object's metadata, taken once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct ObjectIdentity {
     /// Namespace and name.
     pub key: ObjectKey,
     /// The UID.
@@ -15,7 +15,7 @@ pub struct Identity {
     pub version: String,
 }
 
-impl Identity {
+impl ObjectIdentity {
     /// Of an object as the API server sent it.
     pub fn of(object: &impl Resource) -> Self {
         Self {

@@ -6,7 +6,7 @@ use vmafx_kit::metrics::{CounterBy, GaugeBy, HistogramBy, Label, Metrics};
 
 closed_label! {
     /// A kind that is watched.
-    pub enum Kind: "kind" {
+    pub enum WatchedKind: "kind" {
         /// Pairs of clips to score.
         Job = "VmafxJob",
         /// What runs those that have a Pod of their own.
@@ -28,7 +28,7 @@ closed_label! {
 
 closed_label! {
     /// How a reconcile ended.
-    pub enum Outcome: "outcome" {
+    pub enum ReconcileOutcome: "outcome" {
         /// There was nothing to do, or it was done.
         Done = "done",
         /// It failed and is tried again.
@@ -40,11 +40,11 @@ closed_label! {
     }
 }
 
-/// Why a reconcile failed, in the word that its condition has.
+/// ReasonLabel a reconcile failed, in the word that its condition has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Why(pub Reason);
+pub struct ReasonLabel(pub Reason);
 
-impl Label for Why {
+impl Label for ReasonLabel {
     const NAME: &'static str = "reason";
 
     fn value(&self) -> &'static str {
@@ -63,14 +63,14 @@ const RECONCILE_SECONDS: &[f64] = &[0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.
 /// The metrics of all controllers and watches.
 #[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
-    pub(super) seconds: HistogramBy<(Kind, Outcome)>,
-    pub(super) failures: CounterBy<(Kind, Why)>,
-    pub(super) depth: GaugeBy<(Kind,)>,
-    pub(super) working: GaugeBy<(Kind,)>,
-    pub(super) restarts: CounterBy<(Kind,)>,
-    pub(super) watch_errors: CounterBy<(Kind,)>,
-    pub(super) undecodable: CounterBy<(Kind,)>,
-    pub(super) objects: GaugeBy<(Kind,)>,
+    pub(super) seconds: HistogramBy<(WatchedKind, ReconcileOutcome)>,
+    pub(super) failures: CounterBy<(WatchedKind, ReasonLabel)>,
+    pub(super) depth: GaugeBy<(WatchedKind,)>,
+    pub(super) working: GaugeBy<(WatchedKind,)>,
+    pub(super) restarts: CounterBy<(WatchedKind,)>,
+    pub(super) watch_errors: CounterBy<(WatchedKind,)>,
+    pub(super) undecodable: CounterBy<(WatchedKind,)>,
+    pub(super) objects: GaugeBy<(WatchedKind,)>,
 }
 
 impl RuntimeMetrics {

@@ -22,10 +22,10 @@ use vmafx_kit::tasks::Shutdown;
 
 use super::cache::{Cache, Cached};
 use super::guarded::Guarded;
-use super::identity::Identity;
-use super::metrics::{Kind, RuntimeMetrics};
+use super::identity::ObjectIdentity;
+use super::metrics::{RuntimeMetrics, WatchedKind};
+use super::notifier::Notifier;
 use super::source::Source;
-use super::teller::Teller;
 use crate::key::ObjectKey;
 
 /// Names the resources that an object concerns.
@@ -33,12 +33,12 @@ type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
 
 /// One kind to be watched.
 pub struct Watch<K, V> {
-    kind: Kind,
+    kind: WatchedKind,
     client: kube::Client,
     labels: Option<String>,
     project: fn(K) -> V,
     cache: Cache<V>,
-    concerned: Vec<(Teller, Concerns<V>)>,
+    concerned: Vec<(Notifier, Concerns<V>)>,
     listed: watch::Sender<bool>,
 }
 
@@ -48,7 +48,7 @@ where
     V: Cached,
 {
     /// `project` takes from an object what its readers need.
-    pub fn new(kind: Kind, client: kube::Client, project: fn(K) -> V) -> Self {
+    pub fn new(kind: WatchedKind, client: kube::Client, project: fn(K) -> V) -> Self {
         Self {
             kind,
             client,
@@ -79,9 +79,9 @@ where
 
     /// Tells a controller of the resources that a changed object concerns.
     #[must_use]
-    pub fn tells(
+    pub fn notifies(
         mut self,
-        controller: Teller,
+        controller: Notifier,
         concerns: impl Fn(&V) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Self {
         self.concerned.push((controller, Box::new(concerns)));
@@ -125,7 +125,7 @@ where
                 for (controller, concerns) in &self.concerned {
                     for key in concerns(object) {
                         // The controller may be behind, and so may be we.
-                        if shutdown.cuts(controller.tell(key)).await.is_none() {
+                        if shutdown.cuts(controller.notify(key)).await.is_none() {
                             return Ok(());
                         }
                     }
@@ -151,15 +151,15 @@ where
             Event::InitApply(object) => read(object).map(Event::InitApply),
             Event::Delete(object) => match read(object) {
                 Ok(object) => Ok(Event::Delete(object)),
-                Err(identity) => return self.cache.forget(&identity).into_iter().collect(),
+                Err(identity) => return self.cache.remove(&identity).into_iter().collect(),
             },
             Event::Init => Ok(Event::Init),
             Event::InitDone => Ok(Event::InitDone),
         };
         match event {
-            Ok(event) => self.cache.take(event),
+            Ok(event) => self.cache.handle(event),
             Err(identity) => {
-                self.cache.stays(&identity);
+                self.cache.keep_undecodable(&identity);
                 Vec::new()
             }
         }
@@ -177,7 +177,7 @@ impl Told {
     /// How many objects are remembered; with more, some are said again.
     const MOST: usize = 1000;
 
-    fn error(&mut self, kind: Kind, gate: &Gate, error: &watcher::Error) {
+    fn error(&mut self, kind: WatchedKind, gate: &Gate, error: &watcher::Error) {
         let text = chain(error);
         if missing(error) {
             gate.close(format!("{} is not installed: apply its CustomResourceDefinition", kind.value()));
@@ -192,7 +192,12 @@ impl Told {
         self.error = None;
     }
 
-    fn undecodable(&mut self, kind: Kind, Identity { key, uid, .. }: &Identity, error: &str) {
+    fn undecodable(
+        &mut self,
+        kind: WatchedKind,
+        ObjectIdentity { key, uid, .. }: &ObjectIdentity,
+        error: &str,
+    ) {
         if self.undecodable.get(uid).is_none_or(|before| before != error) {
             tracing::warn!(
                 kind = kind.value(),

@@ -28,17 +28,17 @@
 //! `every_input_is_in_one_row_and_decided_as_the_row_says`. What holds for any sequence of them, with faults and others
 //! at work, is `whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched`.
 //!
-//! Every Replace becomes Refuse(ReplaceLoop) when there were [`MOST_REPLACEMENTS`] within ten minutes: somebody else
+//! Every Replace becomes Refuse(ReplaceLoop) when there were [`MAX_REPLACEMENTS`] within ten minutes: somebody else
 //! keeps making it, and we would only take turns with them (`an_impostor_that_comes_again_and_again_is_left_at_last`).
 
 use vmafx_api::workload::StatefulSetRef;
 
-use super::facts::Facts;
 use super::immutables::Immutables;
 use super::owner::Owner;
+use super::snapshot::StatefulSetSnapshot;
 
 /// So often within ten minutes a workload is replaced, and no more.
-pub const MOST_REPLACEMENTS: usize = 5;
+pub const MAX_REPLACEMENTS: usize = 5;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +69,7 @@ pub enum Decision {
     Replace {
         /// Its UID.
         uid: String,
-        /// Why it cannot stay.
-        why: Why,
+        reason: ReplaceReason,
     },
     /// It is being deleted: wait.
     Wait {
@@ -85,7 +84,7 @@ pub enum Decision {
 
 /// Why a StatefulSet is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum ReplaceReason {
     /// It is not the one that we made.
     Impostor,
     /// A field differs that cannot be changed in place.
@@ -109,8 +108,8 @@ pub enum Refusal {
 pub fn decide(
     owner: &Owner,
     tracked: Option<&StatefulSetRef>,
-    live: Option<&Facts>,
-    wanted: &Immutables,
+    live: Option<&StatefulSetSnapshot>,
+    desired: &Immutables,
     replaced: usize,
 ) -> Decision {
     if owner.deleting {
@@ -128,11 +127,11 @@ pub fn decide(
     let relation = Relation::of(tracked, live);
     let decision = match &live.controller {
         Some(controller) if controller.uid != owner.uid => Decision::Refuse(Refusal::ForeignOwner),
-        Some(_) => ours(relation, uid, live.immutables == *wanted),
-        None => nobodys(relation, uid, live, wanted, owner.adopts),
+        Some(_) => ours(relation, uid, live.immutables == *desired),
+        None => nobodys(relation, uid, live, desired, owner.adopts),
     };
     match decision {
-        Decision::Replace { .. } if replaced >= MOST_REPLACEMENTS => Decision::Refuse(Refusal::ReplaceLoop),
+        Decision::Replace { .. } if replaced >= MAX_REPLACEMENTS => Decision::Refuse(Refusal::ReplaceLoop),
         decision => decision,
     }
 }
@@ -151,7 +150,7 @@ enum Relation {
 }
 
 impl Relation {
-    fn of(tracked: Option<&StatefulSetRef>, live: &Facts) -> Self {
+    fn of(tracked: Option<&StatefulSetRef>, live: &StatefulSetSnapshot) -> Self {
         match tracked {
             None => Self::Untracked,
             Some(tracked) if tracked.uid == live.identity.uid => Self::Tracked,
@@ -164,22 +163,28 @@ impl Relation {
 /// It has our owner reference.
 fn ours(relation: Relation, uid: String, compatible: bool) -> Decision {
     match relation {
-        Relation::Stranger => Decision::Replace { uid, why: Why::Impostor },
-        _ if !compatible => Decision::Replace { uid, why: Why::ImmutableDrift },
+        Relation::Stranger => Decision::Replace { uid, reason: ReplaceReason::Impostor },
+        _ if !compatible => Decision::Replace { uid, reason: ReplaceReason::ImmutableDrift },
         Relation::Tracked => Decision::Keep { uid },
         Relation::Untracked | Relation::Successor => Decision::Retrack { uid },
     }
 }
 
 /// It has no controller.
-fn nobodys(relation: Relation, uid: String, live: &Facts, wanted: &Immutables, adopts: bool) -> Decision {
-    let compatible = live.immutables == *wanted;
+fn nobodys(
+    relation: Relation,
+    uid: String,
+    live: &StatefulSetSnapshot,
+    desired: &Immutables,
+    adopts: bool,
+) -> Decision {
+    let compatible = live.immutables == *desired;
     match relation {
         Relation::Tracked if !adopts => Decision::Refuse(Refusal::HandedOver),
         Relation::Untracked | Relation::Tracked if compatible => Decision::Adopt { uid },
         // Without our owner reference the mark of a successor proves nothing.
-        Relation::Stranger | Relation::Successor if live.immutables.select_the_same(wanted) => {
-            Decision::Replace { uid, why: Why::Impostor }
+        Relation::Stranger | Relation::Successor if live.immutables.select_the_same(desired) => {
+            Decision::Replace { uid, reason: ReplaceReason::Impostor }
         }
         _ => Decision::Refuse(Refusal::Incompatible),
     }

@@ -3,7 +3,7 @@
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::{By, CounterBy, Metrics};
 
-use super::decide::{Decision, Refusal, Why};
+use super::decide::{Decision, Refusal, ReplaceReason};
 
 closed_label! {
     /// What was decided, in a word.
@@ -45,8 +45,8 @@ impl From<&Decision> for WorkloadDecision {
             Decision::Retrack { .. } => Self::Retrack,
             Decision::Adopt { .. } => Self::Adopt,
             Decision::Keep { .. } => Self::Keep,
-            Decision::Replace { why: Why::Impostor, .. } => Self::ReplaceImpostor,
-            Decision::Replace { why: Why::ImmutableDrift, .. } => Self::ReplaceImmutable,
+            Decision::Replace { reason: ReplaceReason::Impostor, .. } => Self::ReplaceImpostor,
+            Decision::Replace { reason: ReplaceReason::ImmutableDrift, .. } => Self::ReplaceImmutable,
             Decision::Wait { .. } => Self::Wait,
             Decision::Refuse(Refusal::ForeignOwner) => Self::RefuseForeignOwner,
             Decision::Refuse(Refusal::Incompatible) => Self::RefuseIncompatible,

@@ -4,10 +4,10 @@ mod rows;
 
 use serde_json::json;
 use vmafx_api::workload::StatefulSetRef;
-use vmafx_operator::workload::{Decision, Facts, Immutables, Owner, SUCCEEDS, decide};
+use vmafx_operator::workload::{Decision, Immutables, Owner, SUCCEEDS, StatefulSetSnapshot, decide};
 
 use self::rows::rows;
-use crate::objects::{NAME, NAMESPACE, Wanted, controller, owner};
+use crate::objects::{DesiredSet, NAME, NAMESPACE, controller, owner};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tracked {
@@ -95,12 +95,12 @@ impl Input {
         };
         let tracked = tracked.map(|uid| StatefulSetRef { name: NAME.to_owned(), uid: uid.to_owned() });
         let owner = Owner { adopts: self.adopts, deleting: self.deleting, ..owner() };
-        let wanted = Immutables::of(Wanted::default().rendered(NAMESPACE).spec.as_ref());
+        let wanted = Immutables::of(DesiredSet::default().rendered(NAMESPACE).spec.as_ref());
         decide(&owner, tracked.as_ref(), self.facts(tracked.as_ref()).as_ref(), &wanted, self.replaced)
     }
 
-    fn facts(self, tracked: Option<&StatefulSetRef>) -> Option<Facts> {
-        let mut set = Wanted::default().manifest(NAMESPACE);
+    fn facts(self, tracked: Option<&StatefulSetRef>) -> Option<StatefulSetSnapshot> {
+        let mut set = DesiredSet::default().manifest(NAMESPACE);
         set["metadata"]["uid"] = json!("this");
         match self.live {
             Live::Absent => return None,
@@ -129,7 +129,9 @@ impl Input {
             }
             Succeeds::Another => set["metadata"]["annotations"] = json!({ SUCCEEDS: "long-gone" }),
         }
-        Some(Facts::from(serde_json::from_value::<k8s_openapi::api::apps::v1::StatefulSet>(set).unwrap()))
+        Some(StatefulSetSnapshot::from(
+            serde_json::from_value::<k8s_openapi::api::apps::v1::StatefulSet>(set).unwrap(),
+        ))
     }
 
     /// There, not on its way out, so controlled, and the resource is here to stay.

@@ -7,7 +7,7 @@ use kube::ResourceExt as _;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
-use super::{Defaults, RenderError, workload_name};
+use super::{NodeDefaults, RenderError, workload_name};
 use crate::pod::skeleton::{self, variable};
 use crate::pod::template::grace_seconds;
 use crate::render::NODE;
@@ -18,7 +18,7 @@ use crate::reserved::CONTAINER;
 pub const HTTP_PORT: i32 = 9090;
 
 /// Makes it, as far as it is ours to make.
-pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<PodTemplateSpec, RenderError> {
+pub fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<PodTemplateSpec, RenderError> {
     let grace = grace_seconds(node.spec.pod_template.as_ref(), defaults.drain_seconds + MARGIN_SECONDS);
     let labels = NODE.labels(&workload_name(node));
     let mut template = template(labels, agent(node, defaults, grace)?, &defaults.controller, grace);
@@ -29,8 +29,13 @@ pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<PodTemplateSpec, 
     Ok(template)
 }
 
-fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container, RenderError> {
-    let image = node.spec.image.clone().or_else(|| defaults.image.clone()).ok_or(RenderError::NoImage)?;
+fn agent(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Result<Container, RenderError> {
+    let image = node
+        .spec
+        .image
+        .clone()
+        .or_else(|| defaults.image.clone())
+        .ok_or(RenderError::NoImage { setting: "VMAFX_OPERATOR_NODE_IMAGE" })?;
     Ok(Container {
         env: Some(environment(node, defaults, grace)),
         startup_probe: Some(probe("/startupz", 2, 30)),
@@ -42,7 +47,7 @@ fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container,
 }
 
 /// What the agent is told. The names are those of `vmafx-node`.
-fn environment(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Vec<EnvVar> {
+fn environment(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Vec<EnvVar> {
     let mut all = vec![
         EnvVar { name: "VMAFX_NODE_ID".to_owned(), value: None, value_from: Some(field("metadata.name")) },
         variable("VMAFX_HTTP_ADDR", format!(":{HTTP_PORT}")),

@@ -3,12 +3,12 @@
 use serde_json::Value;
 use vmafx_api::VmafxNode;
 
-use super::{Defaults, RenderError, metadata, pod, selector, workload_name};
+use super::{NodeDefaults, RenderError, metadata, pod, selector, workload_name};
 use crate::pod::room;
 use crate::render::stateful_set::{parallel, with_template};
 
 /// Makes it.
-pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Value, RenderError> {
+pub fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<Value, RenderError> {
     let template = pod::render(node, defaults)?;
     let replicas = if node.spec.paused { 0 } else { node.spec.replicas };
     let set = parallel(metadata(node), selector(node), workload_name(node), replicas);

@@ -8,9 +8,9 @@ use tokio::time::advance;
 use vmafx_kit::metrics::Metrics;
 
 use super::*;
-use crate::runtime::Teller;
+use crate::runtime::Notifier;
 
-type Answer = fn(usize) -> Result<Option<Next>, Failure>;
+type Answer = fn(usize) -> Result<Option<RequeueAfter>, ReconcileError>;
 
 /// Answers by how often a key came, and keeps what happened when.
 struct Script {
@@ -23,9 +23,9 @@ struct Script {
 }
 
 impl Reconcile for Script {
-    const KIND: Kind = Kind::Node;
+    const KIND: WatchedKind = WatchedKind::Node;
 
-    async fn reconcile(&self, key: &ObjectKey) -> Result<Option<Next>, Failure> {
+    async fn reconcile(&self, key: &ObjectKey) -> Result<Option<RequeueAfter>, ReconcileError> {
         let now = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_at_once.fetch_max(now, Ordering::SeqCst);
         let seen = (key.name.clone(), self.begun.elapsed().as_millis());
@@ -60,12 +60,12 @@ impl Script {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "an answer like any other")]
-fn done(_: usize) -> Result<Option<Next>, Failure> {
+fn done(_: usize) -> Result<Option<RequeueAfter>, ReconcileError> {
     Ok(None)
 }
 
-fn fails(_: usize) -> Result<Option<Next>, Failure> {
-    Err(Failure { reason: Reason::SyncFailed, retry: Retry::Later, source: "no".into() })
+fn fails(_: usize) -> Result<Option<RequeueAfter>, ReconcileError> {
+    Err(ReconcileError { reason: Reason::SyncFailed, retry: Retry::Later, source: "no".into() })
 }
 
 fn key(name: &str) -> ObjectKey {
@@ -73,14 +73,14 @@ fn key(name: &str) -> ObjectKey {
 }
 
 /// Runs a controller beside `play`, until that ends.
-async fn beside(script: &Arc<Script>, at_once: usize, first: &[&str], play: impl AsyncFnOnce(Teller)) {
-    let (teller, shutdown) = (Teller::default(), Shutdown::new());
+async fn beside(script: &Arc<Script>, at_once: usize, first: &[&str], play: impl AsyncFnOnce(Notifier)) {
+    let (notifier, shutdown) = (Notifier::default(), Shutdown::new());
     let metrics = RuntimeMetrics::new(&mut Metrics::new("1"));
-    let controller = Controller::new(Arc::clone(script), at_once, teller.listen(), metrics);
+    let controller = Controller::new(Arc::clone(script), at_once, notifier.subscribe(), metrics);
     let keys: Vec<_> = first.iter().map(|name| key(name)).collect();
     let stop = shutdown.clone();
     let playing = async {
-        play(teller).await;
+        play(notifier).await;
         stop.begin();
     };
     let (ended, ()) = tokio::join!(controller.run(keys, shutdown), playing);
@@ -101,9 +101,9 @@ async fn pass(milliseconds: u64) {
 async fn each_key_has_a_back_off_of_its_own_that_begins_anew_after_success() {
     let recovers: Answer = |turn| if turn == 3 { Ok(None) } else { fails(turn) };
     let script = Script::new(vec![("bad", fails), ("recovers", recovers), ("good", done)]);
-    beside(&script, 4, &["bad", "recovers", "good"], async |teller| {
+    beside(&script, 4, &["bad", "recovers", "good"], async |notifier| {
         pass(10_000).await;
-        teller.tell(key("recovers")).await;
+        notifier.notify(key("recovers")).await;
         pass(1_000).await;
     })
     .await;
@@ -118,7 +118,7 @@ async fn each_key_has_a_back_off_of_its_own_that_begins_anew_after_success() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_stops_nobody_else_and_comes_back_slowly() {
     let panics: Answer = |_| panic!("a bug");
-    let again: Answer = |_| Ok(Some(Next(Duration::from_secs(1))));
+    let again: Answer = |_| Ok(Some(RequeueAfter(Duration::from_secs(1))));
     let script = Script::new(vec![("bug", panics), ("well", again)]);
     beside(&script, 2, &["bug", "well"], async |_| pass(10_000).await).await;
     assert_eq!(script.times("bug").len(), 1);
@@ -129,11 +129,11 @@ async fn a_panic_stops_nobody_else_and_comes_back_slowly() {
 async fn no_more_run_at_once_than_may_and_nothing_is_forgotten() {
     let script = Script::new(vec![("a", done), ("b", done), ("c", done), ("d", done), ("e", done)]);
     script.gate.forget_permits(1000);
-    beside(&script, 2, &["a", "b", "c", "d", "e"], async |teller| {
+    beside(&script, 2, &["a", "b", "c", "d", "e"], async |notifier| {
         pass(50).await;
         assert_eq!(script.seen.lock().unwrap().len(), 2);
         // Something happens to one that is in work: it comes again, and never twice at a time.
-        teller.tell(key("a")).await;
+        notifier.notify(key("a")).await;
         script.gate.add_permits(1000);
         pass(50).await;
     })
@@ -146,9 +146,9 @@ async fn no_more_run_at_once_than_may_and_nothing_is_forgotten() {
 async fn a_reconcile_that_never_ends_is_given_up() {
     let script = Script::new(vec![("stuck", done), ("well", done)]);
     script.gate.forget_permits(1000);
-    beside(&script, 1, &["stuck"], async |teller| {
+    beside(&script, 1, &["stuck"], async |notifier| {
         pass(u64::try_from(DEADLINE.as_millis()).unwrap() - 1_000).await;
-        teller.tell(key("well")).await;
+        notifier.notify(key("well")).await;
         pass(500).await;
         assert!(script.times("well").is_empty(), "the only worker is busy");
         pass(1_500).await;
@@ -162,9 +162,9 @@ async fn a_reconcile_that_never_ends_is_given_up() {
 async fn at_the_end_what_is_under_way_is_finished_and_nothing_new_begun() {
     let script = Script::new(vec![("first", done), ("second", done)]);
     script.gate.forget_permits(1000);
-    let (teller, shutdown) = (Teller::default(), Shutdown::new());
+    let (notifier, shutdown) = (Notifier::default(), Shutdown::new());
     let metrics = RuntimeMetrics::new(&mut Metrics::new("1"));
-    let controller = Controller::new(Arc::clone(&script), 1, teller.listen(), metrics);
+    let controller = Controller::new(Arc::clone(&script), 1, notifier.subscribe(), metrics);
     let running = controller.run([key("first"), key("second")], shutdown.clone());
     tokio::pin!(running);
     assert!(futures::poll!(&mut running).is_pending());

@@ -29,7 +29,7 @@ use kube::ResourceExt as _;
 use serde_json::{Value, json};
 use vmafx_api::VmafxModelTraining;
 
-use super::Defaults;
+use super::TrainerDefaults;
 use super::pod::PORT;
 use crate::pod::skeleton::variable;
 use crate::render::pod::{PLAIN_REGISTRIES, patience};
@@ -43,7 +43,7 @@ pub(super) const CA_DIRECTORY: &str = "/var/run/vmafx.dev/controller-ca";
 pub(super) const CA_FILE: &str = "ca.crt";
 
 /// All of them.
-pub(super) fn of(training: &VmafxModelTraining, defaults: &Defaults, grace: i64) -> Vec<EnvVar> {
+pub(super) fn of(training: &VmafxModelTraining, defaults: &TrainerDefaults, grace: i64) -> Vec<EnvVar> {
     let (spec, controller) = (&training.spec, &defaults.controller);
     let selector = spec.data_source.as_ref().and_then(|source| source.node_selector.as_ref());
     let selector = selector.filter(|labels| !labels.is_empty()).map(|labels| json!(labels).to_string());

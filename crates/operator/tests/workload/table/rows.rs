@@ -1,6 +1,6 @@
 //! The rows, each with its own words for where it applies.
 
-use vmafx_operator::workload::{Decision, Refusal, Why};
+use vmafx_operator::workload::{Decision, Refusal, ReplaceReason};
 
 use super::{Controlled, Fixed, Input, Live, Succeeds, Tracked};
 
@@ -75,7 +75,7 @@ fn ours() -> Vec<Row> {
                     && i.succeeds != Succeeds::Tracked
                     && !i.exhausted()
             },
-            || Decision::Replace { uid: this(), why: Why::Impostor },
+            || Decision::Replace { uid: this(), reason: ReplaceReason::Impostor },
         ),
         row(
             "8: gives up on an impostor that comes again and again",
@@ -90,7 +90,7 @@ fn ours() -> Vec<Row> {
         row(
             "11: replaces what cannot be changed in place",
             |i| i.stands(Controlled::Us) && drifted(i) && !i.exhausted(),
-            || Decision::Replace { uid: this(), why: Why::ImmutableDrift },
+            || Decision::Replace { uid: this(), reason: ReplaceReason::ImmutableDrift },
         ),
         row(
             "11: gives up on it",
@@ -146,7 +146,7 @@ fn nobodys() -> Vec<Row> {
                     && i.fixed != Fixed::OtherSelector
                     && !i.exhausted()
             },
-            || Decision::Replace { uid: this(), why: Why::Impostor },
+            || Decision::Replace { uid: this(), reason: ReplaceReason::Impostor },
         ),
         row(
             "9: gives up on it",

@@ -10,26 +10,26 @@ use std::time::Duration;
 
 use vmafx_api::training::TrainingPhase;
 
-use super::Answer;
+use super::PollResult;
 
 /// Until it learns.
 const SOON: Duration = Duration::from_secs(5);
 
 /// Between two questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rhythm {
+pub struct PollSchedule {
     soon: Duration,
     every: Duration,
 }
 
-impl Rhythm {
+impl PollSchedule {
     /// `every` is between two questions to a trainer that learns.
     pub fn new(every: Duration) -> Self {
         Self { soon: SOON.min(every), every }
     }
 
     /// How long to wait after an answer; `before` is the one before it, and how long was waited then.
-    pub fn pause(&self, before: Option<(&Answer, Duration)>, answer: &Answer) -> Duration {
+    pub fn pause(&self, before: Option<(&PollResult, Duration)>, answer: &PollResult) -> Duration {
         match (answer, before) {
             (Ok(report), _) if report.phase == TrainingPhase::Running => self.every,
             (Err(_), Some((Err(_), pause))) => self.every.min(pause * 2),
@@ -40,14 +40,14 @@ impl Rhythm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Report;
+    use super::super::TrainerReport;
     use super::*;
 
     #[test]
     fn soon_until_it_learns_and_more_and_more_rarely_when_nobody_answers() {
-        let rhythm = Rhythm::new(Duration::from_mins(1));
-        let says = |phase| Ok(Report { phase, ..Report::default() });
-        let silence: Answer = Err("cannot be reached".to_owned());
+        let schedule = PollSchedule::new(Duration::from_mins(1));
+        let says = |phase| Ok(TrainerReport { phase, ..TrainerReport::default() });
+        let silence: PollResult = Err("cannot be reached".to_owned());
         let answers = [
             (silence.clone(), 5),
             (silence.clone(), 10),
@@ -63,10 +63,10 @@ mod tests {
             (says(TrainingPhase::Failed), 5),
             (says(TrainingPhase::Paused), 5),
         ];
-        let mut before: Option<(Answer, Duration)> = None;
+        let mut before: Option<(PollResult, Duration)> = None;
         for (number, (answer, seconds)) in answers.into_iter().enumerate() {
             let known = before.as_ref().map(|(answer, pause)| (answer, *pause));
-            let pause = rhythm.pause(known, &answer);
+            let pause = schedule.pause(known, &answer);
             assert_eq!(pause, Duration::from_secs(seconds), "answer {number}");
             before = Some((answer, pause));
         }

@@ -1,78 +1,72 @@
-//! What is kept of a StatefulSet.
+//! What is cached of the objects of a workload.
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
-use kube::ResourceExt as _;
+use kube::{Resource, ResourceExt as _};
+use serde::Serialize;
 use vmafx_api::workload::StatefulSetRef;
 
 use super::SUCCEEDS;
 use super::fingerprint::Fingerprint;
 use super::immutables::Immutables;
 use super::owner::ControllerRef;
-use crate::key::ObjectKey;
 use crate::reserved::CONTAINER;
-use crate::runtime::{Cached, Identity};
+use crate::runtime::{Cached, ObjectIdentity};
+
+/// A cached object that the operator applies.
+pub trait Snapshot: Cached {
+    /// Changes with everything that others may write.
+    fn fingerprint(&self) -> Fingerprint;
+}
 
 /// As much of a StatefulSet as decisions and status need.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
-    /// Name, UID and version.
-    pub identity: Identity,
-    /// Counts the changes of its spec.
+pub struct StatefulSetSnapshot {
+    pub identity: ObjectIdentity,
     pub generation: i64,
-    /// Whether it is being deleted.
     pub terminating: bool,
-    /// Who controls it.
     pub controller: Option<ControllerRef>,
-    /// What cannot be changed in place.
     pub immutables: Immutables,
-    /// The UID of the one that it was made in place of.
+    /// UID of the StatefulSet that this one was created in place of.
     pub succeeds: Option<String>,
-    /// How many Pods it is to have.
     pub replicas: i32,
-    /// How far it is.
-    pub numbers: Numbers,
-    /// The image of the container that does the work.
+    pub progress: RolloutProgress,
+    /// Image of the container that does the work.
     pub image: Option<String>,
-    /// Changes with everything that somebody may write.
     pub fingerprint: Fingerprint,
 }
 
-/// What the StatefulSet controller says of it.
+/// What the StatefulSet controller reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Numbers {
-    /// The generation that the rest speaks of.
+pub struct RolloutProgress {
+    /// The generation that the other fields describe.
     pub observed_generation: i64,
-    /// Pods that exist.
     pub replicas: i32,
-    /// Pods that are ready.
     pub ready: i32,
-    /// Pods made from the latest template.
+    /// Pods of the latest revision of the template.
     pub updated: i32,
-    /// The template of the Pods that are not updated.
     pub current_revision: Option<String>,
-    /// The latest template.
     pub update_revision: Option<String>,
 }
 
-impl Facts {
-    /// What a status records of it.
+impl StatefulSetSnapshot {
+    /// What the resource's status records of it.
     pub fn reference(&self) -> StatefulSetRef {
         StatefulSetRef { name: self.identity.key.name.clone(), uid: self.identity.uid.clone() }
     }
 }
 
-impl From<StatefulSet> for Facts {
+impl From<StatefulSet> for StatefulSetSnapshot {
     fn from(set: StatefulSet) -> Self {
         let status = set.status.clone().unwrap_or_default();
         Self {
-            identity: Identity::of(&set),
+            identity: ObjectIdentity::of(&set),
             generation: set.metadata.generation.unwrap_or_default(),
             terminating: set.metadata.deletion_timestamp.is_some(),
             controller: ControllerRef::of(&set.metadata),
             immutables: Immutables::of(set.spec.as_ref()),
             succeeds: set.annotations().get(SUCCEEDS).cloned(),
             replicas: set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1),
-            numbers: Numbers {
+            progress: RolloutProgress {
                 observed_generation: status.observed_generation.unwrap_or_default(),
                 replicas: status.replicas,
                 ready: status.ready_replicas.unwrap_or_default(),
@@ -91,16 +85,47 @@ fn agent_image(spec: &StatefulSetSpec) -> Option<String> {
     containers.iter().find(|container| container.name == CONTAINER)?.image.clone()
 }
 
-impl Cached for Facts {
-    fn key(&self) -> ObjectKey {
-        self.identity.key.clone()
+impl Cached for StatefulSetSnapshot {
+    fn identity(&self) -> &ObjectIdentity {
+        &self.identity
     }
+}
 
-    fn uid(&self) -> &str {
-        &self.identity.uid
+impl Snapshot for StatefulSetSnapshot {
+    fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
+}
 
-    fn version(&self) -> &str {
-        &self.identity.version
+/// As much of a Service or disruption budget as decisions need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildSnapshot {
+    pub identity: ObjectIdentity,
+    pub controller: Option<ControllerRef>,
+    pub terminating: bool,
+    pub fingerprint: Fingerprint,
+}
+
+impl ChildSnapshot {
+    #[expect(clippy::needless_pass_by_value, reason = "a watch hands over the object that it has decoded")]
+    pub fn of<K: Resource + Serialize>(object: K) -> Self {
+        Self {
+            identity: ObjectIdentity::of(&object),
+            controller: ControllerRef::of(object.meta()),
+            terminating: object.meta().deletion_timestamp.is_some(),
+            fingerprint: Fingerprint::of(&object),
+        }
+    }
+}
+
+impl Cached for ChildSnapshot {
+    fn identity(&self) -> &ObjectIdentity {
+        &self.identity
+    }
+}
+
+impl Snapshot for ChildSnapshot {
+    fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 }

@@ -14,18 +14,18 @@ const INBOX: usize = 256;
 
 /// Clones tell the same controller.
 #[derive(Clone, Debug, Default)]
-pub struct Teller(Arc<Mutex<Option<mpsc::Sender<ObjectKey>>>>);
+pub struct Notifier(Arc<Mutex<Option<mpsc::Sender<ObjectKey>>>>);
 
-impl Teller {
+impl Notifier {
     /// From now on keys come here; whoever listened before hears nothing any more.
-    pub fn listen(&self) -> mpsc::Receiver<ObjectKey> {
+    pub fn subscribe(&self) -> mpsc::Receiver<ObjectKey> {
         let (sender, receiver) = mpsc::channel(INBOX);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         receiver
     }
 
     /// Tells whoever listens. Waits while that one is behind.
-    pub async fn tell(&self, key: ObjectKey) {
+    pub async fn notify(&self, key: ObjectKey) {
         let listening = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(listening) = listening {
             // It may have ended in between; the next one begins with all keys.
@@ -40,18 +40,18 @@ mod tests {
 
     #[tokio::test]
     async fn keys_go_to_the_last_who_listens_and_nobody_blocks_when_nobody_does() {
-        let (teller, key) = (Teller::default(), ObjectKey::new("video", "a"));
+        let (notifier, key) = (Notifier::default(), ObjectKey::new("video", "a"));
         for _ in 0..2 * INBOX {
-            teller.tell(key.clone()).await;
+            notifier.notify(key.clone()).await;
         }
-        let mut first = teller.listen();
-        teller.tell(key.clone()).await;
+        let mut first = notifier.subscribe();
+        notifier.notify(key.clone()).await;
         assert_eq!(first.recv().await, Some(key.clone()));
-        let mut second = teller.listen();
+        let mut second = notifier.subscribe();
         assert_eq!(first.recv().await, None);
-        teller.tell(key.clone()).await;
+        notifier.notify(key.clone()).await;
         assert_eq!(second.recv().await, Some(key.clone()));
         drop(second);
-        teller.tell(key).await;
+        notifier.notify(key).await;
     }
 }
