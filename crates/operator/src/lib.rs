@@ -38,6 +38,7 @@ pub mod settings;
 pub mod start;
 pub mod status;
 pub mod training;
+mod watches;
 pub mod webhook;
 pub mod workload;
 

@@ -14,6 +14,8 @@ use crate::runtime::{Cached, ObjectIdentity};
 
 /// A cached object that the operator applies.
 pub trait Snapshot: Cached {
+    fn controller(&self) -> Option<&ControllerRef>;
+
     /// Changes with everything that others may write.
     fn fingerprint(&self) -> Fingerprint;
 }
@@ -92,6 +94,10 @@ impl Cached for StatefulSetSnapshot {
 }
 
 impl Snapshot for StatefulSetSnapshot {
+    fn controller(&self) -> Option<&ControllerRef> {
+        self.controller.as_ref()
+    }
+
     fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -125,6 +131,10 @@ impl Cached for ChildSnapshot {
 }
 
 impl Snapshot for ChildSnapshot {
+    fn controller(&self) -> Option<&ControllerRef> {
+        self.controller.as_ref()
+    }
+
     fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
