@@ -105,7 +105,7 @@ fn render() -> Result<Vec<Generated>> {
 /// What makes the API server ask the operator, by the names that its settings have by default.
 fn webhooks() -> Result<serde_json::Value> {
     use vmafx_operator::webhook::{args, configuration};
-    let service = configuration::Reach::Service {
+    let service = configuration::WebhookEndpoint::Service {
         namespace: "vmafx-system".to_owned(),
         name: args::SERVICE.to_owned(),
         port: 443,

@@ -35,7 +35,7 @@ fn name(about: &str, id: Uuid) -> String {
 
 /// Good news or bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
+pub enum EventSeverity {
     /// Nothing to worry about.
     Normal,
     /// Somebody should look.
@@ -46,7 +46,7 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceEvent {
     /// Good or bad.
-    pub severity: Severity,
+    pub severity: EventSeverity,
     /// In one word.
     pub reason: Reason,
     /// In a sentence.
@@ -56,12 +56,12 @@ pub struct ResourceEvent {
 impl ResourceEvent {
     /// Nothing to worry about.
     pub fn normal(reason: Reason, note: impl Into<String>) -> Self {
-        Self { severity: Severity::Normal, reason, note: note.into() }
+        Self { severity: EventSeverity::Normal, reason, note: note.into() }
     }
 
     /// Somebody should look.
     pub fn warning(reason: Reason, note: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, reason, note: note.into() }
+        Self { severity: EventSeverity::Warning, reason, note: note.into() }
     }
 }
 

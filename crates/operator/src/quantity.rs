@@ -4,11 +4,11 @@ use std::fmt;
 
 /// An amount in billionths, which is finer than the API server keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Amount(i128);
+pub(crate) struct ParsedQuantity(i128);
 
 const BILLION: i128 = 1_000_000_000;
 
-impl Amount {
+impl ParsedQuantity {
     /// Reads an amount; nothing if the text is none, or is larger than anything there is.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, text) = match text.as_bytes().first()? {
@@ -47,7 +47,7 @@ impl Amount {
 }
 
 /// In the same unit whatever the amount was written in, so that equal amounts are equal texts.
-impl fmt::Display for Amount {
+impl fmt::Display for ParsedQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}n", self.0)
     }
@@ -99,7 +99,7 @@ mod tests {
     #[case("+1Ki", "1024")]
     #[case("-1", "-1000m")]
     fn equal_amounts_are_equal_however_they_are_written(#[case] one: &str, #[case] other: &str) {
-        assert_eq!(Amount::parse(one).unwrap(), Amount::parse(other).unwrap());
+        assert_eq!(ParsedQuantity::parse(one).unwrap(), ParsedQuantity::parse(other).unwrap());
     }
 
     #[rstest]
@@ -115,7 +115,7 @@ mod tests {
     #[case("1e99")]
     #[case("99999999999999999999999999999999999999999")]
     fn what_is_no_amount_is_none(#[case] text: &str) {
-        assert_eq!(Amount::parse(text), None);
+        assert_eq!(ParsedQuantity::parse(text), None);
     }
 
     #[rstest]
@@ -125,19 +125,19 @@ mod tests {
     #[case("-1m", None)]
     #[case("99E", None)]
     fn whole_amounts_are_numbers(#[case] text: &str, #[case] expected: Option<u64>) {
-        assert_eq!(Amount::parse(text).unwrap().whole(), expected);
+        assert_eq!(ParsedQuantity::parse(text).unwrap().whole(), expected);
     }
 
     proptest::proptest! {
         #[test]
         fn amounts_are_ordered_as_numbers(a in 0_u32.., b in 0_u32.., suffix in "[mkMG]|Ki|Mi|Gi|") {
-            let amount = |n: u32| Amount::parse(&format!("{n}{suffix}")).unwrap();
+            let amount = |n: u32| ParsedQuantity::parse(&format!("{n}{suffix}")).unwrap();
             proptest::prop_assert_eq!(amount(a).cmp(&amount(b)), a.cmp(&b));
         }
 
         #[test]
         fn no_text_makes_it_panic(text in ".*") {
-            let _ = Amount::parse(&text);
+            let _ = ParsedQuantity::parse(&text);
         }
     }
 }

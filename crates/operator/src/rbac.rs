@@ -10,7 +10,7 @@ use crate::webhook::args;
 
 /// A part of the operator that has a role of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum OperatorPart {
     /// Every part.
     All,
     /// VmafxNode.
@@ -27,7 +27,7 @@ pub enum Part {
 
 /// Where a permission holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum GrantScope {
     /// In every namespace.
     Cluster,
     /// In the operator's own.
@@ -36,11 +36,11 @@ pub enum Scope {
 
 /// One line of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Grant {
+pub struct RbacGrant {
     /// Who needs it.
-    pub part: Part,
+    pub part: OperatorPart,
     /// Where.
-    pub scope: Scope,
+    pub scope: GrantScope,
     /// The API group; empty is the core.
     pub group: &'static str,
     /// The resource.
@@ -55,79 +55,109 @@ pub struct Grant {
 const LEASE: &str = "vmafx-operator.vmafx.dev";
 
 const fn grant(
-    part: Part,
-    scope: Scope,
+    part: OperatorPart,
+    scope: GrantScope,
     group: &'static str,
     resource: &'static str,
     verbs: &'static [&'static str],
-) -> Grant {
-    Grant { part, scope, group, resource, verbs, names: &[] }
+) -> RbacGrant {
+    RbacGrant { part, scope, group, resource, verbs, names: &[] }
 }
 
 /// The table. `patch` with `create` is server-side apply, which makes what is not there.
-pub const TABLE: &[Grant] = &[
+pub const TABLE: &[RbacGrant] = &[
     // Deleted when their time after the end is over.
-    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs", &["get", "list", "watch", "delete"]),
-    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
-    // Where owner references that block deletion are guarded, this is what the guard asks for.
-    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
+    grant(
+        OperatorPart::Job,
+        GrantScope::Cluster,
+        "vmafx.dev",
+        "vmafxjobs",
+        &["get", "list", "watch", "delete"],
+    ),
+    grant(OperatorPart::Job, GrantScope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
+    // Where owner references that block deletion are raw_object, this is what the guard asks for.
+    grant(OperatorPart::Job, GrantScope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
     // Of jobs that have a Pod of their own.
-    grant(Part::Job, Scope::Cluster, "batch", "jobs", &["get", "list", "watch", "create", "patch", "delete"]),
-    grant(Part::Job, Scope::Cluster, "", "pods", &["list", "watch"]),
+    grant(
+        OperatorPart::Job,
+        GrantScope::Cluster,
+        "batch",
+        "jobs",
+        &["get", "list", "watch", "create", "patch", "delete"],
+    ),
+    grant(OperatorPart::Job, GrantScope::Cluster, "", "pods", &["list", "watch"]),
     // Its UID tells this cluster from others that use the same controller.
-    Grant {
-        part: Part::Job,
-        scope: Scope::Cluster,
+    RbacGrant {
+        part: OperatorPart::Job,
+        scope: GrantScope::Cluster,
         group: "",
         resource: "namespaces",
         verbs: &["get"],
         names: &[cluster::NAMESPACE],
     },
-    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
-    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
-    // Where owner references that block deletion are guarded, this is what the guard asks for.
-    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),
-    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings", &["get", "list", "watch"]),
-    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings/status", &["patch"]),
-    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings/finalizers", &["update"]),
+    grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
+    grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
+    // Where owner references that block deletion are raw_object, this is what the guard asks for.
+    grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),
     grant(
-        Part::Workload,
-        Scope::Cluster,
+        OperatorPart::Training,
+        GrantScope::Cluster,
+        "vmafx.dev",
+        "vmafxmodeltrainings",
+        &["get", "list", "watch"],
+    ),
+    grant(OperatorPart::Training, GrantScope::Cluster, "vmafx.dev", "vmafxmodeltrainings/status", &["patch"]),
+    grant(
+        OperatorPart::Training,
+        GrantScope::Cluster,
+        "vmafx.dev",
+        "vmafxmodeltrainings/finalizers",
+        &["update"],
+    ),
+    grant(
+        OperatorPart::Workload,
+        GrantScope::Cluster,
         "apps",
         "statefulsets",
         &["get", "list", "watch", "create", "patch", "delete"],
     ),
-    grant(Part::Workload, Scope::Cluster, "", "services", &["get", "list", "watch", "create", "patch"]),
     grant(
-        Part::Node,
-        Scope::Cluster,
+        OperatorPart::Workload,
+        GrantScope::Cluster,
+        "",
+        "services",
+        &["get", "list", "watch", "create", "patch"],
+    ),
+    grant(
+        OperatorPart::Node,
+        GrantScope::Cluster,
         "policy",
         "poddisruptionbudgets",
         &["get", "list", "watch", "create", "patch"],
     ),
-    grant(Part::All, Scope::Cluster, "events.k8s.io", "events", &["create"]),
-    grant(Part::All, Scope::Own, "coordination.k8s.io", "leases", &["create"]),
-    Grant {
-        part: Part::All,
-        scope: Scope::Own,
+    grant(OperatorPart::All, GrantScope::Cluster, "events.k8s.io", "events", &["create"]),
+    grant(OperatorPart::All, GrantScope::Own, "coordination.k8s.io", "leases", &["create"]),
+    RbacGrant {
+        part: OperatorPart::All,
+        scope: GrantScope::Own,
         group: "coordination.k8s.io",
         resource: "leases",
         verbs: &["get", "update"],
         names: &[LEASE],
     },
     // None of these with mounted certificates; both objects are read once a minute, not watched.
-    grant(Part::Webhook, Scope::Own, "", "secrets", &["create"]),
-    Grant {
-        part: Part::Webhook,
-        scope: Scope::Own,
+    grant(OperatorPart::Webhook, GrantScope::Own, "", "secrets", &["create"]),
+    RbacGrant {
+        part: OperatorPart::Webhook,
+        scope: GrantScope::Own,
         group: "",
         resource: "secrets",
         verbs: &["get", "update"],
         names: &[args::SECRET],
     },
-    Grant {
-        part: Part::Webhook,
-        scope: Scope::Cluster,
+    RbacGrant {
+        part: OperatorPart::Webhook,
+        scope: GrantScope::Cluster,
         group: "admissionregistration.k8s.io",
         resource: "validatingwebhookconfigurations",
         verbs: &["get", "patch"],
@@ -146,10 +176,13 @@ pub struct RoleFile {
 
 /// All files.
 pub fn files() -> Vec<RoleFile> {
-    let all = |_: Part| true;
-    let job = |part: Part| matches!(part, Part::All | Part::Job);
-    let node = |part: Part| matches!(part, Part::All | Part::Workload | Part::Node);
-    let training = |part: Part| matches!(part, Part::All | Part::Workload | Part::Training);
+    let all = |_: OperatorPart| true;
+    let job = |part: OperatorPart| matches!(part, OperatorPart::All | OperatorPart::Job);
+    let node =
+        |part: OperatorPart| matches!(part, OperatorPart::All | OperatorPart::Workload | OperatorPart::Node);
+    let training = |part: OperatorPart| {
+        matches!(part, OperatorPart::All | OperatorPart::Workload | OperatorPart::Training)
+    };
     vec![
         RoleFile { name: "role.yaml", objects: roles("vmafx-operator", all) },
         RoleFile { name: "role_vmafxjob.yaml", objects: roles("vmafx-operator-vmafxjob", job) },
@@ -162,11 +195,11 @@ pub fn files() -> Vec<RoleFile> {
 }
 
 /// The ClusterRole and the Role of some parts.
-fn roles(name: &str, wanted: impl Fn(Part) -> bool) -> Vec<Value> {
-    let rules = |scope: Scope| -> Vec<Value> {
+fn roles(name: &str, wanted: impl Fn(OperatorPart) -> bool) -> Vec<Value> {
+    let rules = |scope: GrantScope| -> Vec<Value> {
         TABLE.iter().filter(|grant| grant.scope == scope && wanted(grant.part)).map(rule).collect()
     };
-    let role = |kind: &str, scope: Scope| {
+    let role = |kind: &str, scope: GrantScope| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": kind,
@@ -174,10 +207,10 @@ fn roles(name: &str, wanted: impl Fn(Part) -> bool) -> Vec<Value> {
             "rules": rules(scope),
         })
     };
-    vec![role("ClusterRole", Scope::Cluster), role("Role", Scope::Own)]
+    vec![role("ClusterRole", GrantScope::Cluster), role("Role", GrantScope::Own)]
 }
 
-fn rule(grant: &Grant) -> Value {
+fn rule(grant: &RbacGrant) -> Value {
     let mut rule = json!({
         "apiGroups": [grant.group],
         "resources": [grant.resource],

@@ -9,12 +9,16 @@
 //! | [`service`]      | the Service that names it                                         |
 //! | [`stateful_set`] | the StatefulSet that keeps it running                             |
 
-pub mod controller;
+pub mod controller_access;
 pub mod labels;
+pub mod merge;
 pub mod name;
 pub mod pod;
+pub mod pod_defaults;
+pub mod scratch_limit;
 pub mod service;
 pub mod stateful_set;
+pub mod template;
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -22,10 +26,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt as _};
 use serde_json::Value;
 
-pub use self::controller::{ControllerAccess, ControllerTls};
+pub use self::controller_access::{ControllerAccess, ControllerTls};
 use self::stateful_set::InvalidTemplate;
 
-use crate::workload::Owner;
+use crate::workload::ResourceOwner;
 
 /// The objects of a resource's workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +53,7 @@ pub enum RenderError {
 
 /// A kind of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Family {
+pub struct WorkloadFamily {
     /// In front of every name, so that a Service for a resource named `web` is not the team's own `web`.
     pub app: &'static str,
     /// Its part in the whole.
@@ -57,19 +61,19 @@ pub struct Family {
 }
 
 /// What runs for a VmafxNode.
-pub const NODE: Family = Family { app: "vmafx-node", component: "node" };
+pub const NODE: WorkloadFamily = WorkloadFamily { app: "vmafx-node", component: "node" };
 
 /// What runs for a VmafxModelTraining.
-pub const TRAINER: Family = Family { app: "vmafx-trainer", component: "trainer" };
+pub const TRAINER: WorkloadFamily = WorkloadFamily { app: "vmafx-trainer", component: "trainer" };
 
-impl Family {
+impl WorkloadFamily {
     /// Name, namespace, labels and owner of something that is made for a resource.
     pub fn metadata<K: Resource<DynamicType = ()>>(self, resource: &K, name: String) -> ObjectMeta {
         ObjectMeta {
             name: Some(name),
             namespace: resource.namespace(),
             labels: Some(self.labels(&self.workload(&resource.name_any()))),
-            owner_references: Some(vec![Owner::of(resource).reference()]),
+            owner_references: Some(vec![ResourceOwner::of(resource).reference()]),
             ..ObjectMeta::default()
         }
     }

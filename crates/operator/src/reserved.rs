@@ -3,7 +3,7 @@
 
 /// A container of a rendered template that is ours: one of the same name in a partial template is merged over it.
 #[derive(Debug)]
-pub struct Own {
+pub struct ReservedNames {
     /// Its name.
     pub container: &'static str,
     /// What it does.
@@ -14,7 +14,7 @@ pub struct Own {
     pub kept: &'static [(&'static str, &'static str)],
 }
 
-impl Own {
+impl ReservedNames {
     /// Why a variable is not to be set; nothing if it may be.
     pub fn variable(&self, name: &str) -> Option<&'static str> {
         advice(self.environment, name)
@@ -36,13 +36,13 @@ fn advice(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
 }
 
 /// The container that scores.
-pub const CONTAINER: &str = "agent";
+pub const AGENT_CONTAINER: &str = "agent";
 
 /// The container that learns.
-pub const TRAINER: &str = "trainer";
+pub const TRAINER_CONTAINER: &str = "trainer";
 
 /// Labels and annotations below this prefix are ours.
-pub const PREFIX: &str = "vmafx.dev/";
+pub const RESERVED_PREFIX: &str = "vmafx.dev/";
 
 /// The one label by which a StatefulSet finds its Pods.
 pub const WORKLOAD_LABEL: &str = "vmafx.dev/workload";
@@ -70,11 +70,12 @@ pub const CA_VOLUME: &str = "controller-ca";
 const TOKEN: (&str, &str) = (TOKEN_VOLUME, "it holds the token for the controller; use another name");
 
 /// What scores.
-pub const AGENT: Own = Own { container: CONTAINER, work: "scoring", environment: OF_AGENTS, kept: &[TOKEN] };
+pub const AGENT_NAMES: ReservedNames =
+    ReservedNames { container: AGENT_CONTAINER, work: "scoring", environment: OF_AGENTS, kept: &[TOKEN] };
 
 /// What learns.
-pub const LEARNER: Own = Own {
-    container: TRAINER,
+pub const TRAINER_NAMES: ReservedNames = ReservedNames {
+    container: TRAINER_CONTAINER,
     work: "learning",
     environment: OF_TRAINERS,
     kept: &[

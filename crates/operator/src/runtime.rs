@@ -17,12 +17,12 @@ pub mod backoff;
 pub mod cache;
 pub mod cached_resource;
 pub mod controller;
-pub mod guarded;
 mod identity;
+mod list_watch;
 pub mod metrics;
 pub mod notifier;
 pub mod queue;
-mod source;
+pub mod raw_object;
 pub mod watch;
 
 pub use self::cache::{Cache, Cached};

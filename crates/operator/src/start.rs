@@ -20,7 +20,7 @@ use crate::events::EventRecorder;
 use crate::job::metrics::JobMetrics;
 use crate::job::pod::PodJobs;
 use crate::job::start::Jobs;
-use crate::lease::{Election, LeaseMetrics, Permit, identity};
+use crate::lease::{Election, LeaseMetrics, Permit, holder_identity};
 use crate::node::NodeReconciler;
 use crate::node::probe::Prober;
 use crate::runtime::{Cache, Cached, Controller, Notifier, Reconcile, RuntimeMetrics};
@@ -45,7 +45,7 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
     let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
     let readiness = Readiness::new(tasks.shutdown());
     let (requests, leases) = (ClientMetrics::new(&mut registry), LeaseMetrics::new(&mut registry));
-    let holder = identity(&Environment::of_process());
+    let holder = holder_identity(&Environment::of_process());
 
     let ungated = client::build(&config, Permit::always(), &requests)?;
     let election = settings

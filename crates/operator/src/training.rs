@@ -8,9 +8,8 @@
 //! | [`apply`]      | carries out the plan                                                              |
 //! | [`status`]     | the status that follows, and the write of it                                      |
 //! | [`reconcile`]  | one pass: these in their order                                                    |
-//! | [`args`], [`address`] | settings of trainers, and the URL of a trainer                             |
+//! | [`args`], [`trainer_url`] | settings of trainers, and the URL of a trainer                             |
 
-pub mod address;
 pub mod apply;
 pub mod args;
 pub mod checkpoint;
@@ -20,6 +19,7 @@ pub mod poll;
 pub mod reconcile;
 pub mod render;
 pub mod status;
+pub mod trainer_url;
 
 use vmafx_api::VmafxModelTraining;
 

@@ -19,7 +19,7 @@ use crate::job;
 use crate::job::pod::facts::{JobFacts, PodFacts};
 use crate::key::ObjectKey;
 use crate::node::CachedNode;
-use crate::render::{Family, NODE, TRAINER};
+use crate::render::{NODE, TRAINER, WorkloadFamily};
 use crate::runtime::{Cache, Cached, Notifier, RuntimeMetrics, Watch, WatchedKind};
 use crate::training::CachedTraining;
 use crate::workload::{ChildSnapshot, Snapshot, StatefulSetSnapshot, WorkloadCaches};
@@ -146,7 +146,7 @@ fn own_key(resource: &impl Cached) -> Vec<ObjectKey> {
 /// The resources of kind `R` that a changed object concerns: the one that owns it, and the one that would create an
 /// object of this name, because an object of another owner stands in its way.
 fn concerned<R: Resource<DynamicType = ()>, S: Snapshot>(
-    family: Family,
+    family: WorkloadFamily,
 ) -> impl Fn(&S) -> Vec<ObjectKey> + Send + Sync + 'static {
     move |object| {
         let ObjectKey { namespace, name } = &object.identity().key;

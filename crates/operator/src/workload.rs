@@ -30,20 +30,20 @@ pub mod workers;
 
 pub use self::apply::AppliedWorkload;
 pub use self::child::{ChildDecision, ChildPlan, decide_child};
-pub use self::decide::{Decision, MAX_REPLACEMENTS, Refusal, ReplaceReason, decide};
+pub use self::decide::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, WorkloadDecision, decide};
 pub use self::desired::{DesiredChild, DesiredStatefulSet, DesiredWorkload, body};
 pub use self::fingerprint::Fingerprint;
-pub use self::immutables::Immutables;
-pub use self::metrics::{WorkloadDecision, WorkloadMetrics};
+pub use self::immutables::ImmutableFields;
+pub use self::metrics::{DecisionLabel, WorkloadMetrics};
 pub use self::objects::{LastApply, ObjectWrite, ObservedObject};
 pub use self::observe::{Freshness, ObservedWorkload, WorkloadCaches, Workloads};
-pub use self::owner::{ControllerRef, Owner};
+pub use self::owner::{ControllerRef, ResourceOwner};
 pub use self::plan::{StatefulSetPlan, SyncPlan, WorkloadAction, WorkloadPlan, external, plan};
 pub use self::replacements::RecentReplacements;
 pub use self::resource::{TrackedResource, TracksWorkload};
 pub use self::snapshot::{ChildSnapshot, RolloutProgress, Snapshot, StatefulSetSnapshot};
 pub use self::status::WorkloadStatus;
-pub use self::workers::Workers;
+pub use self::workers::WorkerCounts;
 
 /// Annotation of a StatefulSet: the UID of the one that it was created in place of. It proves that the StatefulSet is
 /// ours if the status write that should record it was lost.

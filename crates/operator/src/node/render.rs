@@ -14,7 +14,7 @@ use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
 use crate::render::{ControllerAccess, NODE, RenderError, RenderedWorkload, labels, service};
-use crate::workload::{DesiredWorkload, Owner};
+use crate::workload::{DesiredWorkload, ResourceOwner};
 
 /// What the operator's settings say about workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl GpuResources {
 
 /// The objects that a node asks for.
 pub fn desired(node: &VmafxNode, defaults: &NodeDefaults) -> Result<DesiredWorkload, RenderError> {
-    DesiredWorkload::of(&render(node, defaults)?, &Owner::of(node))
+    DesiredWorkload::of(&render(node, defaults)?, &ResourceOwner::of(node))
 }
 
 fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<RenderedWorkload, RenderError> {

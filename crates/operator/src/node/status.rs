@@ -15,7 +15,7 @@ use crate::render::labels::selector_text;
 use crate::runtime::ReconcileError;
 use crate::status::update;
 use crate::workload::workers::{self, count};
-use crate::workload::{AppliedWorkload, Workers, WorkloadStatus};
+use crate::workload::{AppliedWorkload, WorkerCounts, WorkloadStatus};
 
 /// Writes the status if it has changed, then publishes events for the transitions. `false`: the node is gone.
 pub(super) async fn write(
@@ -85,7 +85,7 @@ pub fn status(
     }
 }
 
-fn paused(node: &VmafxNode, workers: Option<&Workers>, before: &[Condition]) -> ConditionState {
+fn paused(node: &VmafxNode, workers: Option<&WorkerCounts>, before: &[Condition]) -> ConditionState {
     workers::paused(
         node.spec.paused,
         workers,
@@ -95,7 +95,7 @@ fn paused(node: &VmafxNode, workers: Option<&Workers>, before: &[Condition]) -> 
     )
 }
 
-fn rollout(node: &VmafxNode, workers: Option<&Workers>) -> ConditionState {
+fn rollout(node: &VmafxNode, workers: Option<&WorkerCounts>) -> ConditionState {
     if workers.is_none() && node.spec.management_policy == ManagementPolicy::External {
         return ConditionState::unmet(Reason::External, "");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Family;
+use super::WorkloadFamily;
 use crate::reserved::WORKLOAD_LABEL;
 
 /// What selects the Pods of a workload: one label. A selector cannot be changed, so it holds nothing that could.
@@ -15,7 +15,7 @@ pub fn selector_text(workload: &str) -> String {
     format!("{WORKLOAD_LABEL}={workload}")
 }
 
-impl Family {
+impl WorkloadFamily {
     /// All labels.
     pub fn labels(self, workload: &str) -> BTreeMap<String, String> {
         let usual = [

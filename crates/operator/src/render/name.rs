@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::Family;
+use super::WorkloadFamily;
 
 /// The longest name of a StatefulSet: Kubernetes makes the label `controller-revision-hash` of it and eleven more
 /// characters.
@@ -11,7 +11,7 @@ const WORKLOAD: usize = 52;
 /// The longest name of a Service, which is a label of a host name.
 const SERVICE: usize = 63;
 
-impl Family {
+impl WorkloadFamily {
     /// The name of the StatefulSet.
     pub fn workload(self, resource: &str) -> String {
         self.within(WORKLOAD, resource)

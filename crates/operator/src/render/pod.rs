@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::controller::{ControllerAccess, token_mount};
-use crate::pod::skeleton;
+use super::controller_access::{ControllerAccess, token_mount};
+use crate::render::pod_defaults;
 
 /// The name of the port of its pages.
 pub const HTTP: &str = "http";
@@ -40,8 +40,8 @@ pub fn template(
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
             termination_grace_period_seconds: Some(grace_seconds),
-            security_context: Some(skeleton::pod_security()),
-            volumes: Some(vec![skeleton::scratch(), controller.token()]),
+            security_context: Some(pod_defaults::pod_security()),
+            volumes: Some(vec![pod_defaults::scratch(), controller.token()]),
             ..PodSpec::default()
         }),
     }
@@ -58,8 +58,8 @@ pub fn container(name: &str, image: String, port: i32) -> Container {
             protocol: Some("TCP".to_owned()),
             ..ContainerPort::default()
         }]),
-        security_context: Some(skeleton::container_security()),
-        volume_mounts: Some(vec![skeleton::scratch_mount(), token_mount()]),
+        security_context: Some(pod_defaults::container_security()),
+        volume_mounts: Some(vec![pod_defaults::scratch_mount(), token_mount()]),
         ..Container::default()
     }
 }

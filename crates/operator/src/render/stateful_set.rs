@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 use vmafx_api::pod_template::PartialPodTemplate;
 
-use crate::pod::template;
+use crate::render::template;
 
 /// The partial template of the spec does not make a Pod template.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]

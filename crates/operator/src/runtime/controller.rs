@@ -15,7 +15,7 @@ use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::backoff::Backoff;
 use super::metrics::{ReasonLabel, ReconcileOutcome, RuntimeMetrics, WatchedKind};
-use super::queue::Queue;
+use super::queue::WorkQueue;
 use crate::error::Retry;
 use crate::key::ObjectKey;
 
@@ -92,7 +92,7 @@ impl<R: Reconcile> Controller<R> {
         first: impl IntoIterator<Item = ObjectKey>,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
-        let mut queue: Queue<ObjectKey> = Queue::default();
+        let mut queue: WorkQueue<ObjectKey> = WorkQueue::default();
         first.into_iter().for_each(|key| queue.add(key));
         let mut backoff = Backoff::default();
         let mut running: JoinSet<Ended> = JoinSet::new();

@@ -13,7 +13,7 @@ closed_label! {
         BatchJob = "Job",
         /// Where they run.
         Pod = "Pod",
-        /// Workers.
+        /// WorkerCounts.
         Node = "VmafxNode",
         /// Training runs.
         Training = "VmafxModelTraining",

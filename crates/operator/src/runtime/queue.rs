@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// Each key is in one place: ready, due later, or in work. Pure: time comes in as an argument.
 #[derive(Debug)]
-pub struct Queue<K> {
+pub struct WorkQueue<K> {
     ready: VecDeque<K>,
     queued: HashSet<K>,
     later: BTreeSet<(Instant, K)>,
@@ -16,7 +16,7 @@ pub struct Queue<K> {
     again: HashSet<K>,
 }
 
-impl<K> Default for Queue<K> {
+impl<K> Default for WorkQueue<K> {
     fn default() -> Self {
         Self {
             ready: VecDeque::new(),
@@ -29,7 +29,7 @@ impl<K> Default for Queue<K> {
     }
 }
 
-impl<K: Clone + Eq + Hash + Ord> Queue<K> {
+impl<K: Clone + Eq + Hash + Ord> WorkQueue<K> {
     /// Something happened to `key`: it is ready, or will be when it is out of work. Whatever it waited for is moot.
     pub fn add(&mut self, key: K) {
         if self.busy.contains(&key) {
@@ -42,7 +42,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// The next key to work on, if one is ready or due. It stays in work until [`Queue::done`].
+    /// The next key to work on, if one is ready or due. It stays in work until [`WorkQueue::done`].
     pub fn take(&mut self, now: Instant) -> Option<K> {
         while let Some((at, _)) = self.later.first() {
             if *at > now {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_key_is_queued_once_and_worked_on_once_at_a_time() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         for _ in 0..3 {
             queue.add("a");
         }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn keys_come_in_order_and_when_they_are_due() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         for (key, seconds) in [("late", 9), ("soon", 2)] {
             queue.add(key);
             let taken = queue.take(now).unwrap();
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_happens_to_a_waiting_key_takes_the_place_of_its_timer() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         queue.add("a");
         queue.take(now);
         queue.done("a", Some(now + second(5)));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_change_during_work_wins_over_the_timer() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         queue.add("a");
         queue.take(now);
         queue.add("a");

@@ -21,11 +21,11 @@ use vmafx_kit::metrics::{By, Label as _};
 use vmafx_kit::tasks::Shutdown;
 
 use super::cache::{Cache, Cached};
-use super::guarded::Guarded;
 use super::identity::ObjectIdentity;
+use super::list_watch::ListWatch;
 use super::metrics::{RuntimeMetrics, WatchedKind};
 use super::notifier::Notifier;
-use super::source::Source;
+use super::raw_object::RawObject;
 use crate::key::ObjectKey;
 
 /// Names the resources that an object concerns.
@@ -95,9 +95,9 @@ where
         metrics: RuntimeMetrics,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
-        let source = Source::<K>::new(self.client.clone(), self.labels.clone());
+        let source = ListWatch::<K>::new(self.client.clone(), self.labels.clone());
         let mut events = std::pin::pin!(source.events().backoff(watcher::DefaultBackoff::default()));
-        let mut told = Told::default();
+        let mut told = ReportedProblems::default();
         let mut lists = 0_u64;
         while let Some(Some(event)) = shutdown.cuts(events.next()).await {
             let event = match event {
@@ -136,8 +136,13 @@ where
     }
 
     /// Keeps what is to be kept of an event; the objects that are new, changed or gone.
-    fn take(&self, event: Event<Guarded<K>>, metrics: &RuntimeMetrics, told: &mut Told) -> Vec<Arc<V>> {
-        let mut read = |object: Guarded<K>| match object.read() {
+    fn take(
+        &self,
+        event: Event<RawObject<K>>,
+        metrics: &RuntimeMetrics,
+        told: &mut ReportedProblems,
+    ) -> Vec<Arc<V>> {
+        let mut read = |object: RawObject<K>| match object.read() {
             Ok(object) => Ok((self.project)(object)),
             Err(error) => {
                 let identity = object.identity();
@@ -168,12 +173,12 @@ where
 
 /// What was said already, so that it is not said every second.
 #[derive(Debug, Default)]
-struct Told {
+struct ReportedProblems {
     error: Option<String>,
     undecodable: HashMap<String, String>,
 }
 
-impl Told {
+impl ReportedProblems {
     /// How many objects are remembered; with more, some are said again.
     const MOST: usize = 1000;
 

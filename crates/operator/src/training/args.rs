@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vmafx_kit::config::{GoDuration, Refusal};
 
-use super::address::{self, UrlTemplate};
+use super::trainer_url::{self, TrainerUrlTemplate};
 
 const POLL: &str = "VMAFX_OPERATOR_TRAINER_POLL";
 
@@ -25,9 +25,9 @@ pub struct TrainerArgs {
         long,
         env = "VMAFX_OPERATOR_TRAINER_URL",
         value_name = "URL",
-        default_value = address::USUAL
+        default_value = trainer_url::DEFAULT_TRAINER_URL
     )]
-    pub trainer_url: UrlTemplate,
+    pub trainer_url: TrainerUrlTemplate,
 
     /// Between two questions to a trainer that learns; one that does not yet is asked every five seconds.
     #[arg(long, env = "VMAFX_OPERATOR_TRAINER_POLL", value_name = "DURATION", default_value = "60s")]

@@ -10,7 +10,7 @@ use super::TrainingReconciler;
 use super::poll::PollResult;
 use crate::key::ObjectKey;
 use crate::render::{RenderError, TRAINER};
-use crate::workload::{DesiredWorkload, Freshness, ObservedWorkload, TrackedResource, Workers};
+use crate::workload::{DesiredWorkload, Freshness, ObservedWorkload, TrackedResource, WorkerCounts};
 
 #[derive(Debug, PartialEq)]
 pub struct ObservedTraining {
@@ -57,7 +57,7 @@ async fn poll(
     workload: &ObservedWorkload,
 ) -> Option<ObservedTrainer> {
     let live = workload.stateful_set.live.as_deref();
-    let remain = live.is_some_and(|live| Workers::from(live).remain());
+    let remain = live.is_some_and(|live| WorkerCounts::from(live).remain());
     if training.spec.paused && !remain {
         poller.forget(key);
         return None;

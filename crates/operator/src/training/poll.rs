@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 pub use self::report::TrainerReport;
 use self::schedule::PollSchedule;
-use super::address::UrlTemplate;
+use super::trainer_url::TrainerUrlTemplate;
 use crate::key::ObjectKey;
 
 /// How long a trainer may take.
@@ -53,7 +53,7 @@ pub type PollResult = Result<TrainerReport, String>;
 #[derive(Debug)]
 pub struct Poller {
     client: reqwest::Client,
-    address: UrlTemplate,
+    address: TrainerUrlTemplate,
     schedule: PollSchedule,
     last: Mutex<HashMap<ObjectKey, Last>>,
 }
@@ -69,7 +69,7 @@ struct Last {
 
 impl Poller {
     /// `every` is between two questions to a trainer that learns.
-    pub fn new(client: reqwest::Client, address: UrlTemplate, every: Duration) -> Self {
+    pub fn new(client: reqwest::Client, address: TrainerUrlTemplate, every: Duration) -> Self {
         Self { client, address, schedule: PollSchedule::new(every), last: Mutex::new(HashMap::new()) }
     }
 

@@ -12,7 +12,7 @@ use vmafx_api::VmafxModelTraining;
 
 use crate::render::stateful_set::{parallel, with_template};
 use crate::render::{ControllerAccess, RenderError, RenderedWorkload, TRAINER, labels, service};
-use crate::workload::{DesiredWorkload, Owner};
+use crate::workload::{DesiredWorkload, ResourceOwner};
 
 /// What the operator's settings say about trainers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn desired(
     training: &VmafxModelTraining,
     defaults: &TrainerDefaults,
 ) -> Result<DesiredWorkload, RenderError> {
-    DesiredWorkload::of(&render(training, defaults)?, &Owner::of(training))
+    DesiredWorkload::of(&render(training, defaults)?, &ResourceOwner::of(training))
 }
 
 fn render(

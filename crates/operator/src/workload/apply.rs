@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::child::ChildPlan;
-use super::decide::Decision;
+use super::decide::WorkloadDecision;
 use super::objects::{AppliedObjects, ObjectWrite};
 use super::observe::Workloads;
 use super::plan::{SyncPlan, WorkloadAction, WorkloadPlan};
@@ -59,10 +59,10 @@ impl Workloads {
         let set = &steps.stateful_set;
         let Some(write) = &set.write else {
             // After a deletion of the resource nothing of its StatefulSet counts any more.
-            return Ok(plan.observed.clone().filter(|_| set.decision != Decision::Leave));
+            return Ok(plan.observed.clone().filter(|_| set.decision != WorkloadDecision::Leave));
         };
         let action = match (&set.decision, write) {
-            (Decision::Recreate { .. }, _) => "recreate the StatefulSet",
+            (WorkloadDecision::Recreate { .. }, _) => "recreate the StatefulSet",
             (_, ObjectWrite::Create(_)) => "create the StatefulSet",
             (_, ObjectWrite::Apply(..)) => "apply the StatefulSet",
             (_, ObjectWrite::Delete(_)) => "replace the StatefulSet",

@@ -14,7 +14,7 @@ use vmafx_api::conditions::Reason;
 
 use super::desired::DesiredChild;
 use super::objects::{ObjectWrite, ObservedObject};
-use super::owner::{ControllerRef, Owner};
+use super::owner::{ControllerRef, ResourceOwner};
 use super::snapshot::ChildSnapshot;
 use crate::conditions::ConditionState;
 use crate::key::ObjectKey;
@@ -28,7 +28,7 @@ pub enum ChildDecision {
     Refuse { controller: Option<ControllerRef> },
 }
 
-pub fn decide_child(owner: &Owner, live: Option<&ChildSnapshot>) -> ChildDecision {
+pub fn decide_child(owner: &ResourceOwner, live: Option<&ChildSnapshot>) -> ChildDecision {
     match live {
         _ if owner.deleting => ChildDecision::Leave,
         None => ChildDecision::Create,
@@ -51,7 +51,7 @@ pub struct ChildPlan {
 
 impl ChildPlan {
     pub(super) fn of(
-        owner: &Owner,
+        owner: &ResourceOwner,
         desired: &DesiredChild,
         observed: &ObservedObject<ChildSnapshot>,
     ) -> Self {

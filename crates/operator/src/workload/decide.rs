@@ -33,8 +33,8 @@
 
 use vmafx_api::workload::StatefulSetRef;
 
-use super::immutables::Immutables;
-use super::owner::Owner;
+use super::immutables::ImmutableFields;
+use super::owner::ResourceOwner;
 use super::snapshot::StatefulSetSnapshot;
 
 /// So often within ten minutes a workload is replaced, and no more.
@@ -42,7 +42,7 @@ pub const MAX_REPLACEMENTS: usize = 5;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum WorkloadDecision {
     /// There is none and there was none: make it.
     Create,
     /// The one that we had is gone: make it again.
@@ -77,7 +77,7 @@ pub enum Decision {
         uid: String,
     },
     /// It must not be touched.
-    Refuse(Refusal),
+    Refuse(RefusalReason),
     /// The resource itself is being deleted; garbage collection does the rest.
     Leave,
 }
@@ -93,7 +93,7 @@ pub enum ReplaceReason {
 
 /// Why a StatefulSet is left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
+pub enum RefusalReason {
     /// Another controller owns it.
     ForeignOwner,
     /// Nobody owns it, but it could not be made ours.
@@ -106,32 +106,36 @@ pub enum Refusal {
 
 /// Says what is to be done. `replaced` counts the replacements of the last ten minutes.
 pub fn decide(
-    owner: &Owner,
+    owner: &ResourceOwner,
     tracked: Option<&StatefulSetRef>,
     live: Option<&StatefulSetSnapshot>,
-    desired: &Immutables,
+    desired: &ImmutableFields,
     replaced: usize,
-) -> Decision {
+) -> WorkloadDecision {
     if owner.deleting {
-        return Decision::Leave;
+        return WorkloadDecision::Leave;
     }
     let live = match (live, tracked) {
         (Some(live), _) => live,
-        (None, Some(tracked)) => return Decision::Recreate { lost: tracked.uid.clone() },
-        (None, None) => return Decision::Create,
+        (None, Some(tracked)) => return WorkloadDecision::Recreate { lost: tracked.uid.clone() },
+        (None, None) => return WorkloadDecision::Create,
     };
     let uid = live.identity.uid.clone();
     if live.terminating {
-        return Decision::Wait { uid };
+        return WorkloadDecision::Wait { uid };
     }
     let relation = Relation::of(tracked, live);
     let decision = match &live.controller {
-        Some(controller) if controller.uid != owner.uid => Decision::Refuse(Refusal::ForeignOwner),
+        Some(controller) if controller.uid != owner.uid => {
+            WorkloadDecision::Refuse(RefusalReason::ForeignOwner)
+        }
         Some(_) => ours(relation, uid, live.immutables == *desired),
         None => nobodys(relation, uid, live, desired, owner.adopts),
     };
     match decision {
-        Decision::Replace { .. } if replaced >= MAX_REPLACEMENTS => Decision::Refuse(Refusal::ReplaceLoop),
+        WorkloadDecision::Replace { .. } if replaced >= MAX_REPLACEMENTS => {
+            WorkloadDecision::Refuse(RefusalReason::ReplaceLoop)
+        }
         decision => decision,
     }
 }
@@ -161,12 +165,12 @@ impl Relation {
 }
 
 /// It has our owner reference.
-fn ours(relation: Relation, uid: String, compatible: bool) -> Decision {
+fn ours(relation: Relation, uid: String, compatible: bool) -> WorkloadDecision {
     match relation {
-        Relation::Stranger => Decision::Replace { uid, reason: ReplaceReason::Impostor },
-        _ if !compatible => Decision::Replace { uid, reason: ReplaceReason::ImmutableDrift },
-        Relation::Tracked => Decision::Keep { uid },
-        Relation::Untracked | Relation::Successor => Decision::Retrack { uid },
+        Relation::Stranger => WorkloadDecision::Replace { uid, reason: ReplaceReason::Impostor },
+        _ if !compatible => WorkloadDecision::Replace { uid, reason: ReplaceReason::ImmutableDrift },
+        Relation::Tracked => WorkloadDecision::Keep { uid },
+        Relation::Untracked | Relation::Successor => WorkloadDecision::Retrack { uid },
     }
 }
 
@@ -175,17 +179,17 @@ fn nobodys(
     relation: Relation,
     uid: String,
     live: &StatefulSetSnapshot,
-    desired: &Immutables,
+    desired: &ImmutableFields,
     adopts: bool,
-) -> Decision {
+) -> WorkloadDecision {
     let compatible = live.immutables == *desired;
     match relation {
-        Relation::Tracked if !adopts => Decision::Refuse(Refusal::HandedOver),
-        Relation::Untracked | Relation::Tracked if compatible => Decision::Adopt { uid },
+        Relation::Tracked if !adopts => WorkloadDecision::Refuse(RefusalReason::HandedOver),
+        Relation::Untracked | Relation::Tracked if compatible => WorkloadDecision::Adopt { uid },
         // Without our owner reference the mark of a successor proves nothing.
         Relation::Stranger | Relation::Successor if live.immutables.select_the_same(desired) => {
-            Decision::Replace { uid, reason: ReplaceReason::Impostor }
+            WorkloadDecision::Replace { uid, reason: ReplaceReason::Impostor }
         }
-        _ => Decision::Refuse(Refusal::Incompatible),
+        _ => WorkloadDecision::Refuse(RefusalReason::Incompatible),
     }
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::SUCCEEDS;
-use super::immutables::Immutables;
-use super::owner::Owner;
+use super::immutables::ImmutableFields;
+use super::owner::ResourceOwner;
 use crate::key::ObjectKey;
 use crate::render::{RenderError, RenderedWorkload};
 
@@ -21,7 +21,7 @@ pub struct DesiredWorkload {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesiredStatefulSet {
     pub key: ObjectKey,
-    pub immutables: Immutables,
+    pub immutables: ImmutableFields,
     body: Map<String, Value>,
 }
 
@@ -34,7 +34,7 @@ pub struct DesiredChild {
 }
 
 impl DesiredWorkload {
-    pub fn of(rendered: &RenderedWorkload, owner: &Owner) -> Result<Self, RenderError> {
+    pub fn of(rendered: &RenderedWorkload, owner: &ResourceOwner) -> Result<Self, RenderError> {
         Ok(Self {
             stateful_set: DesiredStatefulSet::of(&rendered.stateful_set, owner)?,
             service: Some(DesiredChild::of(&rendered.service, owner)),
@@ -45,12 +45,12 @@ impl DesiredWorkload {
 
 impl DesiredStatefulSet {
     /// `set` may be JSON, because parts of its template may be newer than the types here.
-    pub fn of(set: &impl Serialize, owner: &Owner) -> Result<Self, RenderError> {
+    pub fn of(set: &impl Serialize, owner: &ResourceOwner) -> Result<Self, RenderError> {
         let body = body(set, owner);
         let typed = serde_json::from_value::<StatefulSet>(Value::Object(body.clone()));
         let set = typed.map_err(|error| RenderError::StatefulSet(error.to_string()))?;
         let key = ObjectKey::new(owner.key.namespace.clone(), set.metadata.name.unwrap_or_default());
-        Ok(Self { key, immutables: Immutables::of(set.spec.as_ref()), body })
+        Ok(Self { key, immutables: ImmutableFields::of(set.spec.as_ref()), body })
     }
 
     /// The body with the mark of a successor. Once written, the mark must stay: the status that records the successor may
@@ -65,7 +65,7 @@ impl DesiredStatefulSet {
 }
 
 impl DesiredChild {
-    pub fn of<K: Resource<DynamicType = ()> + Serialize>(object: &K, owner: &Owner) -> Self {
+    pub fn of<K: Resource<DynamicType = ()> + Serialize>(object: &K, owner: &ResourceOwner) -> Self {
         let name = object.meta().name.clone().unwrap_or_default();
         Self {
             kind: K::kind(&()).into_owned(),
@@ -77,7 +77,7 @@ impl DesiredChild {
 
 /// The fields of an object that the operator means to own. Every field that is applied becomes the operator's, so the
 /// status, the metadata that the API server keeps, and nulls are left out.
-pub fn body(object: &impl Serialize, owner: &Owner) -> Map<String, Value> {
+pub fn body(object: &impl Serialize, owner: &ResourceOwner) -> Map<String, Value> {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     remove_nulls(&mut value);
     let Value::Object(mut body) = value else { return Map::new() };

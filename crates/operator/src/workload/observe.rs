@@ -13,11 +13,11 @@ use tokio::time::Instant;
 use vmafx_kit::causes::chain;
 
 use super::child::{ChildDecision, decide_child};
-use super::decide::Decision;
+use super::decide::WorkloadDecision;
 use super::desired::{DesiredChild, DesiredWorkload};
 use super::metrics::WorkloadMetrics;
 use super::objects::{AppliedObjects, ObservedObject};
-use super::owner::Owner;
+use super::owner::ResourceOwner;
 use super::plan::WorkloadAction;
 use super::replacements::{RecentReplacements, Replacements};
 use super::resource::TrackedResource;
@@ -154,8 +154,8 @@ impl Workloads {
         R: Future<Output = Result<Option<TrackedResource>, ApiError>> + Send,
     {
         let decision = observed.decide(&desired.stateful_set);
-        let enough = freshness == Freshness::Cached && matches!(decision, Decision::Keep { .. });
-        if !enough && decision != Decision::Leave {
+        let enough = freshness == Freshness::Cached && matches!(decision, WorkloadDecision::Keep { .. });
+        if !enough && decision != WorkloadDecision::Leave {
             let uid = observed.resource.owner.uid.clone();
             match read_resource().await?.filter(|resource| resource.owner.uid == uid) {
                 Some(resource) => observed.resource = resource,
@@ -175,7 +175,7 @@ impl Workloads {
 
 async fn child<K: Namespaced>(
     objects: &AppliedObjects<K, ChildSnapshot>,
-    owner: &Owner,
+    owner: &ResourceOwner,
     desired: Option<&DesiredChild>,
     freshness: Freshness,
 ) -> Result<ObservedObject<ChildSnapshot>, ApiError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use vmafx_api::conditions::Reason;
 
 use super::child::ChildPlan;
-use super::decide::{Decision, Refusal, ReplaceReason, decide};
+use super::decide::{RefusalReason, ReplaceReason, WorkloadDecision, decide};
 use super::desired::{DesiredStatefulSet, DesiredWorkload};
 use super::objects::{ObjectWrite, ObservedObject};
 use super::observe::ObservedWorkload;
@@ -53,7 +53,7 @@ pub struct SyncPlan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatefulSetPlan {
     pub key: ObjectKey,
-    pub decision: Decision,
+    pub decision: WorkloadDecision,
     pub write: Option<ObjectWrite>,
     /// Fields that cannot be changed in place and differ from the desired ones.
     pub immutable_differences: Vec<&'static str>,
@@ -93,7 +93,10 @@ impl WorkloadPlan {
         let WorkloadAction::Sync(plan) = &self.action else { return false };
         matches!(
             plan.stateful_set.decision,
-            Decision::Create | Decision::Recreate { .. } | Decision::Retrack { .. } | Decision::Adopt { .. }
+            WorkloadDecision::Create
+                | WorkloadDecision::Recreate { .. }
+                | WorkloadDecision::Retrack { .. }
+                | WorkloadDecision::Adopt { .. }
         )
     }
 }
@@ -110,15 +113,15 @@ fn stateful_set(desired: &DesiredStatefulSet, observed: &ObservedWorkload) -> St
     let decision = observed.decide(desired);
     let write = write(&decision, desired, &observed.stateful_set);
     let requeue_after = match &decision {
-        Decision::Create
-        | Decision::Recreate { .. }
-        | Decision::Retrack { .. }
-        | Decision::Adopt { .. }
-        | Decision::Keep { .. }
-        | Decision::Leave => RESYNC,
-        Decision::Replace { .. } | Decision::Wait { .. } => SOON,
-        Decision::Refuse(Refusal::ReplaceLoop) => observed.replacements.until_fewer.max(SOON),
-        Decision::Refuse(_) => SLOWLY,
+        WorkloadDecision::Create
+        | WorkloadDecision::Recreate { .. }
+        | WorkloadDecision::Retrack { .. }
+        | WorkloadDecision::Adopt { .. }
+        | WorkloadDecision::Keep { .. }
+        | WorkloadDecision::Leave => RESYNC,
+        WorkloadDecision::Replace { .. } | WorkloadDecision::Wait { .. } => SOON,
+        WorkloadDecision::Refuse(RefusalReason::ReplaceLoop) => observed.replacements.until_fewer.max(SOON),
+        WorkloadDecision::Refuse(_) => SLOWLY,
     };
     let immutable_differences =
         live.map(|live| live.immutables.differences(&desired.immutables)).unwrap_or_default();
@@ -126,31 +129,31 @@ fn stateful_set(desired: &DesiredStatefulSet, observed: &ObservedWorkload) -> St
 }
 
 fn write(
-    decision: &Decision,
+    decision: &WorkloadDecision,
     desired: &DesiredStatefulSet,
     observed: &ObservedObject<StatefulSetSnapshot>,
 ) -> Option<ObjectWrite> {
     let live = observed.live.as_deref();
     match decision {
-        Decision::Create => Some(ObjectWrite::Create(desired.body(None))),
-        Decision::Recreate { lost } => Some(ObjectWrite::Create(desired.body(Some(lost)))),
-        Decision::Retrack { .. } | Decision::Adopt { .. } | Decision::Keep { .. } => {
+        WorkloadDecision::Create => Some(ObjectWrite::Create(desired.body(None))),
+        WorkloadDecision::Recreate { lost } => Some(ObjectWrite::Create(desired.body(Some(lost)))),
+        WorkloadDecision::Retrack { .. } | WorkloadDecision::Adopt { .. } | WorkloadDecision::Keep { .. } => {
             observed.apply(desired.body(live.and_then(|live| live.succeeds.as_deref())))
         }
-        Decision::Replace { .. } => live.map(|live| ObjectWrite::Delete(live.identity.clone())),
-        Decision::Wait { .. } | Decision::Refuse(_) | Decision::Leave => None,
+        WorkloadDecision::Replace { .. } => live.map(|live| ObjectWrite::Delete(live.identity.clone())),
+        WorkloadDecision::Wait { .. } | WorkloadDecision::Refuse(_) | WorkloadDecision::Leave => None,
     }
 }
 
 impl ObservedWorkload {
-    pub(super) fn decide(&self, desired: &DesiredStatefulSet) -> Decision {
+    pub(super) fn decide(&self, desired: &DesiredStatefulSet) -> WorkloadDecision {
         let TrackedResource { owner, tracked, .. } = &self.resource;
         let live = self.stateful_set.live.as_deref();
         decide(owner, tracked.as_ref(), live, &desired.immutables, self.replacements.count)
     }
 }
 
-impl Decision {
+impl WorkloadDecision {
     /// The word that condition, event, log and metric share.
     pub fn reason(&self) -> Reason {
         match self {
@@ -162,10 +165,10 @@ impl Decision {
             Self::Replace { reason: ReplaceReason::Impostor, .. } => Reason::ReplacingImpostor,
             Self::Replace { reason: ReplaceReason::ImmutableDrift, .. } => Reason::ReplacingImmutable,
             Self::Wait { .. } | Self::Leave => Reason::Terminating,
-            Self::Refuse(Refusal::ForeignOwner) => Reason::ForeignOwner,
-            Self::Refuse(Refusal::Incompatible) => Reason::Incompatible,
-            Self::Refuse(Refusal::HandedOver) => Reason::HandedOver,
-            Self::Refuse(Refusal::ReplaceLoop) => Reason::ReplaceLoop,
+            Self::Refuse(RefusalReason::ForeignOwner) => Reason::ForeignOwner,
+            Self::Refuse(RefusalReason::Incompatible) => Reason::Incompatible,
+            Self::Refuse(RefusalReason::HandedOver) => Reason::HandedOver,
+            Self::Refuse(RefusalReason::ReplaceLoop) => Reason::ReplaceLoop,
         }
     }
 }

@@ -9,7 +9,7 @@ use vmafx_api::conditions::{NodeCondition, TrainingCondition};
 use vmafx_api::workload::StatefulSetRef;
 use vmafx_api::{Condition, VmafxModelTraining, VmafxNode};
 
-use super::owner::Owner;
+use super::owner::ResourceOwner;
 use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
 
@@ -53,7 +53,7 @@ impl TracksWorkload for VmafxModelTraining {
 /// What the lifecycle of a workload needs of its resource, cached or read live.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackedResource {
-    pub owner: Owner,
+    pub owner: ResourceOwner,
     /// The StatefulSet that the status records.
     pub tracked: Option<StatefulSetRef>,
     /// The reason that the condition `WorkloadSynced` has, which is not published as an event again.
@@ -64,7 +64,7 @@ impl TrackedResource {
     pub fn of<K: TracksWorkload>(resource: &K) -> Self {
         let synced = resource.conditions().iter().find(|condition| condition.type_ == K::SYNCED);
         Self {
-            owner: Owner::of(resource),
+            owner: ResourceOwner::of(resource),
             tracked: resource.tracked().cloned(),
             synced_reason: synced.map(|condition| condition.reason.clone()),
         }

@@ -7,9 +7,9 @@ use vmafx_api::workload::StatefulSetRef;
 
 use super::SUCCEEDS;
 use super::fingerprint::Fingerprint;
-use super::immutables::Immutables;
+use super::immutables::ImmutableFields;
 use super::owner::ControllerRef;
-use crate::reserved::CONTAINER;
+use crate::reserved::AGENT_CONTAINER;
 use crate::runtime::{Cached, ObjectIdentity};
 
 /// A cached object that the operator applies.
@@ -27,7 +27,7 @@ pub struct StatefulSetSnapshot {
     pub generation: i64,
     pub terminating: bool,
     pub controller: Option<ControllerRef>,
-    pub immutables: Immutables,
+    pub immutables: ImmutableFields,
     /// UID of the StatefulSet that this one was created in place of.
     pub succeeds: Option<String>,
     pub replicas: i32,
@@ -65,7 +65,7 @@ impl From<StatefulSet> for StatefulSetSnapshot {
             generation: set.metadata.generation.unwrap_or_default(),
             terminating: set.metadata.deletion_timestamp.is_some(),
             controller: ControllerRef::of(&set.metadata),
-            immutables: Immutables::of(set.spec.as_ref()),
+            immutables: ImmutableFields::of(set.spec.as_ref()),
             succeeds: set.annotations().get(SUCCEEDS).cloned(),
             replicas: set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1),
             progress: RolloutProgress {
@@ -84,7 +84,7 @@ impl From<StatefulSet> for StatefulSetSnapshot {
 
 fn agent_image(spec: &StatefulSetSpec) -> Option<String> {
     let containers = &spec.template.spec.as_ref()?.containers;
-    containers.iter().find(|container| container.name == CONTAINER)?.image.clone()
+    containers.iter().find(|container| container.name == AGENT_CONTAINER)?.image.clone()
 }
 
 impl Cached for StatefulSetSnapshot {

@@ -8,10 +8,10 @@ use vmafx_api::workload::StatefulSetRef;
 use vmafx_kit::causes::chain;
 
 use super::apply::AppliedWorkload;
-use super::decide::{Decision, MAX_REPLACEMENTS, Refusal, ReplaceReason};
+use super::decide::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, WorkloadDecision};
 use super::plan::{StatefulSetPlan, SyncPlan, WorkloadAction, WorkloadPlan};
 use super::snapshot::StatefulSetSnapshot;
-use super::workers::Workers;
+use super::workers::WorkerCounts;
 use crate::conditions::ConditionState;
 use crate::events::ResourceEvent;
 use crate::runtime::ReconcileError;
@@ -22,7 +22,7 @@ pub struct WorkloadStatus {
     pub tracked: Option<StatefulSetRef>,
     /// The condition `WorkloadSynced`.
     pub synced: ConditionState,
-    pub workers: Option<Workers>,
+    pub workers: Option<WorkerCounts>,
     pub event: Option<ResourceEvent>,
 }
 
@@ -46,18 +46,20 @@ impl WorkloadPlan {
             (WorkloadAction::Sync(steps), Ok(_)) => {
                 let (state, event) = self.report(&steps.stateful_set, now);
                 let tracked = match &steps.stateful_set.decision {
-                    Decision::Create
-                    | Decision::Recreate { .. }
-                    | Decision::Retrack { .. }
-                    | Decision::Adopt { .. }
-                    | Decision::Keep { .. } => now.map(|set| set.reference()),
-                    Decision::Replace { .. } => None,
-                    Decision::Wait { .. } | Decision::Refuse(_) | Decision::Leave => before,
+                    WorkloadDecision::Create
+                    | WorkloadDecision::Recreate { .. }
+                    | WorkloadDecision::Retrack { .. }
+                    | WorkloadDecision::Adopt { .. }
+                    | WorkloadDecision::Keep { .. } => now.map(|set| set.reference()),
+                    WorkloadDecision::Replace { .. } => None,
+                    WorkloadDecision::Wait { .. } | WorkloadDecision::Refuse(_) | WorkloadDecision::Leave => {
+                        before
+                    }
                 };
                 (tracked, first_obstacle(state, steps), event)
             }
         };
-        let workers = now.map(|set| Workers::from(set.as_ref()));
+        let workers = now.map(|set| WorkerCounts::from(set.as_ref()));
         WorkloadStatus { tracked, synced, workers, event }
     }
 
@@ -77,29 +79,31 @@ impl WorkloadPlan {
             (ConditionState::met(Reason::AsExpected, message), event)
         };
         match &plan.decision {
-            Decision::Create => done(format!("StatefulSet {key} was created{}", now.0)),
-            Decision::Recreate { lost } => {
+            WorkloadDecision::Create => done(format!("StatefulSet {key} was created{}", now.0)),
+            WorkloadDecision::Recreate { lost } => {
                 done(format!("StatefulSet {key} with UID {lost} had vanished and was made again{}", now.0))
             }
-            Decision::Retrack { uid } => {
+            WorkloadDecision::Retrack { uid } => {
                 done(format!("StatefulSet {key} with UID {uid} is ours and is recorded again"))
             }
-            Decision::Adopt { uid } => {
+            WorkloadDecision::Adopt { uid } => {
                 done(format!("StatefulSet {key} with UID {uid}, which nobody controlled, was taken over"))
             }
-            Decision::Keep { .. } => done(String::new()),
-            Decision::Leave => (ConditionState::unknown(reason, "the resource is being deleted"), None),
-            Decision::Wait { uid } => {
+            WorkloadDecision::Keep { .. } => done(String::new()),
+            WorkloadDecision::Leave => {
+                (ConditionState::unknown(reason, "the resource is being deleted"), None)
+            }
+            WorkloadDecision::Wait { uid } => {
                 let message = format!(
                     "StatefulSet {key} with UID {uid} is being deleted; a new one follows when it is gone"
                 );
                 (ConditionState::unmet(reason, message), None)
             }
-            Decision::Replace { uid, reason: why } => {
+            WorkloadDecision::Replace { uid, reason: why } => {
                 let note = self.replacing(plan, uid, *why);
                 (ConditionState::unmet(reason, note.clone()), Some(ResourceEvent::warning(reason, note)))
             }
-            Decision::Refuse(refusal) => {
+            WorkloadDecision::Refuse(refusal) => {
                 let note = self.refusing(plan, *refusal, &before.0);
                 // What the condition says already is no event again.
                 let reported = self.resource.synced_reason.as_deref() == Some(reason.as_str());
@@ -125,24 +129,24 @@ impl WorkloadPlan {
         }
     }
 
-    fn refusing(&self, plan: &StatefulSetPlan, refusal: Refusal, uid: &str) -> String {
+    fn refusing(&self, plan: &StatefulSetPlan, refusal: RefusalReason, uid: &str) -> String {
         let key = &plan.key;
         match refusal {
-            Refusal::ForeignOwner => {
+            RefusalReason::ForeignOwner => {
                 let owner = self.observed.as_ref().and_then(|set| set.controller.as_ref());
                 let owner =
                     owner.map_or_else(|| "somebody else".to_owned(), |o| format!("{} {}", o.kind, o.name));
                 format!("StatefulSet {key}{uid} belongs to {owner} and is left alone: rename one of the two")
             }
-            Refusal::Incompatible => format!(
+            RefusalReason::Incompatible => format!(
                 "StatefulSet {key}{uid} has no owner and differs in {}, so it cannot be taken over: delete or rename it",
                 plan.immutable_differences.join(", ")
             ),
-            Refusal::HandedOver => format!(
+            RefusalReason::HandedOver => format!(
                 "StatefulSet {key}{uid} has lost its owner reference and is left alone: annotate the resource with {}=true to take it back",
                 super::ADOPT
             ),
-            Refusal::ReplaceLoop => format!(
+            RefusalReason::ReplaceLoop => format!(
                 "StatefulSet {key} was replaced {MAX_REPLACEMENTS} times within 10 minutes and is left as it is for now: find out who keeps making it"
             ),
         }

@@ -13,7 +13,7 @@ const ROLLOUT: &str = NodeCondition::RolloutInProgress.as_str();
 
 /// The Pods of a StatefulSet, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Workers {
+pub struct WorkerCounts {
     /// Whether the numbers describe the current spec.
     pub observed: bool,
     pub desired: i32,
@@ -28,7 +28,7 @@ pub struct Workers {
     pub image: Option<String>,
 }
 
-impl From<&StatefulSetSnapshot> for Workers {
+impl From<&StatefulSetSnapshot> for WorkerCounts {
     fn from(set: &StatefulSetSnapshot) -> Self {
         let progress = &set.progress;
         Self {
@@ -44,7 +44,7 @@ impl From<&StatefulSetSnapshot> for Workers {
     }
 }
 
-impl Workers {
+impl WorkerCounts {
     /// Whether a Pod may still be running.
     pub fn remain(&self) -> bool {
         !self.observed || self.existing > 0
@@ -54,9 +54,9 @@ impl Workers {
 /// The condition `Paused`; `draining` and `drained` are its messages while Pods terminate and when they are gone.
 pub fn paused(
     requested: bool,
-    workers: Option<&Workers>,
+    workers: Option<&WorkerCounts>,
     before: &[Condition],
-    draining: impl FnOnce(&Workers) -> String,
+    draining: impl FnOnce(&WorkerCounts) -> String,
     drained: &str,
 ) -> ConditionState {
     if !requested {
@@ -71,7 +71,7 @@ pub fn paused(
 }
 
 /// The condition `RolloutInProgress`.
-pub fn rollout(workers: Option<&Workers>) -> ConditionState {
+pub fn rollout(workers: Option<&WorkerCounts>) -> ConditionState {
     match workers {
         Some(workers) if workers.desired > 0 && !(workers.observed && workers.one_revision) => {
             ConditionState::met(

@@ -5,7 +5,7 @@ use kube::ResourceExt as _;
 use serde_json::json;
 use vmafx_api::conditions::Reason;
 use vmafx_operator::error::Retry;
-use vmafx_operator::workload::{Decision, Refusal};
+use vmafx_operator::workload::{RefusalReason, WorkloadDecision};
 
 use crate::driver::Driver;
 
@@ -19,7 +19,7 @@ async fn an_apply_from_a_stale_cache_does_not_bring_back_what_is_gone() {
     driver.desired.replicas = 2;
     driver.requests.taken();
     let pass = driver.stale_pass().await;
-    assert_eq!(pass.decision(), Decision::Recreate { lost }, "found out in the same pass");
+    assert_eq!(pass.decision(), WorkloadDecision::Recreate { lost }, "found out in the same pass");
     assert_eq!(driver.requests.taken(), [Method::PATCH, Method::GET, Method::PATCH]);
     assert_eq!(driver.tracked().await, driver.set().await.uid());
 }
@@ -35,7 +35,7 @@ async fn an_apply_from_a_stale_cache_does_not_hit_a_namesake() {
     driver.requests.taken();
     let pass = driver.stale_pass().await;
     assert!(
-        matches!(pass.decision(), Decision::Replace { uid, .. } if Some(&uid) == newcomer.uid().as_ref())
+        matches!(pass.decision(), WorkloadDecision::Replace { uid, .. } if Some(&uid) == newcomer.uid().as_ref())
     );
     let sent = driver.requests.taken();
     assert_eq!(sent.iter().filter(|method| **method == Method::PATCH).count(), 1, "{sent:?}");
@@ -50,7 +50,7 @@ async fn an_apply_from_a_stale_cache_does_not_take_back_what_was_handed_over() {
     driver.patch(json!({ "metadata": { "ownerReferences": null } })).await;
     driver.settled().await;
     driver.desired.replicas = 2;
-    assert_eq!(driver.stale_pass().await.decision(), Decision::Refuse(Refusal::HandedOver));
+    assert_eq!(driver.stale_pass().await.decision(), WorkloadDecision::Refuse(RefusalReason::HandedOver));
     assert!(driver.set().await.owner_references().is_empty());
 }
 

@@ -6,7 +6,7 @@ mod simulation;
 
 use proptest::prelude::*;
 use rstest::rstest;
-use vmafx_operator::workload::Decision;
+use vmafx_operator::workload::WorkloadDecision;
 
 use self::server::{Fault, Interference};
 use self::simulation::{PassFaults, Simulation};
@@ -106,14 +106,14 @@ async fn rests(mut simulation: Simulation) -> Result<(), TestCaseError> {
         prop_assert_eq!(state.writes, 0, "{:?} at rest", pass.decision());
         prop_assert!(state.violations.is_empty(), "{:?}", state.violations);
         match &pass.decision() {
-            Decision::Keep { uid } => {
+            WorkloadDecision::Keep { uid } => {
                 let object = state.object.as_ref().unwrap();
                 prop_assert_eq!(&object["metadata"]["uid"], uid);
                 prop_assert_eq!(&object["spec"]["replicas"], simulation.desired.replicas);
                 prop_assert_eq!(state.tracked.as_ref(), Some(uid));
                 prop_assert_eq!(state.requests, 0, "not even a read");
             }
-            Decision::Refuse(_) => prop_assert!(!pass.status.synced.message.is_empty()),
+            WorkloadDecision::Refuse(_) => prop_assert!(!pass.status.synced.message.is_empty()),
             other => return Err(TestCaseError::fail(format!("{other:?} does not come to rest"))),
         }
     }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::{Value, json};
 use vmafx_operator::key::ObjectKey;
-use vmafx_operator::workload::{DesiredStatefulSet, DesiredWorkload, Owner};
+use vmafx_operator::workload::{DesiredStatefulSet, DesiredWorkload, ResourceOwner};
 
 pub(crate) const NAMESPACE: &str = "video";
 pub(crate) const NAME: &str = "gpu";
@@ -28,7 +28,7 @@ impl DesiredSet {
     }
 
     /// The same without Service and disruption budget, as it is planned for.
-    pub(crate) fn workload(self, owner: &Owner) -> DesiredWorkload {
+    pub(crate) fn workload(self, owner: &ResourceOwner) -> DesiredWorkload {
         let set = self.rendered(&owner.key.namespace);
         let stateful_set = DesiredStatefulSet::of(&set, owner).unwrap();
         DesiredWorkload { stateful_set, service: None, budget: None }
@@ -57,8 +57,8 @@ impl DesiredSet {
     }
 }
 
-pub(crate) fn owner() -> Owner {
-    Owner {
+pub(crate) fn owner() -> ResourceOwner {
+    ResourceOwner {
         key: ObjectKey::new(NAMESPACE, NAME),
         uid: "owner".to_owned(),
         api_version: "vmafx.dev/v1".to_owned(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use vmafx_operator::error::ApiError;
 use vmafx_operator::runtime::ReconcileError;
 use vmafx_operator::workload::{
-    ChildDecision, Decision, DesiredWorkload, Freshness, StatefulSetSnapshot, SyncPlan, TrackedResource,
-    WorkloadAction, WorkloadPlan, WorkloadStatus, Workloads, plan,
+    ChildDecision, DesiredWorkload, Freshness, StatefulSetSnapshot, SyncPlan, TrackedResource,
+    WorkloadAction, WorkloadDecision, WorkloadPlan, WorkloadStatus, Workloads, plan,
 };
 
 /// What a pass has planned and led to.
@@ -49,7 +49,7 @@ impl Pass {
         steps
     }
 
-    pub(crate) fn decision(&self) -> Decision {
+    pub(crate) fn decision(&self) -> WorkloadDecision {
         self.steps().stateful_set.decision.clone()
     }
 

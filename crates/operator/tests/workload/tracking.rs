@@ -7,7 +7,7 @@ use kube::{Resource as _, ResourceExt as _};
 use serde_json::json;
 use vmafx_api::conditions::Reason;
 use vmafx_operator::FIELD_MANAGER;
-use vmafx_operator::workload::{Decision, SUCCEEDS};
+use vmafx_operator::workload::{SUCCEEDS, WorkloadDecision};
 use vmafx_testkit::wait;
 
 use crate::driver::{Driver, PATIENCE};
@@ -33,7 +33,7 @@ async fn pods(driver: &Driver, count: usize) -> Vec<String> {
 async fn tracked_on_status() {
     let mut driver = Driver::start("tracked").await;
     let pass = driver.pass().await;
-    assert_eq!(pass.decision(), Decision::Create);
+    assert_eq!(pass.decision(), WorkloadDecision::Create);
     assert_eq!(pass.status.event.unwrap().reason, Reason::Created);
     let set = driver.set().await;
     assert_eq!(driver.tracked().await, set.uid());
@@ -41,7 +41,7 @@ async fn tracked_on_status() {
     assert_eq!(owners.len(), 1);
     assert_eq!((owners[0].kind.as_str(), owners[0].name.as_str()), ("VmafxNode", NAME));
     assert_eq!((owners[0].controller, owners[0].block_owner_deletion), (Some(true), Some(true)));
-    assert_eq!(driver.pass().await.decision(), Decision::Keep { uid: set.uid().unwrap() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: set.uid().unwrap() });
     assert_eq!(driver.requests.taken(), [Method::GET, Method::PATCH], "both of the first pass");
 }
 
@@ -67,12 +67,12 @@ async fn recreated_after_delete() {
     let lost = driver.uid().await;
     driver.delete().await;
     let pass = driver.pass().await;
-    assert_eq!(pass.decision(), Decision::Recreate { lost: lost.clone() });
+    assert_eq!(pass.decision(), WorkloadDecision::Recreate { lost: lost.clone() });
     let made = driver.set().await;
     assert_ne!(made.uid(), Some(lost.clone()));
     assert_eq!(made.annotations()[SUCCEEDS], lost);
     assert_eq!(driver.tracked().await, made.uid());
-    assert_eq!(driver.pass().await.decision(), Decision::Keep { uid: made.uid().unwrap() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: made.uid().unwrap() });
 }
 
 #[tokio::test]
@@ -87,9 +87,9 @@ async fn a_lost_status_write_is_retracked_without_new_pods() {
     let (second, running) = (driver.uid().await, pods(&driver, 1).await);
     driver.restart();
     let pass = driver.pass().await;
-    assert_eq!(pass.decision(), Decision::Retrack { uid: second.clone() });
+    assert_eq!(pass.decision(), WorkloadDecision::Retrack { uid: second.clone() });
     assert_eq!(driver.tracked().await, Some(second.clone()));
-    assert_eq!(driver.pass().await.decision(), Decision::Keep { uid: second });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: second });
     assert_eq!(pods(&driver, 1).await, running);
 }
 
@@ -98,7 +98,7 @@ async fn a_first_status_write_that_is_lost_is_retracked() {
     let mut driver = Driver::start("first-lost").await;
     driver.pass_without_status().await;
     let uid = driver.uid().await;
-    assert_eq!(driver.pass().await.decision(), Decision::Retrack { uid: uid.clone() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Retrack { uid: uid.clone() });
     assert_eq!(driver.tracked().await, Some(uid));
 }
 
@@ -113,7 +113,7 @@ async fn nothing_is_written_at_rest() {
     let node = driver.nodes().get(NAME).await.unwrap();
     for _ in 0..20 {
         let pass = driver.pass().await;
-        assert!(matches!(pass.decision(), Decision::Keep { .. }));
+        assert!(matches!(pass.decision(), WorkloadDecision::Keep { .. }));
         assert_eq!(pass.status.event, None);
     }
     assert_eq!(driver.requests.taken(), Vec::<Method>::new());

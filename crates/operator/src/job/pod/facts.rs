@@ -7,7 +7,7 @@ use kube::ResourceExt as _;
 
 use super::render::{PRIORITY, QUEUE};
 use crate::key::ObjectKey;
-use crate::reserved::{CONTAINER, HELD, JOB_LABEL};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL};
 use crate::runtime::{Cached, ObjectIdentity};
 use crate::workload::ControllerRef;
 
@@ -175,7 +175,7 @@ impl PodFacts {
 impl From<Pod> for PodFacts {
     fn from(pod: Pod) -> Self {
         let status = pod.status.clone().unwrap_or_default();
-        let agent = status.container_statuses.iter().flatten().find(|one| one.name == CONTAINER);
+        let agent = status.container_statuses.iter().flatten().find(|one| one.name == AGENT_CONTAINER);
         let word = |type_: &str, wanted: &str| {
             let conditions = status.conditions.iter().flatten();
             let found = conditions.into_iter().find(|one| one.type_ == type_ && one.status == wanted)?;

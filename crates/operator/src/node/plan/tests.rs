@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::Retry;
 use crate::workload::{
-    Decision, ObservedObject, ObservedWorkload, RecentReplacements, TrackedResource, WorkloadAction,
+    ObservedObject, ObservedWorkload, RecentReplacements, TrackedResource, WorkloadAction, WorkloadDecision,
 };
 
 const NOW: i64 = 1_800_000_000;
@@ -90,7 +90,7 @@ fn a_managed_node_gets_a_workload_and_an_external_one_does_not() {
     let managed = node(json!({ "gpuVendor": "cpu" }), json!({}));
     let plan = planned(&managed, Some("worker:1"), Some(ControllerProbe::Answered));
     let WorkloadAction::Sync(steps) = &plan.workload.action else { panic!("{plan:?}") };
-    assert_eq!(steps.stateful_set.decision, Decision::Create);
+    assert_eq!(steps.stateful_set.decision, WorkloadDecision::Create);
     assert!(steps.service.is_some() && steps.budget.is_some());
     let external = node(json!({ "gpuVendor": "cpu", "managementPolicy": "External" }), json!({}));
     let plan = planned(&external, None, Some(ControllerProbe::Answered));

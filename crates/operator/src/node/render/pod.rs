@@ -8,11 +8,11 @@ use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
 use super::{NodeDefaults, RenderError, workload_name};
-use crate::pod::skeleton::{self, variable};
-use crate::pod::template::grace_seconds;
 use crate::render::NODE;
 use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, patience, probe, template};
-use crate::reserved::CONTAINER;
+use crate::render::pod_defaults::{self, variable};
+use crate::render::template::grace_seconds;
+use crate::reserved::AGENT_CONTAINER;
 
 /// The port of its health pages.
 pub const HTTP_PORT: i32 = 9090;
@@ -41,8 +41,11 @@ fn agent(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Result<Contai
         startup_probe: Some(probe("/startupz", 2, 30)),
         liveness_probe: Some(probe("/livez", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        resources: skeleton::with_gpu(node.spec.resources.clone(), defaults.gpus.of(node.spec.gpu_vendor)),
-        ..container(CONTAINER, image, HTTP_PORT)
+        resources: pod_defaults::with_gpu(
+            node.spec.resources.clone(),
+            defaults.gpus.of(node.spec.gpu_vendor),
+        ),
+        ..container(AGENT_CONTAINER, image, HTTP_PORT)
     })
 }
 

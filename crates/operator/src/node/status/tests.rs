@@ -27,8 +27,8 @@ fn healthy() -> AgentHealth {
     }
 }
 
-fn two_at_work() -> Workers {
-    Workers {
+fn two_at_work() -> WorkerCounts {
+    WorkerCounts {
         observed: true,
         desired: 2,
         existing: 2,
@@ -39,7 +39,7 @@ fn two_at_work() -> Workers {
     }
 }
 
-fn workload(workers: Option<Workers>) -> WorkloadStatus {
+fn workload(workers: Option<WorkerCounts>) -> WorkloadStatus {
     let tracked = StatefulSetRef { name: "vmafx-node-pool".into(), uid: "u".into() };
     let synced = ConditionState::met(Reason::AsExpected, "");
     WorkloadStatus { tracked: Some(tracked), synced, workers, event: None }
@@ -85,14 +85,14 @@ fn what_is_the_controllers_is_never_named() {
 
 #[rstest]
 #[case::at_work(false, Some(two_at_work()), ConditionStatus::True, "AsExpected")]
-#[case::starting(false, Some(Workers { ready: 1, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
-#[case::not_seen_yet(false, Some(Workers { observed: false, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
-#[case::scaled_to_zero(false, Some(Workers { observed: true, ..Workers::default() }), ConditionStatus::False, "Drained")]
-#[case::draining(true, Some(Workers { desired: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
-#[case::drained(true, Some(Workers { observed: true, ..Workers::default() }), ConditionStatus::False, "Drained")]
+#[case::starting(false, Some(WorkerCounts { ready: 1, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
+#[case::not_seen_yet(false, Some(WorkerCounts { observed: false, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
+#[case::scaled_to_zero(false, Some(WorkerCounts { observed: true, ..WorkerCounts::default() }), ConditionStatus::False, "Drained")]
+#[case::draining(true, Some(WorkerCounts { desired: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::drained(true, Some(WorkerCounts { observed: true, ..WorkerCounts::default() }), ConditionStatus::False, "Drained")]
 fn ready_is_the_first_thing_in_the_way(
     #[case] paused: bool,
-    #[case] workers: Option<Workers>,
+    #[case] workers: Option<WorkerCounts>,
     #[case] ready: ConditionStatus,
     #[case] reason: &str,
 ) {
@@ -111,12 +111,12 @@ fn a_workload_that_is_not_synced_is_the_reason_even_when_paused() {
 }
 
 #[rstest]
-#[case::asked_for_and_not_seen(Some(Workers { observed: false, desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
-#[case::leaving(Some(Workers { desired: 0, existing: 1, ..two_at_work() }), ConditionStatus::False, "Draining")]
-#[case::gone(Some(Workers { desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::True, "Drained")]
+#[case::asked_for_and_not_seen(Some(WorkerCounts { observed: false, desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::leaving(Some(WorkerCounts { desired: 0, existing: 1, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::gone(Some(WorkerCounts { desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::True, "Drained")]
 #[case::nothing_there(None, ConditionStatus::True, "Drained")]
 fn paused_is_true_when_the_last_worker_is_gone(
-    #[case] workers: Option<Workers>,
+    #[case] workers: Option<WorkerCounts>,
     #[case] paused: ConditionStatus,
     #[case] reason: &str,
 ) {
@@ -126,10 +126,13 @@ fn paused_is_true_when_the_last_worker_is_gone(
 
 #[rstest]
 #[case::done(two_at_work(), ConditionStatus::False)]
-#[case::one_by_one(Workers { one_revision: false, updated: 1, ..two_at_work() }, ConditionStatus::True)]
-#[case::not_seen_yet(Workers { observed: false, ..two_at_work() }, ConditionStatus::True)]
-#[case::none_to_renew(Workers { desired: 0, one_revision: false, ..two_at_work() }, ConditionStatus::False)]
-fn a_rollout_lasts_until_every_worker_is_new(#[case] workers: Workers, #[case] rollout: ConditionStatus) {
+#[case::one_by_one(WorkerCounts { one_revision: false, updated: 1, ..two_at_work() }, ConditionStatus::True)]
+#[case::not_seen_yet(WorkerCounts { observed: false, ..two_at_work() }, ConditionStatus::True)]
+#[case::none_to_renew(WorkerCounts { desired: 0, one_revision: false, ..two_at_work() }, ConditionStatus::False)]
+fn a_rollout_lasts_until_every_worker_is_new(
+    #[case] workers: WorkerCounts,
+    #[case] rollout: ConditionStatus,
+) {
     let status = status_of(&cpu(false), &workload(Some(workers)), 5);
     assert_eq!(condition(&status, NodeCondition::RolloutInProgress).0, rollout);
 }
@@ -140,7 +143,7 @@ fn the_image_is_that_of_the_workers_and_not_that_of_the_wish() {
     let first = status_of(&node, &workload(Some(two_at_work())), 5);
     assert_eq!(first.current_image.as_deref(), Some("worker:1"));
     node.status = Some(first);
-    let half = Workers { one_revision: false, image: Some("worker:2".to_owned()), ..two_at_work() };
+    let half = WorkerCounts { one_revision: false, image: Some("worker:2".to_owned()), ..two_at_work() };
     let during = status_of(&node, &workload(Some(half)), 6);
     assert_eq!(during.current_image.as_deref(), Some("worker:1"));
 }
@@ -172,7 +175,7 @@ fn events_are_published_for_transitions_and_for_nothing_else() {
     let at_work = status_of(&cpu(false), &workload(Some(two_at_work())), 5);
     assert_eq!(transition_events(None, &at_work), [], "the first status is no transition");
     assert_eq!(events(&at_work, &at_work), [""; 0]);
-    let leaving = Workers { desired: 0, ..two_at_work() };
+    let leaving = WorkerCounts { desired: 0, ..two_at_work() };
     let draining = status_of(&cpu(true), &workload(Some(leaving)), 6);
     let drained = status_of(&cpu(true), &workload(None), 7);
     assert_eq!(events(&at_work, &draining), ["Draining"]);
@@ -182,7 +185,7 @@ fn events_are_published_for_transitions_and_for_nothing_else() {
     let stale = status(&cpu(false), &workload(Some(two_at_work())), &stale, second(8));
     assert_eq!(events(&at_work, &stale), ["HeartbeatStale"]);
     assert_eq!(events(&stale, &at_work), ["AgentsHealthy"]);
-    let half = Workers { one_revision: false, updated: 1, ..two_at_work() };
+    let half = WorkerCounts { one_revision: false, updated: 1, ..two_at_work() };
     let rolling = status_of(&cpu(false), &workload(Some(half)), 9);
     assert_eq!(events(&at_work, &rolling), ["RollingOut"]);
     assert_eq!(events(&rolling, &at_work), ["RolledOut"]);

@@ -9,7 +9,7 @@ use super::*;
 use crate::training::observe::ObservedTrainer;
 use crate::training::poll::TrainerReport;
 use crate::workload::{
-    Decision, ObservedObject, ObservedWorkload, RecentReplacements, TrackedResource, WorkloadAction,
+    ObservedObject, ObservedWorkload, RecentReplacements, TrackedResource, WorkloadAction, WorkloadDecision,
 };
 
 fn at(second: i64) -> Timestamp {
@@ -73,7 +73,7 @@ fn an_event_is_planned_for_each_new_checkpoint(
 fn a_trainer_is_polled_as_soon_as_it_is_tracked_and_then_when_its_poll_is_due() {
     let new = planned(&training(Value::Null), None);
     let WorkloadAction::Sync(steps) = &new.workload.action else { panic!("{new:?}") };
-    assert_eq!(steps.stateful_set.decision, Decision::Create);
+    assert_eq!(steps.stateful_set.decision, WorkloadDecision::Create);
     assert!(steps.service.is_some() && steps.budget.is_none());
     assert_eq!(new.requeue_after, RequeueAfter(Duration::ZERO));
     let polled = planned(&training(Value::Null), report(100));

@@ -31,8 +31,8 @@ use vmafx_api::VmafxModelTraining;
 
 use super::TrainerDefaults;
 use super::pod::PORT;
-use crate::pod::skeleton::variable;
 use crate::render::pod::{PLAIN_REGISTRIES, patience};
+use crate::render::pod_defaults::variable;
 
 /// Where the registry's credentials are.
 pub(super) const REGISTRY_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/registry";

@@ -10,9 +10,9 @@ use vmafx_api::VmafxModelTraining;
 
 use super::environment::{self, CA_DIRECTORY, CA_FILE, REGISTRY_DIRECTORY};
 use super::{RenderError, TrainerDefaults};
-use crate::pod::template::grace_seconds;
 use crate::render::TRAINER;
 use crate::render::pod::{MARGIN_SECONDS, container, probe, read_only, template};
+use crate::render::template::grace_seconds;
 use crate::reserved::{self, CA_VOLUME, REGISTRY_VOLUME};
 
 /// The port of its status and health pages.
@@ -38,7 +38,7 @@ pub fn render(
         startup_probe: Some(probe("/healthz", 2, 30)),
         liveness_probe: Some(probe("/healthz", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        ..container(reserved::TRAINER, image, PORT)
+        ..container(reserved::TRAINER_CONTAINER, image, PORT)
     };
     let more = [
         training.spec.registry_secret.as_deref().map(|secret| (registry(secret), REGISTRY_DIRECTORY)),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::render::ControllerTls;
-use crate::reserved::LEARNER;
+use crate::reserved::TRAINER_NAMES;
 
 pub(crate) fn defaults() -> TrainerDefaults {
     TrainerDefaults {
@@ -33,7 +33,7 @@ fn named(name: &str, more: Value) -> VmafxModelTraining {
         "algorithm": "online-sgd-ema",
         "outputRegistry": "registry.example.com/video/models",
     });
-    crate::pod::merge::merge(&mut spec, &more);
+    crate::render::merge::merge(&mut spec, &more);
     serde_json::from_value(json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining",
         "metadata": { "name": name, "namespace": "video", "uid": "11111111-2222-3333-4444-555555555555" },
@@ -185,7 +185,7 @@ fn a_template_that_is_none_is_named() {
 fn every_variable_of_a_trainer_is_kept_from_templates() {
     let all = training(json!({ "registrySecret": "s", "dataSource": { "nodeSelector": { "a": "b" } } }));
     for variable in pod(&all, &defaults()).containers[0].env.iter().flatten() {
-        assert!(LEARNER.variable(&variable.name).is_some(), "{}", variable.name);
+        assert!(TRAINER_NAMES.variable(&variable.name).is_some(), "{}", variable.name);
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use vmafx_api::workload::StatefulSetRef;
 
 use super::*;
-use crate::workload::Workers;
+use crate::workload::WorkerCounts;
 
 const STARTING: &str = "the trainer cannot be reached";
 
@@ -25,19 +25,27 @@ fn training(paused: bool, status: Option<VmafxModelTrainingStatus>) -> VmafxMode
     training
 }
 
-fn at_work() -> Workers {
-    Workers { observed: true, desired: 1, existing: 1, ready: 1, updated: 1, one_revision: true, image: None }
+fn at_work() -> WorkerCounts {
+    WorkerCounts {
+        observed: true,
+        desired: 1,
+        existing: 1,
+        ready: 1,
+        updated: 1,
+        one_revision: true,
+        image: None,
+    }
 }
 
-fn leaving() -> Workers {
-    Workers { desired: 0, ..at_work() }
+fn leaving() -> WorkerCounts {
+    WorkerCounts { desired: 0, ..at_work() }
 }
 
-fn gone() -> Workers {
-    Workers { desired: 0, existing: 0, ready: 0, updated: 0, ..at_work() }
+fn gone() -> WorkerCounts {
+    WorkerCounts { desired: 0, existing: 0, ready: 0, updated: 0, ..at_work() }
 }
 
-fn workload(workers: Workers) -> WorkloadStatus {
+fn workload(workers: WorkerCounts) -> WorkloadStatus {
     WorkloadStatus {
         tracked: Some(StatefulSetRef { name: "vmafx-trainer-m".into(), uid: "u".into() }),
         synced: ConditionState::met(Reason::AsExpected, ""),
@@ -152,12 +160,12 @@ fn the_phase_is_what_the_trainer_says_or_last_said(
 }
 
 #[rstest]
-#[case::asked_for_and_not_seen(Workers { observed: false, ..gone() }, says(TrainingPhase::Running), TrainingPhase::Running, "Draining")]
+#[case::asked_for_and_not_seen(WorkerCounts { observed: false, ..gone() }, says(TrainingPhase::Running), TrainingPhase::Running, "Draining")]
 #[case::saves_its_work(leaving(), says(TrainingPhase::Paused), TrainingPhase::Running, "Draining")]
 #[case::has_ended(leaving(), silence(), TrainingPhase::Running, "Draining")]
 #[case::gone(gone(), None, TrainingPhase::Paused, "Drained")]
 fn a_run_is_paused_when_its_trainer_is_gone(
-    #[case] workers: Workers,
+    #[case] workers: WorkerCounts,
     #[case] answer: Option<PollResult>,
     #[case] phase: TrainingPhase,
     #[case] reason: &str,

@@ -10,11 +10,11 @@ use crate::error::ApiError;
 use crate::render::RenderedWorkload;
 use crate::workload::objects::LastApply;
 use crate::workload::{
-    AppliedWorkload, ChildDecision, ChildSnapshot, Owner, RecentReplacements, SUCCEEDS, SyncPlan,
+    AppliedWorkload, ChildDecision, ChildSnapshot, RecentReplacements, ResourceOwner, SUCCEEDS, SyncPlan,
 };
 
-fn owner() -> Owner {
-    Owner {
+fn owner() -> ResourceOwner {
+    ResourceOwner {
         key: ObjectKey::new("video", "pool"),
         uid: "owner".to_owned(),
         api_version: "vmafx.dev/v1".to_owned(),
@@ -25,7 +25,7 @@ fn owner() -> Owner {
 }
 
 fn controlled_by(uid: &str) -> Value {
-    json!([{ "apiVersion": "v1", "kind": "Owner", "name": "theirs", "uid": uid, "controller": true }])
+    json!([{ "apiVersion": "v1", "kind": "ResourceOwner", "name": "theirs", "uid": uid, "controller": true }])
 }
 
 fn manifest() -> Value {
@@ -143,7 +143,7 @@ fn a_replace_loop_is_tried_again_when_the_oldest_replacement_no_longer_counts() 
     let mut observed = observed(Some("a"), Some(ours("b")));
     observed.replacements.count = 5;
     let plan = plan(&desired(), &observed);
-    assert_eq!(steps(&plan).stateful_set.decision, Decision::Refuse(Refusal::ReplaceLoop));
+    assert_eq!(steps(&plan).stateful_set.decision, WorkloadDecision::Refuse(RefusalReason::ReplaceLoop));
     assert_eq!(plan.requeue_after(), Some(Duration::from_mins(3)));
 }
 

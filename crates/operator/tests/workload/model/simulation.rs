@@ -10,7 +10,7 @@ use vmafx_kit::metrics::Metrics;
 use vmafx_operator::error::ApiError;
 use vmafx_operator::runtime::{Cache, ReconcileError};
 use vmafx_operator::workload::{
-    Owner, StatefulSetSnapshot, TrackedResource, WorkloadCaches, WorkloadMetrics, Workloads,
+    ResourceOwner, StatefulSetSnapshot, TrackedResource, WorkloadCaches, WorkloadMetrics, Workloads,
 };
 
 use super::server::{Fault, Interference, Server};
@@ -133,6 +133,6 @@ fn started(server: &Server) -> (Workloads, Cache<StatefulSetSnapshot>) {
 fn read(server: &Server) -> (TrackedResource, u64) {
     let state = server.state();
     let tracked = state.tracked.clone().map(|uid| StatefulSetRef { name: NAME.to_owned(), uid });
-    let owner = Owner { adopts: state.adopts, ..owner() };
+    let owner = ResourceOwner { adopts: state.adopts, ..owner() };
     (TrackedResource { owner, tracked, synced_reason: None }, state.status_version)
 }

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::pod;
-use crate::pod::skeleton::variable;
+use crate::render::pod_defaults::variable;
 use crate::reserved::TOKEN_VOLUME;
 
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/controller";

@@ -9,15 +9,15 @@ use crate::key::ObjectKey;
 use crate::render::TRAINER;
 
 /// By the trainer's Service.
-pub const USUAL: &str = "http://{service}.{namespace}.svc.cluster.local:9091";
+pub const DEFAULT_TRAINER_URL: &str = "http://{service}.{namespace}.svc.cluster.local:9091";
 
 const NAMES: [&str; 3] = ["{service}", "{namespace}", "{name}"];
 
 /// The address of every trainer, with names to be filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UrlTemplate(String);
+pub struct TrainerUrlTemplate(String);
 
-impl UrlTemplate {
+impl TrainerUrlTemplate {
     /// Where this one is asked.
     pub fn status_of(&self, training: &ObjectKey) -> String {
         let ObjectKey { namespace, name } = training;
@@ -36,7 +36,7 @@ impl UrlTemplate {
     }
 }
 
-impl FromStr for UrlTemplate {
+impl FromStr for TrainerUrlTemplate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -56,7 +56,7 @@ impl FromStr for UrlTemplate {
     }
 }
 
-impl fmt::Display for UrlTemplate {
+impl fmt::Display for TrainerUrlTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -69,16 +69,19 @@ mod tests {
     use super::*;
 
     fn asked(template: &str, name: &str) -> String {
-        template.parse::<UrlTemplate>().unwrap().status_of(&ObjectKey::new("video", name))
+        template.parse::<TrainerUrlTemplate>().unwrap().status_of(&ObjectKey::new("video", name))
     }
 
     #[test]
     fn usually_by_its_service() {
-        let usual = asked(USUAL, "house-model");
+        let usual = asked(DEFAULT_TRAINER_URL, "house-model");
         assert_eq!(usual, "http://vmafx-trainer-house-model.video.svc.cluster.local:9091/status");
         let long = "m".repeat(60);
         let service = TRAINER.service(&long);
-        assert_eq!(asked(USUAL, &long), format!("http://{service}.video.svc.cluster.local:9091/status"));
+        assert_eq!(
+            asked(DEFAULT_TRAINER_URL, &long),
+            format!("http://{service}.video.svc.cluster.local:9091/status")
+        );
     }
 
     #[test]
@@ -95,7 +98,7 @@ mod tests {
     #[case("nowhere", "relative URL")]
     #[case("http://trainer/?run={name}", "path")]
     fn what_leads_nowhere_is_refused(#[case] template: &str, #[case] why: &str) {
-        let refused = template.parse::<UrlTemplate>().unwrap_err();
+        let refused = template.parse::<TrainerUrlTemplate>().unwrap_err();
         assert!(refused.contains(why), "{refused}");
     }
 }

@@ -6,8 +6,8 @@
 
 use serde_json::{Value, json};
 
-use crate::quantity::Amount;
-use crate::reserved::{CONTAINER, SCRATCH_VOLUME};
+use crate::quantity::ParsedQuantity;
+use crate::reserved::{AGENT_CONTAINER, SCRATCH_VOLUME};
 
 /// Variables of the agent, each with the eighths of the volume that it may fill, and what it fills at most by itself. The
 /// rest is for what jobs write.
@@ -15,10 +15,10 @@ const SHARES: [(&str, u64, u64); 2] =
     [("VMAFX_SCRATCH_BYTES", 6, 50 << 30), ("VMAFX_MODEL_CACHE_BYTES", 1, 1 << 30)];
 
 /// Tells the agent of the limit of its scratch volume, unless the template says itself how much it may keep.
-pub fn tell(template: &mut Value) {
+pub fn limit_agent(template: &mut Value) {
     let Some(limit) = limit(template) else { return };
     let containers = template["spec"]["containers"].as_array_mut().into_iter().flatten();
-    for agent in containers.filter(|container| container["name"] == CONTAINER) {
+    for agent in containers.filter(|container| container["name"] == AGENT_CONTAINER) {
         let Some(env) = agent.as_object_mut().map(|agent| agent.entry("env").or_insert(json!([]))) else {
             continue;
         };
@@ -37,7 +37,7 @@ fn limit(template: &Value) -> Option<u64> {
     let volumes = template["spec"]["volumes"].as_array()?;
     let scratch = volumes.iter().find(|volume| volume["name"] == SCRATCH_VOLUME)?;
     // Nothing is Kubernetes' word for no limit.
-    Amount::parse(scratch["emptyDir"]["sizeLimit"].as_str()?)?.whole().filter(|bytes| *bytes > 0)
+    ParsedQuantity::parse(scratch["emptyDir"]["sizeLimit"].as_str()?)?.whole().filter(|bytes| *bytes > 0)
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
             "volumes": [{ "name": "media", "emptyDir": { "sizeLimit": "1Ki" } }, volume],
             "containers": [{ "name": "sidecar", "env": [] }, { "name": "agent", "env": env }],
         }});
-        tell(&mut template);
+        limit_agent(&mut template);
         assert_eq!(template["spec"]["containers"][0]["env"], json!([]), "it is the agent's own business");
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let env = template["spec"]["containers"][1]["env"].as_array().unwrap();

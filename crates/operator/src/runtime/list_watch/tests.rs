@@ -26,7 +26,7 @@ impl Script {
         Self { answers: Arc::new(Mutex::new(answers.iter().cloned().collect())), ..Self::default() }
     }
 
-    fn source(&self) -> Source<VmafxNode> {
+    fn source(&self) -> ListWatch<VmafxNode> {
         let script = self.clone();
         let server = service_fn(move |request: HttpRequest<Body>| {
             let query = request.uri().query().unwrap_or_default();
@@ -38,7 +38,7 @@ impl Script {
             let answer = Response::builder().status(code).body(Full::new(Bytes::from(text))).unwrap();
             futures::future::ready(Ok::<_, BoxError>(answer))
         });
-        Source::new(Client::new(server, "default"), None)
+        ListWatch::new(Client::new(server, "default"), None)
     }
 
     fn asked(&self) -> Vec<String> {
@@ -74,10 +74,10 @@ fn refused(code: u16) -> (u16, String) {
 }
 
 /// What is told, in short, for so many steps.
-async fn told(source: &mut Source<VmafxNode>, steps: usize) -> Vec<String> {
+async fn told(source: &mut ListWatch<VmafxNode>, steps: usize) -> Vec<String> {
     let mut all = Vec::new();
     for _ in 0..steps {
-        let name = |object: &Guarded<VmafxNode>| object.identity().key.name;
+        let name = |object: &RawObject<VmafxNode>| object.identity().key.name;
         all.push(match source.next().await {
             Ok(Event::Init) => "begin".to_owned(),
             Ok(Event::InitApply(object)) => format!("has {}", name(&object)),

@@ -53,9 +53,9 @@ const KINDS: [&str; 17] = [
 
 /// What it is done to: one of the resources that the operator has to do with, or `other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kind(&'static str);
+pub struct ResourceLabel(&'static str);
 
-impl Label for Kind {
+impl Label for ResourceLabel {
     const NAME: &'static str = "kind";
 
     fn value(&self) -> &'static str {
@@ -70,26 +70,26 @@ impl Label for Kind {
 
 /// A request, for texts and counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct ApiCall {
     /// What is to be done.
     pub verb: Verb,
     /// To what.
-    pub kind: Kind,
+    pub kind: ResourceLabel,
     /// Where.
     pub path: String,
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for ApiCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb.value(), self.path)
     }
 }
 
-impl Call {
+impl ApiCall {
     /// Reads a request.
     pub fn of<B>(request: &Request<B>) -> Self {
         let path = request.uri().path();
-        let place = Place::of(path);
+        let place = ResourcePath::of(path);
         let watch = request
             .uri()
             .query()
@@ -109,13 +109,13 @@ impl Call {
     }
 }
 
-struct Place {
-    kind: Kind,
+struct ResourcePath {
+    kind: ResourceLabel,
     /// Whether it is all of a kind and not one.
     many: bool,
 }
 
-impl Place {
+impl ResourcePath {
     fn of(path: &str) -> Self {
         let mut parts = path.split('/').skip(1);
         let rooted = match parts.next() {
@@ -135,7 +135,7 @@ impl Place {
             [plural, _] => (known(|kind| kind == *plural), false),
             _ => ("other", false),
         };
-        Self { kind: Kind(kind), many }
+        Self { kind: ResourceLabel(kind), many }
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
         #[case] verb: &str,
         #[case] kind: &str,
     ) {
-        let call = Call::of(&Request::builder().method(method).uri(uri).body(()).unwrap());
+        let call = ApiCall::of(&Request::builder().method(method).uri(uri).body(()).unwrap());
         assert_eq!((call.verb.value(), call.kind.value()), (verb, kind));
     }
 }

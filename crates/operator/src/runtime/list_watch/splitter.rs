@@ -2,7 +2,7 @@
 
 /// As much of the text as is still wanted.
 #[derive(Debug, Default)]
-pub(super) struct Cutter {
+pub(super) struct ListSplitter {
     /// Brackets that are open.
     depth: usize,
     quoted: bool,
@@ -15,7 +15,7 @@ pub(super) struct Cutter {
     rest: Vec<u8>,
 }
 
-impl Cutter {
+impl ListSplitter {
     /// Takes the next piece up to the end of the next object: how much that is, and the object.
     pub(super) fn feed(&mut self, piece: &[u8]) -> (usize, Option<String>) {
         // From here on nothing is kept yet.
@@ -100,15 +100,15 @@ mod tests {
 
     /// What comes out when the text comes in pieces of this length.
     fn cut(text: &str, length: usize) -> (Vec<String>, String) {
-        let (mut cutter, mut objects) = (Cutter::default(), Vec::new());
+        let (mut splitter, mut objects) = (ListSplitter::default(), Vec::new());
         for mut piece in text.as_bytes().chunks(length) {
             while !piece.is_empty() {
-                let (used, object) = cutter.feed(piece);
+                let (used, object) = splitter.feed(piece);
                 piece = &piece[used..];
                 objects.extend(object);
             }
         }
-        (objects, String::from_utf8(cutter.rest().to_vec()).unwrap())
+        (objects, String::from_utf8(splitter.rest().to_vec()).unwrap())
     }
 
     #[rstest]

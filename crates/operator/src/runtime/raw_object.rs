@@ -15,7 +15,7 @@ use crate::key::ObjectKey;
 
 /// The object as the API server wrote it.
 #[derive(Clone, Debug)]
-pub struct Guarded<K> {
+pub struct RawObject<K> {
     text: String,
     of: PhantomData<fn() -> K>,
 }
@@ -45,14 +45,14 @@ struct Managed<'a> {
     managed_fields: Option<&'a RawValue>,
 }
 
-impl<K: DeserializeOwned> Guarded<K> {
+impl<K: DeserializeOwned> RawObject<K> {
     /// The object but for its managed fields, or why it does not fit.
     pub fn read(&self) -> serde_json::Result<K> {
         serde_json::from_str(&without_managers(&self.text))
     }
 }
 
-impl<K> Guarded<K> {
+impl<K> RawObject<K> {
     /// Of an object's text.
     pub(super) fn new(text: String) -> Self {
         Self { text, of: PhantomData }
@@ -78,7 +78,7 @@ fn without_managers(text: &str) -> Cow<'_, str> {
     Cow::Owned([before, "null", after].concat())
 }
 
-impl<'de, K> Deserialize<'de> for Guarded<K> {
+impl<'de, K> Deserialize<'de> for RawObject<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
         Ok(Self::new(text.into()))
@@ -107,7 +107,7 @@ mod tests {
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxNodeList", "metadata": { "resourceVersion": "7" },
             "items": [node("a", "cpu"), node("b", "abacus")],
         });
-        let list: ObjectList<Guarded<VmafxNode>> = serde_json::from_str(&list.to_string()).unwrap();
+        let list: ObjectList<RawObject<VmafxNode>> = serde_json::from_str(&list.to_string()).unwrap();
         let [first, second] = <[_; 2]>::try_from(list.items).unwrap();
         assert_eq!(first.read().unwrap().metadata.name.as_deref(), Some("a"));
         let identity = second.identity();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// An event as the API server writes it: the type comes first.
-    fn added(object: &serde_json::Value) -> serde_json::Result<WatchEvent<Guarded<VmafxNode>>> {
+    fn added(object: &serde_json::Value) -> serde_json::Result<WatchEvent<RawObject<VmafxNode>>> {
         serde_json::from_str(&format!(r#"{{"type":"ADDED","object":{object}}}"#))
     }
 
@@ -142,8 +142,8 @@ mod tests {
             json!([{ "manager": "m", "fieldsV1": { "f:spec": { text: {} } } }]);
         for last in [false, true] {
             node["metadata"]["zone"] = if last { json!(null) } else { json!([1]) };
-            let guarded: Guarded<VmafxNode> = serde_json::from_str(&node.to_string()).unwrap();
-            let read = guarded.read().unwrap();
+            let raw_object: RawObject<VmafxNode> = serde_json::from_str(&node.to_string()).unwrap();
+            let read = raw_object.read().unwrap();
             assert_eq!(read.annotations()["a"], text);
             assert_eq!(
                 (read.annotations()["managedFields"].as_str(), read.managed_fields()),

@@ -4,18 +4,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::webhook::rules::violation::{Findings, Path};
+use crate::webhook::rules::violation::{FieldPath, Findings};
 
 /// One step into a document.
 #[derive(Clone)]
-enum Step {
+enum PathStep {
     Field(String),
     Item,
 }
 
 /// Says which part keeps the document from being a `T`. It descends to the smallest part that does not fit even
 /// when it is alone.
-pub(super) fn explain<T: DeserializeOwned>(path: &Path, document: &Value, findings: &mut Findings) {
+pub(super) fn explain<T: DeserializeOwned>(path: &FieldPath, document: &Value, findings: &mut Findings) {
     let mut steps = Vec::new();
     let before = findings.violations.len();
     narrow::<T>(path, document, &mut steps, findings);
@@ -25,20 +25,25 @@ pub(super) fn explain<T: DeserializeOwned>(path: &Path, document: &Value, findin
     }
 }
 
-fn narrow<T: DeserializeOwned>(path: &Path, part: &Value, steps: &mut Vec<Step>, findings: &mut Findings) {
+fn narrow<T: DeserializeOwned>(
+    path: &FieldPath,
+    part: &Value,
+    steps: &mut Vec<PathStep>,
+    findings: &mut Findings,
+) {
     let Err(error) = serde_json::from_value::<T>(alone(steps, part.clone())) else { return };
     let before = findings.violations.len();
     match part {
         Value::Object(fields) => {
             for (name, value) in fields {
-                steps.push(Step::Field(name.clone()));
+                steps.push(PathStep::Field(name.clone()));
                 narrow::<T>(&path.field(name), value, steps, findings);
                 steps.pop();
             }
         }
         Value::Array(items) => {
             for (index, value) in items.iter().enumerate() {
-                steps.push(Step::Item);
+                steps.push(PathStep::Item);
                 narrow::<T>(&path.item(index), value, steps, findings);
                 steps.pop();
             }
@@ -56,22 +61,22 @@ fn narrow<T: DeserializeOwned>(path: &Path, part: &Value, steps: &mut Vec<Step>,
 }
 
 /// A document that holds nothing but this part, at its place.
-fn alone(steps: &[Step], part: Value) -> Value {
+fn alone(steps: &[PathStep], part: Value) -> Value {
     steps.iter().rev().fold(part, |inner, step| match step {
-        Step::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
-        Step::Item => Value::Array(vec![inner]),
+        PathStep::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
+        PathStep::Item => Value::Array(vec![inner]),
     })
 }
 
 /// Warns of every part of the document that is gone once it went through its type: most are misspelt, some are newer
 /// than this release.
-pub(super) fn unknown(path: &Path, written: &Value, decoded: &impl Serialize, findings: &mut Findings) {
+pub(super) fn unknown(path: &FieldPath, written: &Value, decoded: &impl Serialize, findings: &mut Findings) {
     if let Ok(kept) = serde_json::to_value(decoded) {
         lost(path, written, &kept, findings);
     }
 }
 
-fn lost(path: &Path, written: &Value, kept: &Value, findings: &mut Findings) {
+fn lost(path: &FieldPath, written: &Value, kept: &Value, findings: &mut Findings) {
     match (written, kept) {
         (Value::Object(written), Value::Object(kept)) => {
             for (name, value) in written.iter().filter(|(_, value)| !value.is_null()) {

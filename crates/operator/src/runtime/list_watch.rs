@@ -12,7 +12,7 @@
 //! cost. It is cut into objects while it comes: the reader works while the server writes, and no more than one object of
 //! the text is kept, however long the list is.
 
-mod cutter;
+mod splitter;
 
 use std::io;
 use std::pin::Pin;
@@ -28,8 +28,8 @@ use kube::{Client, Resource};
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use self::cutter::Cutter;
-use super::guarded::Guarded;
+use self::splitter::ListSplitter;
+use super::raw_object::RawObject;
 
 /// A watch on which nothing is heard for so long is dead: the server ends each after five minutes, and speaks every
 /// minute even if nothing happens.
@@ -39,7 +39,7 @@ const SILENCE: Duration = Duration::from_secs(330);
 const GONE: u16 = 410;
 
 /// One kind at the API server.
-pub(super) struct Source<K> {
+pub(super) struct ListWatch<K> {
     client: Client,
     url: String,
     labels: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct Source<K> {
 }
 
 /// What is heard on a watch.
-type Changes<K> = BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>;
+type Changes<K> = BoxStream<'static, kube::Result<WatchEvent<RawObject<K>>>>;
 
 /// How far it is.
 enum State<K> {
@@ -67,7 +67,7 @@ struct Following<K> {
     spoke: bool,
 }
 
-impl<K> Source<K>
+impl<K> ListWatch<K>
 where
     K: Resource<DynamicType = ()> + Clone + Send + 'static,
 {
@@ -78,11 +78,11 @@ where
 
     /// What there is, what changes, and what goes wrong, without end. It goes on after whatever goes wrong; pauses are
     /// the caller's.
-    pub(super) fn events(self) -> impl Stream<Item = Result<Event<Guarded<K>>>> + Send {
+    pub(super) fn events(self) -> impl Stream<Item = Result<Event<RawObject<K>>>> + Send {
         stream::unfold(self, |mut source| async move { Some((source.next().await, source)) })
     }
 
-    async fn next(&mut self) -> Result<Event<Guarded<K>>> {
+    async fn next(&mut self) -> Result<Event<RawObject<K>>> {
         loop {
             if let Some(event) = self.step().await? {
                 return Ok(event);
@@ -91,7 +91,7 @@ where
     }
 
     /// One step; what is to be told of it. An error that leaves no state behind means another list.
-    async fn step(&mut self) -> Result<Option<Event<Guarded<K>>>> {
+    async fn step(&mut self) -> Result<Option<Event<RawObject<K>>>> {
         match std::mem::replace(&mut self.state, State::Unknown) {
             State::Unknown => {
                 let params = ListParams { label_selector: self.labels.clone(), ..ListParams::default() };
@@ -102,7 +102,7 @@ where
             State::Listing(mut listing) => match listing.next().await.map_err(Error::InitialListFailed)? {
                 Listed::Object(text) => {
                     self.state = State::Listing(listing);
-                    Ok(Some(Event::InitApply(Guarded::new(text))))
+                    Ok(Some(Event::InitApply(RawObject::new(text))))
                 }
                 Listed::All(version) => {
                     self.state = State::Known(version.ok_or(Error::NoResourceVersion)?);
@@ -136,8 +136,8 @@ where
     fn follow(
         &mut self,
         mut following: Following<K>,
-        heard: Option<kube::Result<WatchEvent<Guarded<K>>>>,
-    ) -> Result<Option<Event<Guarded<K>>>> {
+        heard: Option<kube::Result<WatchEvent<RawObject<K>>>>,
+    ) -> Result<Option<Event<RawObject<K>>>> {
         let Some(heard) = heard else {
             self.state = State::Known(following.version);
             return if following.spoke { Ok(None) } else { Err(wordless()) };
@@ -173,7 +173,7 @@ fn wordless() -> Error {
     Error::WatchFailed(kube::Error::ReadEvents(io::Error::new(io::ErrorKind::UnexpectedEof, why)))
 }
 
-fn version_of<K>(object: &Guarded<K>) -> Result<String> {
+fn version_of<K>(object: &RawObject<K>) -> Result<String> {
     Some(object.identity().version).filter(|version| !version.is_empty()).ok_or(Error::NoResourceVersion)
 }
 
@@ -190,7 +190,7 @@ async fn watch<K: Clone + Send + 'static>(
 /// A list that is on its way.
 struct Listing {
     body: Pin<Box<dyn AsyncBufRead + Send>>,
-    cutter: Cutter,
+    splitter: ListSplitter,
 }
 
 /// What comes of it.
@@ -210,7 +210,7 @@ impl Listing {
     async fn begin(client: &Client, url: &str, params: &ListParams) -> kube::Result<Self> {
         let request = Request::new(url).list(params).map_err(kube::Error::BuildRequest)?;
         let body = client.request_stream(request).await?;
-        Ok(Self { body: Box::pin(body), cutter: Cutter::default() })
+        Ok(Self { body: Box::pin(body), splitter: ListSplitter::default() })
     }
 
     async fn next(&mut self) -> kube::Result<Listed> {
@@ -218,11 +218,11 @@ impl Listing {
             // The client puts a deadline on the whole list.
             let piece = self.body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
             if piece.is_empty() {
-                let rest = serde_json::from_slice(self.cutter.rest()).map_err(kube::Error::SerdeError)?;
+                let rest = serde_json::from_slice(self.splitter.rest()).map_err(kube::Error::SerdeError)?;
                 let Rest { metadata } = rest;
                 return Ok(Listed::All(metadata.resource_version.filter(|version| !version.is_empty())));
             }
-            let (used, object) = self.cutter.feed(piece);
+            let (used, object) = self.splitter.feed(piece);
             self.body.as_mut().consume(used);
             if let Some(object) = object {
                 return Ok(Listed::Object(object));

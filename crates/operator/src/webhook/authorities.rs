@@ -19,8 +19,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-use super::ca::{AUTHORITY_REPLACED_BEFORE, Authority, CaError, LEAF_LIFE, Root};
-use super::clock::Now;
+use super::ca::{AUTHORITY_REPLACED_BEFORE, CaCertificate, CaError, CertificateAuthority, LEAF_LIFE};
+use super::clock::SkewedTime;
 
 /// How long a new authority is known before it signs: every API server must have heard of it.
 pub const KNOWN_FOR: SignedDuration = SignedDuration::from_mins(10);
@@ -40,7 +40,7 @@ const PREVIOUS_UNTIL: &str = "vmafx.dev/previous-until";
 
 /// Why a Secret holds nothing to work with.
 #[derive(Debug, thiserror::Error)]
-pub enum TrustError {
+pub enum AuthoritySetError {
     /// A key is missing, or holds no text.
     #[error("{key} is missing or no text")]
     Missing {
@@ -60,7 +60,7 @@ pub enum TrustError {
 
 /// What happened to the trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum RotationStep {
     /// A next authority was made.
     NextMade,
     /// The next authority signs.
@@ -71,37 +71,40 @@ pub enum Change {
 
 /// The authorities there are.
 #[derive(Clone, Debug)]
-pub struct Trust {
+pub struct AuthoritySet {
     /// The one that signs.
-    pub current: Arc<Authority>,
+    pub current: Arc<CertificateAuthority>,
     /// The one that will, and since when it is there.
-    pub next: Option<(Arc<Authority>, Timestamp)>,
+    pub next: Option<(Arc<CertificateAuthority>, Timestamp)>,
     /// The one that did, and until when it is trusted.
-    pub previous: Option<(Root, Timestamp)>,
+    pub previous: Option<(CaCertificate, Timestamp)>,
 }
 
-impl Trust {
+impl AuthoritySet {
     /// A new authority, and none beside it.
-    pub fn make(now: Now) -> Result<Self, CaError> {
-        Ok(Self { current: Arc::new(Authority::make(now)?), next: None, previous: None })
+    pub fn make(now: SkewedTime) -> Result<Self, CaError> {
+        Ok(Self { current: Arc::new(CertificateAuthority::make(now)?), next: None, previous: None })
     }
 
     /// Reads what a Secret holds. Only the authority that signs must be good: one beside it that cannot be used is
     /// left out, and made anew when it is needed.
-    pub fn read(secret: &Secret) -> Result<Self, TrustError> {
+    pub fn read(secret: &Secret) -> Result<Self, AuthoritySetError> {
         let text = |key: &'static str| {
             let bytes = secret.data.as_ref().and_then(|data| data.get(key));
-            bytes.and_then(|bytes| std::str::from_utf8(&bytes.0).ok()).ok_or(TrustError::Missing { key })
+            bytes
+                .and_then(|bytes| std::str::from_utf8(&bytes.0).ok())
+                .ok_or(AuthoritySetError::Missing { key })
         };
         let time = |key: &str| secret.metadata.annotations.as_ref()?.get(key)?.parse::<Timestamp>().ok();
-        let current = Authority::read(text(CERTIFICATE)?, text(KEY)?);
-        let current = current.map_err(|source| TrustError::Unusable { key: CERTIFICATE, source })?;
+        let current = CertificateAuthority::read(text(CERTIFICATE)?, text(KEY)?);
+        let current = current.map_err(|source| AuthoritySetError::Unusable { key: CERTIFICATE, source })?;
         let next = || {
-            let authority = Authority::read(text(NEXT_CERTIFICATE).ok()?, text(NEXT_KEY).ok()?).ok()?;
+            let authority =
+                CertificateAuthority::read(text(NEXT_CERTIFICATE).ok()?, text(NEXT_KEY).ok()?).ok()?;
             Some((Arc::new(authority), time(NEXT_SINCE)?))
         };
         let previous = || {
-            let root = Root::read(text(PREVIOUS).ok()?).ok()?;
+            let root = CaCertificate::read(text(PREVIOUS).ok()?).ok()?;
             let until = time(PREVIOUS_UNTIL).unwrap_or(root.ends);
             Some((root, until))
         };
@@ -139,17 +142,17 @@ impl Trust {
     }
 
     /// The next step, if one is due; `published` says whether the API server has had exactly this bundle already.
-    pub fn advance(&self, now: Now, published: bool) -> Result<Option<(Self, Change)>, CaError> {
+    pub fn advance(&self, now: SkewedTime, published: bool) -> Result<Option<(Self, RotationStep)>, CaError> {
         let mut after = self.clone();
         let current = &self.current.root;
         let change = match (&self.next, &self.previous) {
             (_, Some((_, until))) if now.time >= *until => {
                 after.previous = None;
-                Change::PreviousForgotten
+                RotationStep::PreviousForgotten
             }
             (None, _) if now.time >= current.ends - AUTHORITY_REPLACED_BEFORE => {
-                after.next = Some((Arc::new(Authority::make(now)?), now.time));
-                Change::NextMade
+                after.next = Some((Arc::new(CertificateAuthority::make(now)?), now.time));
+                RotationStep::NextMade
             }
             // An authority that has ended vouches for nobody, so there is nothing to wait for.
             (Some((next, since)), None)
@@ -158,7 +161,7 @@ impl Trust {
                 after.previous = Some((current.clone(), now.time + TRUSTED_FOR));
                 after.current = Arc::clone(next);
                 after.next = None;
-                Change::NextSigns
+                RotationStep::NextSigns
             }
             _ => return Ok(None),
         };

@@ -39,19 +39,19 @@ fn is_write(method: &Method) -> bool {
 
 /// Stands right before the connection.
 #[derive(Clone, Debug)]
-pub struct Gate<S> {
+pub struct WriteGate<S> {
     wire: S,
     permit: Permit,
 }
 
-impl<S> Gate<S> {
+impl<S> WriteGate<S> {
     /// Lets writes through while `permit` holds.
     pub fn new(wire: S, permit: Permit) -> Self {
         Self { wire, permit }
     }
 }
 
-impl<S, R> Service<Request<Body>> for Gate<S>
+impl<S, R> Service<Request<Body>> for WriteGate<S>
 where
     S: Service<
             Request<GatedBody>,
@@ -144,7 +144,7 @@ mod tests {
     #[case::whatever_it_is("PROPFIND", false)]
     #[tokio::test(start_paused = true)]
     async fn only_reads_pass_without_a_permit(#[case] method: &str, #[case] passes: bool) {
-        let answer = Gate::new(service_fn(slow_wire), Permit::never()).oneshot(request(method)).await;
+        let answer = WriteGate::new(service_fn(slow_wire), Permit::never()).oneshot(request(method)).await;
         assert_eq!(answer.is_ok(), passes);
         assert_eq!(answer.err().is_some_and(|error| refused(error.as_ref())), !passes);
     }
@@ -156,7 +156,7 @@ mod tests {
     async fn a_body_is_not_given_out_once_the_permit_has_expired(#[case] seconds: u64, #[case] passes: bool) {
         let permit = Permit::never();
         permit.hold_until(Instant::now() + Duration::from_secs(seconds));
-        let answer = Gate::new(service_fn(slow_wire), permit).oneshot(request("PATCH")).await;
+        let answer = WriteGate::new(service_fn(slow_wire), permit).oneshot(request("PATCH")).await;
         assert_eq!(answer.is_ok(), passes);
         assert_eq!(answer.err().is_some_and(|error| refused(error.as_ref())), !passes);
     }
