@@ -1,7 +1,7 @@
-//! What the operator may do, in one table.
+//! The operator's permissions, in one table.
 //!
-//! `make manifests` writes `config/rbac` from it, integration tests run the operator under exactly that, and one of them
-//! reads the API server's audit log: what is granted and never used fails it, and so does what was refused.
+//! `make manifests` writes `config/rbac` from it. Integration tests run the operator with exactly these permissions, and
+//! one of them reads the API server's audit log: it fails if a permission was never used, or if a request was denied.
 
 use serde_json::{Value, json};
 
@@ -11,47 +11,35 @@ use crate::webhook::args;
 /// A part of the operator that has a role of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorPart {
-    /// Every part.
     All,
-    /// VmafxNode.
     Node,
-    /// VmafxJob.
     Job,
-    /// VmafxModelTraining.
     Training,
-    /// Every kind that a StatefulSet runs for.
+    /// Nodes and trainings, the kinds that have a StatefulSet.
     Workload,
-    /// The admission webhooks.
     Webhook,
 }
 
-/// Where a permission holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantScope {
-    /// In every namespace.
     Cluster,
-    /// In the operator's own.
+    /// The operator's own namespace.
     Own,
 }
 
-/// One line of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct RbacGrant {
-    /// Who needs it.
     pub part: OperatorPart,
-    /// Where.
     pub scope: GrantScope,
-    /// The API group; empty is the core.
+    /// API group; empty for the core group.
     pub group: &'static str,
-    /// The resource.
     pub resource: &'static str,
-    /// What may be done.
     pub verbs: &'static [&'static str],
-    /// To these only; empty is all. A name cannot restrict `create`.
+    /// Names of the objects; empty for all. A name cannot restrict `create`.
     pub names: &'static [&'static str],
 }
 
-/// The Lease, by its usual name: whoever sets `VMAFX_OPERATOR_LEADER_ELECTION_ID` changes the role too.
+/// Default name of the Lease. Whoever sets `VMAFX_OPERATOR_LEADER_ELECTION_ID` must change the role too.
 const LEASE: &str = "vmafx-operator.vmafx.dev";
 
 const fn grant(
@@ -64,9 +52,9 @@ const fn grant(
     RbacGrant { part, scope, group, resource, verbs, names: &[] }
 }
 
-/// The table. `patch` with `create` is server-side apply, which makes what is not there.
+/// `patch` together with `create` is what server-side apply needs, which creates what does not exist.
 pub const TABLE: &[RbacGrant] = &[
-    // Deleted when their time after the end is over.
+    // `delete` is for `ttlSecondsAfterFinished`.
     grant(
         OperatorPart::Job,
         GrantScope::Cluster,
@@ -75,9 +63,9 @@ pub const TABLE: &[RbacGrant] = &[
         &["get", "list", "watch", "delete"],
     ),
     grant(OperatorPart::Job, GrantScope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
-    // Where owner references that block deletion are raw_object, this is what the guard asks for.
+    // Required by the admission plugin OwnerReferencesPermissionEnforcement for owner references that block deletion.
     grant(OperatorPart::Job, GrantScope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
-    // Of jobs that have a Pod of their own.
+    // For jobs with `execution: Pod`.
     grant(
         OperatorPart::Job,
         GrantScope::Cluster,
@@ -86,7 +74,7 @@ pub const TABLE: &[RbacGrant] = &[
         &["get", "list", "watch", "create", "patch", "delete"],
     ),
     grant(OperatorPart::Job, GrantScope::Cluster, "", "pods", &["list", "watch"]),
-    // Its UID tells this cluster from others that use the same controller.
+    // The UID of kube-system tells this cluster from others that use the same controller.
     RbacGrant {
         part: OperatorPart::Job,
         scope: GrantScope::Cluster,
@@ -97,7 +85,6 @@ pub const TABLE: &[RbacGrant] = &[
     },
     grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
     grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
-    // Where owner references that block deletion are raw_object, this is what the guard asks for.
     grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),
     grant(
         OperatorPart::Training,
@@ -145,7 +132,7 @@ pub const TABLE: &[RbacGrant] = &[
         verbs: &["get", "update"],
         names: &[LEASE],
     },
-    // None of these with mounted certificates; both objects are read once a minute, not watched.
+    // Not needed with mounted certificates. Both objects are read once a minute and not watched.
     grant(OperatorPart::Webhook, GrantScope::Own, "", "secrets", &["create"]),
     RbacGrant {
         part: OperatorPart::Webhook,
@@ -165,16 +152,13 @@ pub const TABLE: &[RbacGrant] = &[
     },
 ];
 
-/// A role of the operator as a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoleFile {
-    /// Its name below `config/rbac`.
+    /// File name below `config/rbac`.
     pub name: &'static str,
-    /// What is in it.
     pub objects: Vec<Value>,
 }
 
-/// All files.
 pub fn files() -> Vec<RoleFile> {
     let all = |_: OperatorPart| true;
     let job = |part: OperatorPart| matches!(part, OperatorPart::All | OperatorPart::Job);
@@ -194,10 +178,10 @@ pub fn files() -> Vec<RoleFile> {
     ]
 }
 
-/// The ClusterRole and the Role of some parts.
-fn roles(name: &str, wanted: impl Fn(OperatorPart) -> bool) -> Vec<Value> {
+/// ClusterRole and Role of the parts that `includes` selects.
+fn roles(name: &str, includes: impl Fn(OperatorPart) -> bool) -> Vec<Value> {
     let rules = |scope: GrantScope| -> Vec<Value> {
-        TABLE.iter().filter(|grant| grant.scope == scope && wanted(grant.part)).map(rule).collect()
+        TABLE.iter().filter(|grant| grant.scope == scope && includes(grant.part)).map(rule).collect()
     };
     let role = |kind: &str, scope: GrantScope| {
         json!({

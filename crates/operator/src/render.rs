@@ -1,13 +1,15 @@
-//! What is the same in everything that is made for a resource, whatever its kind. Pure.
+//! What all rendered objects have in common. Pure.
 //!
-//! | file             | holds                                                             |
-//! |------------------|-------------------------------------------------------------------|
-//! | [`name`]         | how it is called, within the limits of Kubernetes                 |
-//! | [`labels`]       | how it is found                                                   |
-//! | [`pod`]          | a Pod that keeps running and serves pages                         |
-//! | [`controller`]   | how what runs in it finds the controller, and proves who it is    |
-//! | [`service`]      | the Service that names it                                         |
-//! | [`stateful_set`] | the StatefulSet that keeps it running                             |
+//! | module                | holds                                                                  |
+//! |-----------------------|------------------------------------------------------------------------|
+//! | [`name`]              | names of objects, within the limits of Kubernetes                      |
+//! | [`labels`]            | labels and selectors                                                   |
+//! | [`pod_defaults`]      | parts of every Pod: security contexts, scratch volume                  |
+//! | [`pod`]               | a Pod that keeps running and serves HTTP                               |
+//! | [`controller_access`] | address and token by which a Pod reaches the controller                |
+//! | [`template`], [`merge`] | the user's partial Pod template, merged over the rendered one        |
+//! | [`scratch_limit`]     | the limit of the scratch volume, passed on to the agent                |
+//! | [`service`], [`stateful_set`] | headless Service and StatefulSet                               |
 
 pub mod controller_access;
 pub mod labels;
@@ -51,23 +53,21 @@ pub enum RenderError {
     StatefulSet(String),
 }
 
-/// A kind of workload.
+/// The workloads of one kind of resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadFamily {
-    /// In front of every name, so that a Service for a resource named `web` is not the team's own `web`.
+    /// Prefix of every name, so that the Service of a resource named `web` does not collide with the team's own `web`.
     pub app: &'static str,
-    /// Its part in the whole.
+    /// Value of the label `app.kubernetes.io/component`.
     pub component: &'static str,
 }
 
-/// What runs for a VmafxNode.
 pub const NODE: WorkloadFamily = WorkloadFamily { app: "vmafx-node", component: "node" };
 
-/// What runs for a VmafxModelTraining.
 pub const TRAINER: WorkloadFamily = WorkloadFamily { app: "vmafx-trainer", component: "trainer" };
 
 impl WorkloadFamily {
-    /// Name, namespace, labels and owner of something that is made for a resource.
+    /// Metadata of an object that is rendered for a resource.
     pub fn metadata<K: Resource<DynamicType = ()>>(self, resource: &K, name: String) -> ObjectMeta {
         ObjectMeta {
             name: Some(name),

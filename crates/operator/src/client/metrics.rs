@@ -41,7 +41,7 @@ closed_label! {
         /// No answer came, or nobody waited for it.
         Unanswered = "none",
         /// It was not sent: another operator leads.
-        WriteGate = "gate",
+        NotLeading = "gate",
     }
 }
 
@@ -126,7 +126,7 @@ where
             let answer = answer.await;
             count.ended(match &answer {
                 Ok(answer) => answer.status().into(),
-                Err(error) if write_gate::refused(error.as_ref()) => ResponseCode::WriteGate,
+                Err(error) if write_gate::refused(error.as_ref()) => ResponseCode::NotLeading,
                 Err(_) => ResponseCode::Unanswered,
             });
             answer
@@ -153,7 +153,7 @@ impl Count {
 impl Drop for Count {
     fn drop(&mut self) {
         self.metrics.requests.get_or_create(&By((self.verb, self.kind, self.code))).inc();
-        if !matches!(self.code, ResponseCode::Unanswered | ResponseCode::WriteGate) {
+        if !matches!(self.code, ResponseCode::Unanswered | ResponseCode::NotLeading) {
             let seconds = self.begun.elapsed().as_secs_f64();
             self.metrics.seconds.get_or_create(&By((self.verb,))).observe(seconds);
         }

@@ -1,4 +1,4 @@
-//! How what runs in a Pod finds the controller, and proves who it is.
+//! Address and token by which a Pod reaches the controller.
 
 use k8s_openapi::api::core::v1::{
     EnvVar, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume, VolumeMount, VolumeProjection,
@@ -9,31 +9,28 @@ use crate::render::pod_defaults::variable;
 use crate::reserved::TOKEN_VOLUME;
 
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/controller";
-/// The kubelet renews a token when four fifths of its time are over.
+/// The kubelet renews a token after 80 % of its lifetime.
 const TOKEN_SECONDS: i64 = 3600;
 
-/// The way to the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerAccess {
-    /// Where it is.
     pub address: String,
-    /// Whether TLS is spoken to it, and the name that its certificate carries.
+    /// `None` for a connection without TLS.
     pub tls: Option<ControllerTls>,
-    /// What it calls this cluster.
+    /// Name of this cluster at the controller.
     pub cluster: String,
-    /// Whom a token for it is for.
+    /// Audience of the token.
     pub audience: String,
 }
 
-/// How one makes sure of the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerTls {
-    /// The name on its certificate, if it is not that of its address.
+    /// Name in the controller's certificate, if it differs from the host of its address.
     pub server_name: Option<String>,
 }
 
 impl ControllerAccess {
-    /// The variables that `vmafx_kit::channel` reads, and the address.
+    /// The address, and the variables that `vmafx_kit::channel` reads.
     pub fn environment(&self) -> Vec<EnvVar> {
         let mut all = vec![
             variable("VMAFX_CONTROLLER_ADDR", &self.address),
@@ -46,7 +43,7 @@ impl ControllerAccess {
         all
     }
 
-    /// A token of the Pod's ServiceAccount, good for the controller alone.
+    /// A token of the Pod's ServiceAccount that only the controller accepts.
     pub fn token(&self) -> Volume {
         Volume {
             name: TOKEN_VOLUME.to_owned(),
@@ -66,7 +63,6 @@ impl ControllerAccess {
     }
 }
 
-/// Where the token is.
 pub(super) fn token_mount() -> VolumeMount {
     pod::read_only(TOKEN_VOLUME, TOKEN_DIRECTORY)
 }

@@ -1,19 +1,18 @@
-//! Parts of a Pod template over the one that was rendered.
+//! Merges a partial Pod template over the rendered one.
 //!
-//! Objects are merged, lists of things with a name by that name, everything else is replaced; `null` takes away. The same
-//! as `kubectl patch` does to a Pod, as far as it can be said without a table of all of Kubernetes' lists.
+//! Objects are merged, lists of named items are merged by name, everything else is replaced, and `null` removes. This is
+//! what `kubectl patch` does to a Pod, as far as it is possible without a table of all lists of Kubernetes.
 
 use serde_json::Value;
 
-/// What names the items of a list, by the list's name; those of other lists are named by `name`, if by anything.
-const KEYS: &[(&str, &str)] = &[
+/// The merge key of a list, by the list's name; the merge key of all other lists is `name`.
+const MERGE_KEYS: &[(&str, &str)] = &[
     ("ports", "containerPort"),
     ("volumeMounts", "mountPath"),
     ("volumeDevices", "devicePath"),
     ("hostAliases", "ip"),
 ];
 
-/// Merges `parts` over `whole`.
 pub fn merge(whole: &mut Value, parts: &Value) {
     merge_named("", whole, parts);
 }
@@ -29,8 +28,8 @@ fn merge_named(name: &str, whole: &mut Value, parts: &Value) {
                 }
             }
         }
-        (Value::Array(whole), Value::Array(parts)) if key(name, whole, parts).is_some() => {
-            let key = key(name, whole, parts).unwrap_or("name");
+        (Value::Array(whole), Value::Array(parts)) if merge_key(name, whole, parts).is_some() => {
+            let key = merge_key(name, whole, parts).unwrap_or("name");
             for part in parts {
                 match whole.iter_mut().find(|item| item.get(key) == part.get(key)) {
                     Some(item) => merge_named("", item, part),
@@ -42,13 +41,13 @@ fn merge_named(name: &str, whole: &mut Value, parts: &Value) {
     }
 }
 
-/// What names the items of a list, if all items of both have it.
-fn key(name: &str, whole: &[Value], parts: &[Value]) -> Option<&'static str> {
-    let key = KEYS.iter().find(|(list, _)| *list == name).map_or("name", |(_, key)| key);
+/// The merge key of a list, if all items of both lists have it.
+fn merge_key(name: &str, whole: &[Value], parts: &[Value]) -> Option<&'static str> {
+    let key = MERGE_KEYS.iter().find(|(list, _)| *list == name).map_or("name", |(_, key)| key);
     whole.iter().chain(parts).all(|item| item.get(key).is_some()).then_some(key)
 }
 
-/// A value as it is stored: what is null is not there.
+/// The API server does not store nulls.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => map

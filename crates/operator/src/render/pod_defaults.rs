@@ -1,4 +1,4 @@
-//! What every Pod of ours has: no rights, a file system that cannot be written, and one place that can.
+//! Parts of every Pod that the operator renders: no privileges, a read-only root file system and a writable scratch volume.
 
 use k8s_openapi::api::core::v1::{
     Capabilities, EmptyDirVolumeSource, EnvVar, PodSecurityContext, ResourceRequirements, SeccompProfile,
@@ -10,10 +10,10 @@ use crate::reserved::SCRATCH_VOLUME;
 
 const SCRATCH_DIRECTORY: &str = "/tmp";
 
-/// Nobody, as minimal images call it.
+/// The user `nonroot` of minimal images.
 const USER: i64 = 65532;
 
-/// Of the Pod: as the strictest of the Pod security levels wants it.
+/// As the Pod security level `restricted` requires it.
 pub fn pod_security() -> PodSecurityContext {
     PodSecurityContext {
         run_as_non_root: Some(true),
@@ -28,7 +28,6 @@ pub fn pod_security() -> PodSecurityContext {
     }
 }
 
-/// Of its container.
 pub fn container_security() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
@@ -38,7 +37,6 @@ pub fn container_security() -> SecurityContext {
     }
 }
 
-/// Where it may write.
 pub fn scratch() -> Volume {
     Volume {
         name: SCRATCH_VOLUME.to_owned(),
@@ -47,7 +45,6 @@ pub fn scratch() -> Volume {
     }
 }
 
-/// Where that is.
 pub fn scratch_mount() -> VolumeMount {
     VolumeMount {
         name: SCRATCH_VOLUME.to_owned(),
@@ -56,12 +53,11 @@ pub fn scratch_mount() -> VolumeMount {
     }
 }
 
-/// A variable.
 pub fn variable(name: &str, value: impl Into<String>) -> EnvVar {
     EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
 }
 
-/// With one GPU, unless a number of them is asked for. A request for it follows from the limit.
+/// Adds a limit of one GPU, unless the resources set one. Kubernetes derives the request from the limit.
 pub fn with_gpu(resources: Option<ResourceRequirements>, gpu: Option<&str>) -> Option<ResourceRequirements> {
     let Some(gpu) = gpu else { return resources };
     let mut resources = resources.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The StatefulSet that keeps Pods running.
+//! The StatefulSet of a workload.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use crate::render::template;
 #[error("spec.podTemplate: {0}")]
 pub struct InvalidTemplate(pub String);
 
-/// Makes it, but for its template.
+/// A StatefulSet without its template.
 ///
-/// Pods do not depend on each other: they start and stop together (`Parallel`), and a new template replaces one after
-/// the other, each when the one before is ready. Together these also get past a template that never became ready, which
-/// the ordered policy waits for for ever.
+/// The Pods do not depend on each other: they start and stop together (`Parallel`), and a new template replaces one after
+/// the other, each when the one before is ready. Together these also get past a template that never became ready, for
+/// which the policy `OrderedReady` would wait forever.
 pub fn parallel(
     metadata: ObjectMeta,
     selector: BTreeMap<String, String>,
@@ -49,8 +49,8 @@ pub fn parallel(
     }
 }
 
-/// Gives it the template that we make with the user's parts merged over it; what selects the Pods and keeps them running
-/// is ours whatever those say. The answer is JSON: parts of it may be newer than the types here.
+/// Adds the rendered template with the user's parts merged over it. Selector labels and restart policy stay the
+/// operator's, whatever those parts say. The result is JSON, because parts may be newer than the types here.
 pub fn with_template(
     set: &StatefulSet,
     rendered: &PodTemplateSpec,

@@ -1,4 +1,4 @@
-//! A template as it is sent: ours, the user's parts over it, and once more what must stay ours.
+//! A Pod template as it is sent: the rendered one, the user's parts over it, and the operator's fields over both.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use vmafx_api::pod_template::PartialPodTemplate;
 
 use super::merge::merge;
 
-/// Merges. The answer is JSON: parts of it may be newer than the types here. An error names the field that makes it no
-/// template, in terms of what the user wrote.
+/// The result is JSON, because parts may be newer than the types here. An error names the field of the user's parts that
+/// does not fit.
 pub fn merged(
     rendered: &PodTemplateSpec,
     parts: Option<&PartialPodTemplate>,
@@ -23,10 +23,9 @@ pub fn merged(
     Ok(template)
 }
 
-/// How long the kubelet waits when a Pod must leave: what the parts say, if they say anything, because the program must
-/// know it too.
-pub fn grace_seconds(parts: Option<&PartialPodTemplate>, usual: i64) -> i64 {
-    let asked =
+/// The termination grace period: that of the user's parts, if they set one, because the process must know it too.
+pub fn grace_seconds(parts: Option<&PartialPodTemplate>, default: i64) -> i64 {
+    let requested =
         |parts: &PartialPodTemplate| parts.0.get("spec")?.get("terminationGracePeriodSeconds")?.as_i64();
-    parts.and_then(asked).unwrap_or(usual)
+    parts.and_then(requested).unwrap_or(default)
 }

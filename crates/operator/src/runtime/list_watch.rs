@@ -1,16 +1,16 @@
-//! All objects of one kind, and then their changes.
+//! Lists all objects of one kind, then watches their changes.
 //!
 //! ```text
-//!  Unknown ──list──▶ Listing ──its end──▶ Known ──watch──▶ Following
-//!     ▲                 │ broken            ▲                 │  │
-//!     └─────────────────┴───────────────────┼── too old ──────┘  │ over
-//!                                           └────────────────────┘
+//!  Unlisted ──list──▶ Listing ──complete──▶ Listed ──watch──▶ Watching
+//!     ▲                  │ failed             ▲                 │  │
+//!     └──────────────────┴────────────────────┼── 410 Gone ─────┘  │ ended
+//!                                             └────────────────────┘
 //! ```
 //!
-//! The list is asked for in one piece, because that is what the server has in memory: what it knows of earlier versions
-//! ends with every compaction of etcd, and from then on it reads each page but the first from there, at five times the
-//! cost. It is cut into objects while it comes: the reader works while the server writes, and no more than one object of
-//! the text is kept, however long the list is.
+//! The list is requested without pages, because the API server has the current state in memory: earlier versions are lost
+//! with every compaction of etcd, and from then on each page but the first is read from etcd, at five times the cost. The
+//! response is split into objects while it arrives: decoding overlaps with the transfer, and no more than one object's
+//! text is in memory, however long the list is.
 
 mod splitter;
 
@@ -31,14 +31,13 @@ use tokio::time::timeout;
 use self::splitter::ListSplitter;
 use super::raw_object::RawObject;
 
-/// A watch on which nothing is heard for so long is dead: the server ends each after five minutes, and speaks every
-/// minute even if nothing happens.
-const SILENCE: Duration = Duration::from_secs(330);
+/// A watch without an event for this long is dead: the API server ends each watch after five minutes and sends a bookmark
+/// every minute.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(330);
 
-/// The code of a version that the server no longer knows.
+/// Status code for a resource version that the API server no longer knows.
 const GONE: u16 = 410;
 
-/// One kind at the API server.
 pub(super) struct ListWatch<K> {
     client: Client,
     url: String,
@@ -46,38 +45,34 @@ pub(super) struct ListWatch<K> {
     state: State<K>,
 }
 
-/// What is heard on a watch.
 type Changes<K> = BoxStream<'static, kube::Result<WatchEvent<RawObject<K>>>>;
 
-/// How far it is.
 enum State<K> {
-    Unknown,
+    Unlisted,
     Listing(Listing),
-    /// Everything, as of a version.
-    Known(String),
-    Following(Following<K>),
+    /// Complete up to a resource version, without a watch.
+    Listed(String),
+    Watching(OpenWatch<K>),
 }
 
-/// A watch.
-struct Following<K> {
-    /// Up to here everything was heard.
+struct OpenWatch<K> {
+    /// The resource version of the last event.
     version: String,
     changes: Changes<K>,
-    /// Whether anything was heard on it.
-    spoke: bool,
+    /// Whether the watch has delivered anything.
+    delivered: bool,
 }
 
 impl<K> ListWatch<K>
 where
     K: Resource<DynamicType = ()> + Clone + Send + 'static,
 {
-    /// Only objects that have the label, if one is given.
+    /// `labels` is a label selector.
     pub(super) fn new(client: Client, labels: Option<String>) -> Self {
-        Self { client, url: K::url_path(&(), None), labels, state: State::Unknown }
+        Self { client, url: K::url_path(&(), None), labels, state: State::Unlisted }
     }
 
-    /// What there is, what changes, and what goes wrong, without end. It goes on after whatever goes wrong; pauses are
-    /// the caller's.
+    /// An endless stream that continues after every error; the caller delays after errors.
     pub(super) fn events(self) -> impl Stream<Item = Result<Event<RawObject<K>>>> + Send {
         stream::unfold(self, |mut source| async move { Some((source.next().await, source)) })
     }
@@ -90,70 +85,69 @@ where
         }
     }
 
-    /// One step; what is to be told of it. An error that leaves no state behind means another list.
+    /// Makes one transition and returns its event. An error without a new state means another list.
     async fn step(&mut self) -> Result<Option<Event<RawObject<K>>>> {
-        match std::mem::replace(&mut self.state, State::Unknown) {
-            State::Unknown => {
+        match std::mem::replace(&mut self.state, State::Unlisted) {
+            State::Unlisted => {
                 let params = ListParams { label_selector: self.labels.clone(), ..ListParams::default() };
                 let listing = Listing::begin(&self.client, &self.url, &params).await;
                 self.state = State::Listing(listing.map_err(Error::InitialListFailed)?);
                 Ok(Some(Event::Init))
             }
             State::Listing(mut listing) => match listing.next().await.map_err(Error::InitialListFailed)? {
-                Listed::Object(text) => {
+                ListItem::Object(text) => {
                     self.state = State::Listing(listing);
                     Ok(Some(Event::InitApply(RawObject::new(text))))
                 }
-                Listed::All(version) => {
-                    self.state = State::Known(version.ok_or(Error::NoResourceVersion)?);
+                ListItem::End(version) => {
+                    self.state = State::Listed(version.ok_or(Error::NoResourceVersion)?);
                     Ok(Some(Event::InitDone))
                 }
             },
-            State::Known(version) => {
+            State::Listed(version) => {
                 let params = WatchParams { label_selector: self.labels.clone(), ..WatchParams::default() };
                 match watch(&self.client, &self.url, &params, &version).await {
                     Ok(changes) => {
-                        self.state = State::Following(Following { version, changes, spoke: false });
+                        self.state = State::Watching(OpenWatch { version, changes, delivered: false });
                     }
                     Err(kube::Error::Api(status)) if status.code == GONE => {
                         return Err(Error::WatchError(status));
                     }
                     Err(error) => {
-                        self.state = State::Known(version);
+                        self.state = State::Listed(version);
                         return Err(Error::WatchStartFailed(error));
                     }
                 }
                 Ok(None)
             }
-            State::Following(mut following) => {
-                let heard = timeout(SILENCE, following.changes.next()).await.unwrap_or(None);
-                self.follow(following, heard)
+            State::Watching(mut open) => {
+                let change = timeout(IDLE_TIMEOUT, open.changes.next()).await.unwrap_or(None);
+                self.handle(open, change)
             }
         }
     }
 
-    /// What was heard on a watch, and where it stands after that.
-    fn follow(
+    fn handle(
         &mut self,
-        mut following: Following<K>,
-        heard: Option<kube::Result<WatchEvent<RawObject<K>>>>,
+        mut open: OpenWatch<K>,
+        change: Option<kube::Result<WatchEvent<RawObject<K>>>>,
     ) -> Result<Option<Event<RawObject<K>>>> {
-        let Some(heard) = heard else {
-            self.state = State::Known(following.version);
-            return if following.spoke { Ok(None) } else { Err(wordless()) };
+        let Some(change) = change else {
+            self.state = State::Listed(open.version);
+            return if open.delivered { Ok(None) } else { Err(ended_without_event()) };
         };
-        following.spoke = true;
-        let told = match heard {
+        open.delivered = true;
+        let event = match change {
             Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
-                following.version = version_of(&object)?;
+                open.version = version_of(&object)?;
                 Ok(Some(Event::Apply(object)))
             }
             Ok(WatchEvent::Deleted(object)) => {
-                following.version = version_of(&object)?;
+                open.version = version_of(&object)?;
                 Ok(Some(Event::Delete(object)))
             }
             Ok(WatchEvent::Bookmark(mark)) => {
-                following.version = mark.metadata.resource_version;
+                open.version = mark.metadata.resource_version;
                 Ok(None)
             }
             Ok(WatchEvent::Error(status)) if status.code == GONE => {
@@ -162,15 +156,15 @@ where
             Ok(WatchEvent::Error(status)) => Err(Error::WatchError(status.boxed())),
             Err(error) => Err(Error::WatchFailed(error)),
         };
-        self.state = State::Following(following);
-        told
+        self.state = State::Watching(open);
+        event
     }
 }
 
-/// What is said of a watch that ended without a word: to ask for another one at once would be a circle.
-fn wordless() -> Error {
-    let why = "the watch ended, and nothing was heard on it";
-    Error::WatchFailed(kube::Error::ReadEvents(io::Error::new(io::ErrorKind::UnexpectedEof, why)))
+/// An error, so that the caller delays: to open another watch at once would be a busy loop.
+fn ended_without_event() -> Error {
+    let message = "the watch ended without an event";
+    Error::WatchFailed(kube::Error::ReadEvents(io::Error::new(io::ErrorKind::UnexpectedEof, message)))
 }
 
 fn version_of<K>(object: &RawObject<K>) -> Result<String> {
@@ -187,22 +181,21 @@ async fn watch<K: Clone + Send + 'static>(
     Ok(client.request_events(request).await?.boxed())
 }
 
-/// A list that is on its way.
+/// The response to a list while it arrives.
 struct Listing {
     body: Pin<Box<dyn AsyncBufRead + Send>>,
     splitter: ListSplitter,
 }
 
-/// What comes of it.
-enum Listed {
+enum ListItem {
     Object(String),
-    /// That was all, as of a version.
-    All(Option<String>),
+    /// The list is complete up to this resource version.
+    End(Option<String>),
 }
 
-/// What is left of a list without its objects.
+/// A list without its objects.
 #[derive(Deserialize)]
-struct Rest {
+struct EmptiedList {
     metadata: ListMeta,
 }
 
@@ -213,19 +206,19 @@ impl Listing {
         Ok(Self { body: Box::pin(body), splitter: ListSplitter::default() })
     }
 
-    async fn next(&mut self) -> kube::Result<Listed> {
+    async fn next(&mut self) -> kube::Result<ListItem> {
         loop {
-            // The client puts a deadline on the whole list.
-            let piece = self.body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
-            if piece.is_empty() {
+            // The client's deadline covers the whole list.
+            let chunk = self.body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
+            if chunk.is_empty() {
                 let rest = serde_json::from_slice(self.splitter.rest()).map_err(kube::Error::SerdeError)?;
-                let Rest { metadata } = rest;
-                return Ok(Listed::All(metadata.resource_version.filter(|version| !version.is_empty())));
+                let EmptiedList { metadata } = rest;
+                return Ok(ListItem::End(metadata.resource_version.filter(|version| !version.is_empty())));
             }
-            let (used, object) = self.splitter.feed(piece);
+            let (used, object) = self.splitter.feed(chunk);
             self.body.as_mut().consume(used);
             if let Some(object) = object {
-                return Ok(Listed::Object(object));
+                return Ok(ListItem::Object(object));
             }
         }
     }

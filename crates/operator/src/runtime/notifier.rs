@@ -1,7 +1,7 @@
-//! The way from watches to a controller, which is not always there.
+//! Passes keys from watches to a controller, if there is one.
 //!
-//! Watches run in every operator, so that one that takes over knows everything already. Only the one that leads has
-//! controllers; keys that are told to nobody are dropped, and a controller that begins starts with all keys there are.
+//! Watches run in every replica, so that the caches of a new leader are complete. Only the leader has controllers; keys
+//! without a subscriber are dropped, and a controller starts with the keys of all cached resources.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,27 +9,27 @@ use tokio::sync::mpsc;
 
 use crate::key::ObjectKey;
 
-/// Keys on their way to the queue, where a key takes one place however often it is named.
-const INBOX: usize = 256;
+/// Capacity of the channel to the queue, in which a key is stored once however often it is notified.
+const CAPACITY: usize = 256;
 
-/// Clones tell the same controller.
+/// Clones notify the same subscriber.
 #[derive(Clone, Debug, Default)]
 pub struct Notifier(Arc<Mutex<Option<mpsc::Sender<ObjectKey>>>>);
 
 impl Notifier {
-    /// From now on keys come here; whoever listened before hears nothing any more.
+    /// Replaces the subscriber.
     pub fn subscribe(&self) -> mpsc::Receiver<ObjectKey> {
-        let (sender, receiver) = mpsc::channel(INBOX);
+        let (sender, receiver) = mpsc::channel(CAPACITY);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         receiver
     }
 
-    /// Tells whoever listens. Waits while that one is behind.
+    /// Waits while the subscriber's channel is full.
     pub async fn notify(&self, key: ObjectKey) {
-        let listening = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(listening) = listening {
-            // It may have ended in between; the next one begins with all keys.
-            let _ = listening.send(key).await;
+        let subscriber = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(subscriber) = subscriber {
+            // An error means that the subscriber has stopped; the next one starts with all keys.
+            let _ = subscriber.send(key).await;
         }
     }
 }
@@ -39,9 +39,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn keys_go_to_the_last_who_listens_and_nobody_blocks_when_nobody_does() {
+    async fn keys_go_to_the_last_subscriber_and_are_dropped_without_one() {
         let (notifier, key) = (Notifier::default(), ObjectKey::new("video", "a"));
-        for _ in 0..2 * INBOX {
+        for _ in 0..2 * CAPACITY {
             notifier.notify(key.clone()).await;
         }
         let mut first = notifier.subscribe();

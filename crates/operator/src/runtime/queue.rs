@@ -1,11 +1,11 @@
-//! Keys that wait to be worked on.
+//! The work queue of keys.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 use tokio::time::Instant;
 
-/// Each key is in one place: ready, due later, or in work. Pure: time comes in as an argument.
+/// Each key is ready, due later, or in work. Time is an argument.
 #[derive(Debug)]
 pub struct WorkQueue<K> {
     ready: VecDeque<K>,
@@ -30,7 +30,7 @@ impl<K> Default for WorkQueue<K> {
 }
 
 impl<K: Clone + Eq + Hash + Ord> WorkQueue<K> {
-    /// Something happened to `key`: it is ready, or will be when it is out of work. Whatever it waited for is moot.
+    /// Makes a key ready, now or as soon as its current work is done. A later due time is cancelled.
     pub fn add(&mut self, key: K) {
         if self.busy.contains(&key) {
             self.again.insert(key);
@@ -42,7 +42,7 @@ impl<K: Clone + Eq + Hash + Ord> WorkQueue<K> {
         }
     }
 
-    /// The next key to work on, if one is ready or due. It stays in work until [`WorkQueue::done`].
+    /// The next key that is ready or due. It is in work until [`WorkQueue::done`].
     pub fn take(&mut self, now: Instant) -> Option<K> {
         while let Some((at, _)) = self.later.first() {
             if *at > now {
@@ -60,7 +60,7 @@ impl<K: Clone + Eq + Hash + Ord> WorkQueue<K> {
         Some(key)
     }
 
-    /// Work on `key` has ended; it comes again at `next`, or at once if something happened to it meanwhile.
+    /// Work on a key is done; the key is due again at `next`, or ready at once if it was added meanwhile.
     pub fn done(&mut self, key: K, next: Option<Instant>) {
         self.busy.remove(&key);
         if self.again.remove(&key) {
@@ -71,12 +71,12 @@ impl<K: Clone + Eq + Hash + Ord> WorkQueue<K> {
         }
     }
 
-    /// When the next key is due that is not ready yet.
+    /// The earliest due time of the keys that are not ready.
     pub fn next_due(&self) -> Option<Instant> {
         self.later.first().map(|(at, _)| *at)
     }
 
-    /// Keys that are ready and not in work.
+    /// Number of ready keys.
     pub fn depth(&self) -> usize {
         self.ready.len()
     }
@@ -109,7 +109,7 @@ mod tests {
         queue.add("a");
         assert_eq!(queue.take(now), None, "it is in work");
         queue.done("a", None);
-        assert_eq!(queue.take(now), Some("a"), "something happened meanwhile");
+        assert_eq!(queue.take(now), Some("a"), "it was added meanwhile");
         queue.done("a", None);
         assert_eq!(queue.take(now), None);
     }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_a_waiting_key_takes_the_place_of_its_timer() {
+    fn a_change_of_a_waiting_key_replaces_its_timer() {
         let (mut queue, now) = (WorkQueue::default(), Instant::now());
         queue.add("a");
         queue.take(now);

@@ -1,7 +1,7 @@
-//! An object that may not fit its type, and is not read before somebody asks.
+//! An object as JSON text, which is decoded only when somebody asks for it.
 //!
-//! A list in which one object does not fit must not fail as a whole; so it is only cut into objects, and each stays text
-//! until it is wanted. Who manages which field is most of that text, nobody here asks for it, and it is never read.
+//! A list in which one object cannot be decoded must not fail as a whole; so a list is only split into objects, and each
+//! stays text until it is decoded. Managed fields are most of that text; nobody reads them, and they are never decoded.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -13,21 +13,18 @@ use serde_json::value::RawValue;
 use super::identity::ObjectIdentity;
 use crate::key::ObjectKey;
 
-/// The object as the API server wrote it.
 #[derive(Clone, Debug)]
 pub struct RawObject<K> {
     text: String,
     of: PhantomData<fn() -> K>,
 }
 
-/// What every object has.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "M: Deserialize<'de>"))]
-struct Any<M> {
+struct WithMetadata<M> {
     metadata: M,
 }
 
-/// The part of the metadata that tells objects apart.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Names {
@@ -37,7 +34,6 @@ struct Names {
     resource_version: String,
 }
 
-/// The part of the metadata that nobody asks for.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Managed<'a> {
@@ -46,31 +42,30 @@ struct Managed<'a> {
 }
 
 impl<K: DeserializeOwned> RawObject<K> {
-    /// The object but for its managed fields, or why it does not fit.
-    pub fn read(&self) -> serde_json::Result<K> {
-        serde_json::from_str(&without_managers(&self.text))
+    /// The object without its managed fields.
+    pub fn decode(&self) -> serde_json::Result<K> {
+        serde_json::from_str(&without_managed_fields(&self.text))
     }
 }
 
 impl<K> RawObject<K> {
-    /// Of an object's text.
     pub(super) fn new(text: String) -> Self {
         Self { text, of: PhantomData }
     }
 
-    /// What it is called, and its version; empty for what has no metadata.
+    /// Empty for an object without metadata.
     pub fn identity(&self) -> ObjectIdentity {
-        let any: serde_json::Result<Any<Names>> = serde_json::from_str(&self.text);
+        let object: serde_json::Result<WithMetadata<Names>> = serde_json::from_str(&self.text);
         let Names { name, namespace, uid, resource_version } =
-            any.map(|any| any.metadata).unwrap_or_default();
+            object.map(|object| object.metadata).unwrap_or_default();
         ObjectIdentity { key: ObjectKey::new(namespace, name), uid, version: resource_version }
     }
 }
 
-/// The same text with nothing in the place of the managed fields: as a tree they take longer to read than all the rest.
-fn without_managers(text: &str) -> Cow<'_, str> {
-    let found: serde_json::Result<Any<Managed<'_>>> = serde_json::from_str(text);
-    let Some(managed) = found.ok().and_then(|any| any.metadata.managed_fields) else {
+/// The text with `null` as managed fields, whose decoding takes longer than that of everything else.
+fn without_managed_fields(text: &str) -> Cow<'_, str> {
+    let object: serde_json::Result<WithMetadata<Managed<'_>>> = serde_json::from_str(text);
+    let Some(managed) = object.ok().and_then(|object| object.metadata.managed_fields) else {
         return Cow::Borrowed(text);
     };
     let begin = managed.get().as_ptr().addr() - text.as_ptr().addr();
@@ -102,17 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_fit_does_not_hide_the_others() {
+    fn an_undecodable_object_does_not_hide_the_others() {
         let list = json!({
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxNodeList", "metadata": { "resourceVersion": "7" },
             "items": [node("a", "cpu"), node("b", "abacus")],
         });
         let list: ObjectList<RawObject<VmafxNode>> = serde_json::from_str(&list.to_string()).unwrap();
         let [first, second] = <[_; 2]>::try_from(list.items).unwrap();
-        assert_eq!(first.read().unwrap().metadata.name.as_deref(), Some("a"));
+        assert_eq!(first.decode().unwrap().metadata.name.as_deref(), Some("a"));
         let identity = second.identity();
         assert_eq!((identity.uid.as_str(), identity.key), ("u", ObjectKey::new("", "b")));
-        let error = second.read().unwrap_err().to_string();
+        let error = second.decode().unwrap_err().to_string();
         assert!(error.contains("abacus"), "{error}");
     }
 
@@ -122,19 +117,19 @@ mod tests {
     }
 
     #[test]
-    fn the_same_holds_for_changes_and_nothing_is_none() {
+    fn the_same_holds_for_changes_and_an_object_without_metadata_has_no_identity() {
         for (vendor, fits) in [("abacus", false), ("cpu", true)] {
             let event = added(&node("b", vendor)).unwrap();
             let WatchEvent::Added(object) = event else { panic!("{event:?}") };
-            assert_eq!(object.read().is_ok(), fits, "{vendor}");
+            assert_eq!(object.decode().is_ok(), fits, "{vendor}");
         }
         let event = added(&json!({ "spec": {} })).unwrap();
         let WatchEvent::Added(object) = event else { panic!("{event:?}") };
-        assert_eq!(object.identity(), ObjectIdentity::default(), "which the watch refuses");
+        assert_eq!(object.identity(), ObjectIdentity::default(), "the watch refuses it");
     }
 
     #[test]
-    fn all_is_read_but_who_manages_it() {
+    fn everything_is_decoded_but_the_managed_fields() {
         let mut node = node("a", "cpu");
         let text = "] } \"managedFields\": [ { \u{1f3ac}";
         node["metadata"]["annotations"] = json!({ "a": text, "managedFields": "mine" });
@@ -143,13 +138,13 @@ mod tests {
         for last in [false, true] {
             node["metadata"]["zone"] = if last { json!(null) } else { json!([1]) };
             let raw_object: RawObject<VmafxNode> = serde_json::from_str(&node.to_string()).unwrap();
-            let read = raw_object.read().unwrap();
-            assert_eq!(read.annotations()["a"], text);
+            let decoded = raw_object.decode().unwrap();
+            assert_eq!(decoded.annotations()["a"], text);
             assert_eq!(
-                (read.annotations()["managedFields"].as_str(), read.managed_fields()),
+                (decoded.annotations()["managedFields"].as_str(), decoded.managed_fields()),
                 ("mine", &[][..])
             );
-            assert_eq!((read.name_any().as_str(), read.spec.capacity), ("a", 1));
+            assert_eq!((decoded.name_any().as_str(), decoded.spec.capacity), ("a", 1));
         }
     }
 }

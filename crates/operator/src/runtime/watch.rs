@@ -1,8 +1,8 @@
-//! The stream of one kind into its cache.
+//! Fills the cache of one kind and notifies the controllers that a change concerns.
 //!
-//! An error concerns this kind alone: it is counted, said once, and followed by a pause that grows. An object that does
-//! not fit its type is counted and left alone: it must not hide all others, as it would if the whole list failed, and what
-//! was known of it before stays known until it is gone.
+//! An error affects this kind only: it is counted, logged once and followed by a growing delay. An object that cannot be
+//! decoded is counted and ignored: it must not hide all others, as it would if the whole list failed, and its cached
+//! version stays until it is deleted.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -28,17 +28,17 @@ use super::notifier::Notifier;
 use super::raw_object::RawObject;
 use crate::key::ObjectKey;
 
-/// Names the resources that an object concerns.
-type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
+/// The keys of the resources that an object concerns.
+type ConcernedKeys<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
 
-/// One kind to be watched.
+/// The watch of one kind.
 pub struct Watch<K, V> {
     kind: WatchedKind,
     client: kube::Client,
     labels: Option<String>,
     project: fn(K) -> V,
     cache: Cache<V>,
-    concerned: Vec<(Notifier, Concerns<V>)>,
+    subscribers: Vec<(Notifier, ConcernedKeys<V>)>,
     listed: watch::Sender<bool>,
 }
 
@@ -47,7 +47,7 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
     V: Cached,
 {
-    /// `project` takes from an object what its readers need.
+    /// `project` reduces an object to what is cached of it.
     pub fn new(kind: WatchedKind, client: kube::Client, project: fn(K) -> V) -> Self {
         Self {
             kind,
@@ -55,36 +55,35 @@ where
             labels: None,
             project,
             cache: Cache::default(),
-            concerned: Vec::new(),
+            subscribers: Vec::new(),
             listed: watch::Sender::new(false),
         }
     }
 
-    /// Only objects that have this label.
+    /// Restricts the watch to objects that have this label.
     #[must_use]
     pub fn labelled(mut self, label: &str) -> Self {
         self.labels = Some(label.to_owned());
         self
     }
 
-    /// What it fills.
     pub fn cache(&self) -> Cache<V> {
         self.cache.clone()
     }
 
-    /// Whether its first list is complete, for whoever must not begin before.
+    /// Becomes `true` when the first list is complete.
     pub fn listed(&self) -> watch::Receiver<bool> {
         self.listed.subscribe()
     }
 
-    /// Tells a controller of the resources that a changed object concerns.
+    /// Notifies a controller of the resources that a changed object concerns.
     #[must_use]
     pub fn notifies(
         mut self,
         controller: Notifier,
-        concerns: impl Fn(&V) -> Vec<ObjectKey> + Send + Sync + 'static,
+        concerned: impl Fn(&V) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Self {
-        self.concerned.push((controller, Box::new(concerns)));
+        self.subscribers.push((controller, Box::new(concerned)));
         self
     }
 
@@ -95,36 +94,36 @@ where
         metrics: RuntimeMetrics,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
-        let source = ListWatch::<K>::new(self.client.clone(), self.labels.clone());
-        let mut events = std::pin::pin!(source.events().backoff(watcher::DefaultBackoff::default()));
-        let mut told = ReportedProblems::default();
+        let list_watch = ListWatch::<K>::new(self.client.clone(), self.labels.clone());
+        let mut events = std::pin::pin!(list_watch.events().backoff(watcher::DefaultBackoff::default()));
+        let mut reported = ReportedProblems::default();
         let mut lists = 0_u64;
         while let Some(Some(event)) = shutdown.cuts(events.next()).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
                     metrics.watch_errors.get_or_create(&By((self.kind,))).inc();
-                    told.error(self.kind, &gate, &error);
+                    reported.error(self.kind, &gate, &error);
                     continue;
                 }
             };
-            let done = matches!(event, Event::InitDone);
-            let changed = self.take(event, &metrics, &mut told);
-            if done {
+            let list_done = matches!(event, Event::InitDone);
+            let changed = self.handle(event, &metrics, &mut reported);
+            if list_done {
                 lists += 1;
                 if lists > 1 {
                     metrics.restarts.get_or_create(&By((self.kind,))).inc();
                 }
-                told.well();
+                reported.recovered();
                 gate.open();
                 self.listed.send_replace(true);
             }
-            let known = i64::try_from(self.cache.len()).unwrap_or(i64::MAX);
-            metrics.objects.get_or_create(&By((self.kind,))).set(known);
+            let cached = i64::try_from(self.cache.len()).unwrap_or(i64::MAX);
+            metrics.objects.get_or_create(&By((self.kind,))).set(cached);
             for object in &changed {
-                for (controller, concerns) in &self.concerned {
-                    for key in concerns(object) {
-                        // The controller may be behind, and so may be we.
+                for (controller, concerned) in &self.subscribers {
+                    for key in concerned(object) {
+                        // The channel of the controller may be full for a while.
                         if shutdown.cuts(controller.notify(key)).await.is_none() {
                             return Ok(());
                         }
@@ -135,26 +134,26 @@ where
         Ok(())
     }
 
-    /// Keeps what is to be kept of an event; the objects that are new, changed or gone.
-    fn take(
+    /// Applies an event to the cache and returns the objects that are new, changed or deleted.
+    fn handle(
         &self,
         event: Event<RawObject<K>>,
         metrics: &RuntimeMetrics,
-        told: &mut ReportedProblems,
+        reported: &mut ReportedProblems,
     ) -> Vec<Arc<V>> {
-        let mut read = |object: RawObject<K>| match object.read() {
+        let mut decode = |object: RawObject<K>| match object.decode() {
             Ok(object) => Ok((self.project)(object)),
             Err(error) => {
                 let identity = object.identity();
                 metrics.undecodable.get_or_create(&By((self.kind,))).inc();
-                told.undecodable(self.kind, &identity, &error.to_string());
+                reported.undecodable(self.kind, &identity, &error.to_string());
                 Err(identity)
             }
         };
         let event = match event {
-            Event::Apply(object) => read(object).map(Event::Apply),
-            Event::InitApply(object) => read(object).map(Event::InitApply),
-            Event::Delete(object) => match read(object) {
+            Event::Apply(object) => decode(object).map(Event::Apply),
+            Event::InitApply(object) => decode(object).map(Event::InitApply),
+            Event::Delete(object) => match decode(object) {
                 Ok(object) => Ok(Event::Delete(object)),
                 Err(identity) => return self.cache.remove(&identity).into_iter().collect(),
             },
@@ -171,7 +170,7 @@ where
     }
 }
 
-/// What was said already, so that it is not said every second.
+/// Problems that were logged already and are not logged again.
 #[derive(Debug, Default)]
 struct ReportedProblems {
     error: Option<String>,
@@ -179,12 +178,12 @@ struct ReportedProblems {
 }
 
 impl ReportedProblems {
-    /// How many objects are remembered; with more, some are said again.
-    const MOST: usize = 1000;
+    /// Undecodable objects that are remembered; with more, some are logged again.
+    const MAX_OBJECTS: usize = 1000;
 
     fn error(&mut self, kind: WatchedKind, gate: &Gate, error: &watcher::Error) {
         let text = chain(error);
-        if missing(error) {
+        if is_not_installed(error) {
             gate.close(format!("{} is not installed: apply its CustomResourceDefinition", kind.value()));
         }
         if self.error.as_ref() != Some(&text) {
@@ -193,7 +192,7 @@ impl ReportedProblems {
         }
     }
 
-    fn well(&mut self) {
+    fn recovered(&mut self) {
         self.error = None;
     }
 
@@ -209,9 +208,9 @@ impl ReportedProblems {
                 namespace = key.namespace,
                 name = key.name,
                 problem = error,
-                "an object does not fit its type and is left alone"
+                "cannot decode an object; it is ignored"
             );
-            if self.undecodable.len() >= Self::MOST {
+            if self.undecodable.len() >= Self::MAX_OBJECTS {
                 self.undecodable.clear();
             }
             self.undecodable.insert(uid.clone(), error.to_owned());
@@ -219,8 +218,8 @@ impl ReportedProblems {
     }
 }
 
-/// Whether the kind itself is unknown to the server.
-fn missing(error: &watcher::Error) -> bool {
+/// Whether the API server does not know the kind.
+fn is_not_installed(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,

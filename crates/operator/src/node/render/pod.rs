@@ -9,7 +9,7 @@ use vmafx_api::node::GpuVendor;
 
 use super::{NodeDefaults, RenderError, workload_name};
 use crate::render::NODE;
-use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, patience, probe, template};
+use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, probe, shutdown_time, template};
 use crate::render::pod_defaults::{self, variable};
 use crate::render::template::grace_seconds;
 use crate::reserved::AGENT_CONTAINER;
@@ -57,7 +57,7 @@ fn environment(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Vec<Env
         variable("VMAFX_BACKEND", backend(node.spec.gpu_vendor)),
         variable("VMAFX_NODE_SLOTS", node.spec.capacity.to_string()),
         variable("VMAFX_NODE_LABELS", label_list(node)),
-        variable("VMAFX_NODE_GRACEFUL_SHUTDOWN", patience(grace)),
+        variable("VMAFX_NODE_GRACEFUL_SHUTDOWN", shutdown_time(grace)),
         variable("VMAFX_CLUSTER", &defaults.controller.cluster),
         variable("VMAFX_NODE_RESOURCE_NAMESPACE", node.namespace().unwrap_or_default()),
         variable("VMAFX_NODE_RESOURCE_NAME", node.name_any()),

@@ -1,26 +1,25 @@
-//! Cuts the text of a list into its objects, in whatever pieces it comes.
+//! Splits the JSON text of a list into its objects, in whatever chunks it arrives.
 
-/// As much of the text as is still wanted.
 #[derive(Debug, Default)]
 pub(super) struct ListSplitter {
-    /// Brackets that are open.
+    /// Number of open brackets.
     depth: usize,
     quoted: bool,
     escaped: bool,
-    /// Whether the objects of the list are passing by.
-    within: bool,
-    /// The beginning of the next object.
+    /// Whether the position is inside the array of objects.
+    in_items: bool,
+    /// The first part of the current object.
     object: Vec<u8>,
     /// The list without its objects.
     rest: Vec<u8>,
 }
 
 impl ListSplitter {
-    /// Takes the next piece up to the end of the next object: how much that is, and the object.
-    pub(super) fn feed(&mut self, piece: &[u8]) -> (usize, Option<String>) {
-        // From here on nothing is kept yet.
+    /// Reads a chunk up to the end of the next object; returns the number of bytes read and the object.
+    pub(super) fn feed(&mut self, chunk: &[u8]) -> (usize, Option<String>) {
+        // Start of the bytes that are not stored yet.
         let mut from = 0;
-        for (at, &byte) in piece.iter().enumerate() {
+        for (at, &byte) in chunk.iter().enumerate() {
             let after = at + 1;
             if self.quoted {
                 match byte {
@@ -35,48 +34,48 @@ impl ListSplitter {
                 b'"' => self.quoted = true,
                 b'[' | b'{' => {
                     if self.depth == 1 && byte == b'[' {
-                        self.keep(&piece[from..after]);
+                        self.store(&chunk[from..after]);
                         from = after;
-                        self.within = ends_in_items(&self.rest);
-                    } else if self.depth == 2 && self.within {
-                        // What stands between two objects is left out.
+                        self.in_items = ends_in_items(&self.rest);
+                    } else if self.depth == 2 && self.in_items {
+                        // Separators between objects are dropped.
                         from = at;
                     }
                     self.depth += 1;
                 }
                 b']' | b'}' => {
                     self.depth = self.depth.saturating_sub(1);
-                    if self.within && self.depth == 2 {
-                        self.object.extend_from_slice(&piece[from..after]);
-                        return (after, Some(self.cut()));
+                    if self.in_items && self.depth == 2 {
+                        self.object.extend_from_slice(&chunk[from..after]);
+                        return (after, Some(self.take_object()));
                     }
-                    if self.within && self.depth == 1 {
-                        self.within = false;
+                    if self.in_items && self.depth == 1 {
+                        self.in_items = false;
                         from = at;
                     }
                 }
                 _ => {}
             }
         }
-        self.keep(&piece[from..]);
-        (piece.len(), None)
+        self.store(&chunk[from..]);
+        (chunk.len(), None)
     }
 
-    /// The list without its objects, once it is over.
+    /// The list without its objects, at the end of the text.
     pub(super) fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    fn keep(&mut self, text: &[u8]) {
-        if !self.within {
+    fn store(&mut self, text: &[u8]) {
+        if !self.in_items {
             self.rest.extend_from_slice(text);
         } else if self.depth > 2 {
             self.object.extend_from_slice(text);
         }
     }
 
-    /// The next one will be about as long.
-    fn cut(&mut self) -> String {
+    fn take_object(&mut self) -> String {
+        // The next object is probably about as long.
         let next = Vec::with_capacity(self.object.len());
         let object = std::mem::replace(&mut self.object, next);
         String::from_utf8(object)
@@ -84,7 +83,7 @@ impl ListSplitter {
     }
 }
 
-/// Whether the array that has just begun is that of the objects.
+/// Whether the array that has just been opened is the value of `items`.
 fn ends_in_items(rest: &[u8]) -> bool {
     let before = rest.strip_suffix(b"[").unwrap_or(rest).trim_ascii_end();
     before.strip_suffix(b":").is_some_and(|key| key.trim_ascii_end().ends_with(b"\"items\""))
@@ -98,13 +97,13 @@ mod tests {
 
     use super::*;
 
-    /// What comes out when the text comes in pieces of this length.
-    fn cut(text: &str, length: usize) -> (Vec<String>, String) {
+    /// The objects and the rest, if the text arrives in chunks of this length.
+    fn split(text: &str, length: usize) -> (Vec<String>, String) {
         let (mut splitter, mut objects) = (ListSplitter::default(), Vec::new());
-        for mut piece in text.as_bytes().chunks(length) {
-            while !piece.is_empty() {
-                let (used, object) = splitter.feed(piece);
-                piece = &piece[used..];
+        for mut chunk in text.as_bytes().chunks(length) {
+            while !chunk.is_empty() {
+                let (used, object) = splitter.feed(chunk);
+                chunk = &chunk[used..];
                 objects.extend(object);
             }
         }
@@ -124,9 +123,9 @@ mod tests {
         "{ \"others\": [{}], \"items\" : [\n {\"a\":[1,{\"items\":[{}]}]} ,\n {\"b\":\"]}\\\"{[\"}\n] }\n",
         "{ \"others\": [{}], \"items\" : [] }\n"
     )]
-    fn objects_are_cut_out(#[case] text: &str, #[case] rest: &str) {
+    fn a_list_is_split_into_its_objects(#[case] text: &str, #[case] rest: &str) {
         for length in [1, 2, 3, 7, 1000] {
-            let (objects, left) = cut(text, length);
+            let (objects, left) = split(text, length);
             assert_eq!(objects, [r#"{"a":[1,{"items":[{}]}]}"#, r#"{"b":"]}\"{["}"#], "{length}");
             assert_eq!(left, rest, "{length}");
         }
@@ -137,8 +136,8 @@ mod tests {
     #[case(r#"{"items":null,"metadata":{}}"#)]
     #[case(r#"{"kind":"Status","message":"items: [{"}"#)]
     #[case("no list at all ]]}}")]
-    fn where_there_is_none_all_is_left(#[case] text: &str) {
-        assert_eq!(cut(text, 5), (vec![], text.to_owned()));
+    fn a_text_without_objects_stays_whole(#[case] text: &str) {
+        assert_eq!(split(text, 5), (vec![], text.to_owned()));
     }
 
     fn any_value() -> impl Strategy<Value = Value> {
@@ -164,9 +163,9 @@ mod tests {
             length in 1..64_usize,
         ) {
             let list = json!({ "apiVersion": "v1", "items": objects, "metadata": { "x": metadata } });
-            let (cut, rest) = cut(&list.to_string(), length);
-            let read: Vec<Value> = cut.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
-            prop_assert_eq!(read, objects);
+            let (texts, rest) = split(&list.to_string(), length);
+            let decoded: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+            prop_assert_eq!(decoded, objects);
             let mut empty = list.clone();
             empty["items"] = json!([]);
             prop_assert_eq!(serde_json::from_str::<Value>(&rest).unwrap(), empty);

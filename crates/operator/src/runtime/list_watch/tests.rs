@@ -1,5 +1,5 @@
-//! What a server can do to a list and to a watch, as a script of its answers: a real one cannot be made to stop in the
-//! middle of an object, or to forget versions when it is asked to.
+//! Scripted answers of an API server to lists and watches: a real one cannot be made to stop in the middle of an object,
+//! or to forget resource versions on request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -14,11 +14,11 @@ use vmafx_api::VmafxNode;
 
 use super::*;
 
-/// Answers, each with its code, in their order; and what was asked for.
+/// Status codes and bodies of the answers in their order, and a record of the requests.
 #[derive(Clone, Default)]
 struct Script {
     answers: Arc<Mutex<VecDeque<(u16, String)>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Script {
@@ -26,23 +26,23 @@ impl Script {
         Self { answers: Arc::new(Mutex::new(answers.iter().cloned().collect())), ..Self::default() }
     }
 
-    fn source(&self) -> ListWatch<VmafxNode> {
+    fn list_watch(&self) -> ListWatch<VmafxNode> {
         let script = self.clone();
         let server = service_fn(move |request: HttpRequest<Body>| {
             let query = request.uri().query().unwrap_or_default();
             let version = query.split('&').find(|part| part.starts_with("resourceVersion="));
-            let what = if query.contains("watch=true") { "watch" } else { "list" };
-            let asked = format!("{what} {}", version.unwrap_or_default());
-            script.asked.lock().unwrap().push(asked.trim_end().to_owned());
-            let (code, text) = script.answers.lock().unwrap().pop_front().expect("an answer");
+            let verb = if query.contains("watch=true") { "watch" } else { "list" };
+            let request = format!("{verb} {}", version.unwrap_or_default());
+            script.requests.lock().unwrap().push(request.trim_end().to_owned());
+            let (code, text) = script.answers.lock().unwrap().pop_front().expect("a scripted answer");
             let answer = Response::builder().status(code).body(Full::new(Bytes::from(text))).unwrap();
             futures::future::ready(Ok::<_, BoxError>(answer))
         });
         ListWatch::new(Client::new(server, "default"), None)
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
@@ -56,7 +56,7 @@ fn list(names: &[&str], version: &str) -> (u16, String) {
 }
 
 fn watch(events: &[Value]) -> (u16, String) {
-    // The type first, as the server writes it.
+    // The type comes first, as the API server writes it.
     let line = |event: &Value| format!("{{\"type\":{},\"object\":{}}}\n", event["type"], event["object"]);
     (200, events.iter().map(line).collect())
 }
@@ -73,21 +73,21 @@ fn refused(code: u16) -> (u16, String) {
     )
 }
 
-/// What is told, in short, for so many steps.
-async fn told(source: &mut ListWatch<VmafxNode>, steps: usize) -> Vec<String> {
+/// The next events, in short.
+async fn events(list_watch: &mut ListWatch<VmafxNode>, count: usize) -> Vec<String> {
     let mut all = Vec::new();
-    for _ in 0..steps {
+    for _ in 0..count {
         let name = |object: &RawObject<VmafxNode>| object.identity().key.name;
-        all.push(match source.next().await {
-            Ok(Event::Init) => "begin".to_owned(),
-            Ok(Event::InitApply(object)) => format!("has {}", name(&object)),
-            Ok(Event::InitDone) => "all".to_owned(),
-            Ok(Event::Apply(object)) => format!("new {}", name(&object)),
-            Ok(Event::Delete(object)) => format!("gone {}", name(&object)),
-            Err(Error::InitialListFailed(_)) => "no list".to_owned(),
-            Err(Error::WatchStartFailed(_)) => "no watch".to_owned(),
-            Err(Error::WatchError(status)) => format!("told {}", status.code),
-            Err(Error::WatchFailed(_)) => "broken".to_owned(),
+        all.push(match list_watch.next().await {
+            Ok(Event::Init) => "init".to_owned(),
+            Ok(Event::InitApply(object)) => format!("listed {}", name(&object)),
+            Ok(Event::InitDone) => "init done".to_owned(),
+            Ok(Event::Apply(object)) => format!("applied {}", name(&object)),
+            Ok(Event::Delete(object)) => format!("deleted {}", name(&object)),
+            Err(Error::InitialListFailed(_)) => "list failed".to_owned(),
+            Err(Error::WatchStartFailed(_)) => "watch refused".to_owned(),
+            Err(Error::WatchError(status)) => format!("error {}", status.code),
+            Err(Error::WatchFailed(_)) => "watch failed".to_owned(),
             Err(Error::NoResourceVersion) => "no version".to_owned(),
         });
     }
@@ -95,7 +95,7 @@ async fn told(source: &mut ListWatch<VmafxNode>, steps: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn changes_are_followed_from_the_list_on_and_taken_up_where_a_watch_ended() {
+async fn changes_are_watched_from_the_list_on_and_resumed_where_a_watch_ended() {
     let mark =
         json!({ "kind": "VmafxNode", "apiVersion": "vmafx.dev/v1", "metadata": { "resourceVersion": "9" } });
     let script = Script::of(&[
@@ -104,36 +104,36 @@ async fn changes_are_followed_from_the_list_on_and_taken_up_where_a_watch_ended(
         watch(&[event("BOOKMARK", &mark)]),
         watch(&[event("MODIFIED", &node("b", "10"))]),
     ]);
-    let told = told(&mut script.source(), 7).await;
-    assert_eq!(told, ["begin", "has a", "has b", "all", "new c", "gone a", "new b"]);
-    let asked = ["list", "watch resourceVersion=5", "watch resourceVersion=7", "watch resourceVersion=9"];
-    assert_eq!(script.asked(), asked);
+    let events = events(&mut script.list_watch(), 7).await;
+    assert_eq!(events, ["init", "listed a", "listed b", "init done", "applied c", "deleted a", "applied b"]);
+    let requests = ["list", "watch resourceVersion=5", "watch resourceVersion=7", "watch resourceVersion=9"];
+    assert_eq!(script.requests(), requests);
 }
 
 #[tokio::test]
-async fn a_list_that_breaks_off_is_none_and_another_is_asked_for() {
+async fn a_list_that_is_cut_off_fails_and_is_requested_again() {
     let (code, whole) = list(&["a", "b"], "5");
     for kept in [whole.find(r#""b""#).unwrap(), whole.find("],").unwrap(), whole.len() - 1] {
         let script = Script::of(&[(code, whole[..kept].to_owned()), list(&["c"], "6")]);
-        let mut source = script.source();
-        let mut first = told(&mut source, 2).await;
-        while first.last().is_some_and(|last| last.starts_with("has")) {
-            first.extend(told(&mut source, 1).await);
+        let mut list_watch = script.list_watch();
+        let mut first = events(&mut list_watch, 2).await;
+        while first.last().is_some_and(|last| last.starts_with("listed")) {
+            first.extend(events(&mut list_watch, 1).await);
         }
-        assert_eq!(first.last().unwrap(), "no list", "{first:?}");
-        assert_eq!(told(&mut source, 3).await, ["begin", "has c", "all"]);
+        assert_eq!(first.last().unwrap(), "list failed", "{first:?}");
+        assert_eq!(events(&mut list_watch, 3).await, ["init", "listed c", "init done"]);
     }
 }
 
 #[tokio::test]
-async fn a_list_without_a_version_or_without_an_answer_is_none() {
+async fn a_list_without_a_version_or_without_an_answer_fails() {
     let script = Script::of(&[list(&[], ""), refused(503), list(&[], "6")]);
-    let told = told(&mut script.source(), 5).await;
-    assert_eq!(told, ["begin", "no version", "no list", "begin", "all"]);
+    let events = events(&mut script.list_watch(), 5).await;
+    assert_eq!(events, ["init", "no version", "list failed", "init", "init done"]);
 }
 
 #[tokio::test]
-async fn a_version_that_is_no_longer_known_means_another_list() {
+async fn a_version_that_is_gone_means_another_list() {
     let gone =
         json!({ "kind": "Status", "status": "Failure", "message": "old", "reason": "Expired", "code": 410 });
     let script = Script::of(&[
@@ -143,12 +143,15 @@ async fn a_version_that_is_no_longer_known_means_another_list() {
         refused(410),
         list(&["a"], "7"),
     ]);
-    let told = told(&mut script.source(), 9).await;
-    assert_eq!(told, ["begin", "all", "told 410", "begin", "all", "told 410", "begin", "has a", "all"]);
+    let events = events(&mut script.list_watch(), 9).await;
+    assert_eq!(
+        events,
+        ["init", "init done", "error 410", "init", "init done", "error 410", "init", "listed a", "init done"]
+    );
 }
 
 #[tokio::test]
-async fn any_other_refusal_leaves_what_is_known() {
+async fn any_other_error_does_not_list_again() {
     let fault = json!({ "kind": "Status", "status": "Failure", "message": "m", "reason": "R", "code": 500 });
     let script = Script::of(&[
         list(&[], "5"),
@@ -156,15 +159,25 @@ async fn any_other_refusal_leaves_what_is_known() {
         watch(&[event("ERROR", &fault), event("ADDED", &node("a", "6")), event("ADDED", &node("b", ""))]),
         list(&["b"], "7"),
     ]);
-    let told = told(&mut script.source(), 9).await;
-    let expected = ["begin", "all", "no watch", "told 500", "new a", "no version", "begin", "has b", "all"];
-    assert_eq!(told, expected);
-    assert_eq!(script.asked()[1..3], ["watch resourceVersion=5", "watch resourceVersion=5"]);
+    let events = events(&mut script.list_watch(), 9).await;
+    let expected = [
+        "init",
+        "init done",
+        "watch refused",
+        "error 500",
+        "applied a",
+        "no version",
+        "init",
+        "listed b",
+        "init done",
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(script.requests()[1..3], ["watch resourceVersion=5", "watch resourceVersion=5"]);
 }
 
 #[tokio::test]
-async fn a_watch_that_ends_without_a_word_is_said_and_asked_for_again() {
+async fn a_watch_that_ends_without_an_event_is_an_error_and_opened_again() {
     let script = Script::of(&[list(&[], "5"), watch(&[]), watch(&[event("ADDED", &node("a", "6"))])]);
-    assert_eq!(told(&mut script.source(), 4).await, ["begin", "all", "broken", "new a"]);
-    assert_eq!(script.asked()[1..], ["watch resourceVersion=5", "watch resourceVersion=5"]);
+    assert_eq!(events(&mut script.list_watch(), 4).await, ["init", "init done", "watch failed", "applied a"]);
+    assert_eq!(script.requests()[1..], ["watch resourceVersion=5", "watch resourceVersion=5"]);
 }

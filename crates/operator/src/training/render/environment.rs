@@ -31,7 +31,7 @@ use vmafx_api::VmafxModelTraining;
 
 use super::TrainerDefaults;
 use super::pod::PORT;
-use crate::render::pod::{PLAIN_REGISTRIES, patience};
+use crate::render::pod::{PLAIN_REGISTRIES, shutdown_time};
 use crate::render::pod_defaults::variable;
 
 /// Where the registry's credentials are.
@@ -60,7 +60,7 @@ pub(super) fn of(training: &VmafxModelTraining, defaults: &TrainerDefaults, grac
         variable("VMAFX_TRAINER_GATE_MAX_RMSE_RATIO", spec.gate.max_rmse_ratio.to_string()),
         variable("VMAFX_TRAINER_NODE_SELECTOR", selector.unwrap_or_default()),
         variable("VMAFX_TRAINER_STATUS_ADDR", format!(":{PORT}")),
-        variable("VMAFX_TRAINER_GRACEFUL_SHUTDOWN", patience(grace)),
+        variable("VMAFX_TRAINER_GRACEFUL_SHUTDOWN", shutdown_time(grace)),
         variable("VMAFX_CLUSTER", &controller.cluster),
         variable(PLAIN_REGISTRIES, &defaults.plain_registries),
     ];
