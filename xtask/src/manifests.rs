@@ -109,7 +109,7 @@ fn render() -> Result<Vec<GeneratedFile>> {
 /// The webhook configuration with the default names.
 fn webhooks() -> Result<serde_json::Value> {
     use vmafx_operator::webhook::{args, configuration};
-    let service = configuration::Reach::Service {
+    let service = configuration::WebhookEndpoint::Service {
         namespace: "vmafx-system".to_owned(),
         name: args::SERVICE.to_owned(),
         port: 443,

@@ -11,10 +11,11 @@
 //!
 //! Nothing is tried again here: pauses and repetitions belong to the queue, which knows the resource.
 
-pub mod call;
+pub mod api_call;
 pub mod deadline;
-pub mod gate;
 pub mod metrics;
+pub(crate) mod requests;
+pub mod write_gate;
 
 use std::time::Duration;
 
@@ -24,12 +25,12 @@ use hyper_util::rt::TokioExecutor;
 use kube::client::{ClientBuilder, ConfigExt as _};
 use tower::util::option_layer;
 
-pub use gate::refused_by_gate;
 pub use metrics::ClientMetrics;
+pub use write_gate::refused_by_gate;
 
 use crate::lease::Permit;
 use deadline::DeadlineLayer;
-use gate::Gate;
+use write_gate::WriteGate;
 
 /// How long the API server may take to answer. Its own limit for a request is a minute, which is longer than a lease.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -66,7 +67,7 @@ pub fn build_within(
     connector.set_connect_timeout(config.connect_timeout);
     let connector = config.rustls_https_connector_with_connector(connector)?;
     let wire = legacy::Client::builder(TokioExecutor::new()).build(connector);
-    let client = ClientBuilder::new(Gate::new(wire, permit), config.default_namespace.clone())
+    let client = ClientBuilder::new(WriteGate::new(wire, permit), config.default_namespace.clone())
         .with_layer(&config.extra_headers_layer()?)
         .with_layer(&option_layer(config.auth_layer()?))
         .with_layer(&config.base_uri_layer())

@@ -1,7 +1,7 @@
-//! What this cluster is called at the controller.
+//! The name of this cluster at the controller.
 //!
-//! One controller may serve several clusters, and jobs whose resource is gone are ended: so each cluster must know its own
-//! jobs from those of others, also where nobody gave it a name.
+//! One controller may serve several clusters, and jobs whose resource is gone are cancelled. So each cluster must tell its
+//! own jobs from those of others, also if nobody gave it a name.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use vmafx_kit::causes::chain;
 
 use crate::error::call;
 
-/// The namespace whose UID is taken for that of the cluster: it is as old as the cluster, and nobody deletes it.
+/// The UID of this namespace identifies the cluster: the namespace is as old as the cluster and is never deleted.
 pub const NAMESPACE: &str = "kube-system";
 
-/// The name that was given, or the UID of the namespace `kube-system`. Asks until there is an answer.
-pub async fn name(client: &Client, given: &str) -> String {
-    if !given.is_empty() {
-        return given.to_owned();
+/// The configured name, or the UID of the namespace `kube-system`, which is read until the API server answers.
+pub async fn name(client: &Client, configured: &str) -> String {
+    if !configured.is_empty() {
+        return configured.to_owned();
     }
     let api: Api<Namespace> = Api::all(client.clone());
     loop {
@@ -28,7 +28,10 @@ pub async fn name(client: &Client, given: &str) -> String {
             },
             Err(error) => chain(&error),
         };
-        tracing::warn!(problem, "cannot tell which cluster this is; set VMAFX_CLUSTER or wait: trying again");
+        tracing::warn!(
+            problem,
+            "cannot read the UID of the cluster; trying again; VMAFX_CLUSTER would name the cluster without it"
+        );
         tokio::time::sleep(Duration::from_secs(5)).await;
     }
 }

@@ -1,7 +1,7 @@
-//! Installs the definitions of our kinds, or brings them up to date.
+//! Installs the custom resource definitions that this operator was built with, or updates them to these.
 //!
-//! Helm installs definitions with a chart and never touches them again, so the chart has the operator do it before
-//! every upgrade: with the definitions that this operator was built with.
+//! Helm installs definitions with a chart and never updates them, so the chart runs the operator for it before every
+//! upgrade.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams};
@@ -10,14 +10,15 @@ use kube::{Api, Client, ResourceExt as _};
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
 
-/// Applies all of them. Versions only grow, so what is stored stays readable.
+/// Versions of the API only grow, so stored resources stay readable.
 pub async fn install(client: Client) -> Result<(), ApiError> {
     let api: Api<CustomResourceDefinition> = Api::all(client);
     let params = PatchParams::apply(FIELD_MANAGER).force();
     for definition in vmafx_api::crd::all() {
         let name = definition.name_any();
-        call("apply a definition", api.patch(&name, &params, &Patch::Apply(&definition))).await?;
-        tracing::info!(name, "the definition is up to date");
+        call("apply a custom resource definition", api.patch(&name, &params, &Patch::Apply(&definition)))
+            .await?;
+        tracing::info!(name, "the custom resource definition is up to date");
     }
     Ok(())
 }

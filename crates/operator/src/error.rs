@@ -1,91 +1,62 @@
-//! What can go wrong between us and the API server, and what is to be done about it.
+//! Errors of requests to the API server, classified by what to do about them.
 
 use std::time::Duration;
 
 use vmafx_api::conditions::Reason;
 
-/// What to do about a failure.
+/// How soon a failure is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Soon: somebody wrote at the same time, or our view was old.
+    /// Almost at once: somebody wrote at the same time, or the operator's view was stale.
     Soon,
-    /// With growing pauses.
+    /// With a growing delay.
     Later,
-    /// Slowly: only a change of the resource, of a permission or of another object will help.
+    /// Rarely: only a change of the resource, of a permission or of another object will help.
     Slowly,
 }
 
-/// A call to the API server that did not succeed.
+/// A request to the API server that failed. `action` completes the sentence "cannot …".
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// Somebody else wrote in between.
     #[error("cannot {action}: it changed in between")]
     Conflict {
-        /// What was to be done.
         action: &'static str,
-        /// The server's answer.
         #[source]
         source: kube::Error,
     },
-    /// The server will not have it; its own words are in the message.
+    /// The API server refuses the object; `message` is its own.
     #[error("cannot {action}: {message}")]
-    Invalid {
-        /// What was to be done.
-        action: &'static str,
-        /// What the server said.
-        message: String,
-    },
-    /// A permission is missing.
+    Invalid { action: &'static str, message: String },
     #[error("cannot {action}: {message}")]
-    Forbidden {
-        /// What was to be done.
-        action: &'static str,
-        /// What the server said.
-        message: String,
-    },
-    /// Somebody else leads.
+    Forbidden { action: &'static str, message: String },
     #[error("cannot {action}: another operator has the lease")]
-    NotLeading {
-        /// What was to be done.
-        action: &'static str,
-    },
-    /// No answer in time.
+    NotLeading { action: &'static str },
     #[error("cannot {action}: no answer within {within:?}")]
-    TimedOut {
-        /// What was to be done.
-        action: &'static str,
-        /// How long was waited.
-        within: Duration,
-    },
-    /// Anything else.
+    TimedOut { action: &'static str, within: Duration },
     #[error("cannot {action}")]
     Failed {
-        /// What was to be done.
         action: &'static str,
-        /// Why not.
         #[source]
         source: kube::Error,
     },
 }
 
-/// How long an answer of the API server is waited for.
-const WITHIN: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One call to the API server, with its deadline.
+/// One request to the API server, with a timeout.
 pub async fn call<T>(
     action: &'static str,
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, ApiError> {
-    match tokio::time::timeout(WITHIN, request).await {
+    match tokio::time::timeout(TIMEOUT, request).await {
         Ok(answer) => answer.map_err(|error| ApiError::of(action, error)),
-        Err(_) => Err(ApiError::TimedOut { action, within: WITHIN }),
+        Err(_) => Err(ApiError::TimedOut { action, within: TIMEOUT }),
     }
 }
 
 const UNDECLARED: &str = "field not declared in schema";
 
 impl ApiError {
-    /// Sorts a failure by what is to be done about it.
     pub fn of(action: &'static str, source: kube::Error) -> Self {
         if crate::client::refused_by_gate(&source) {
             return Self::NotLeading { action };
@@ -93,11 +64,11 @@ impl ApiError {
         match &source {
             kube::Error::Api(status) => match status.code {
                 409 => Self::Conflict { action, source },
-                // Of a fence that did not hold it is said that the UID cannot be changed.
+                // An apply with another UID than the object has is answered as an attempt to change the UID.
                 422 if names(status, "metadata.uid") => Self::Conflict { action, source },
                 400 | 413 | 422 => Self::Invalid { action, message: status.message.clone() },
                 401 | 403 => Self::Forbidden { action, message: status.message.clone() },
-                // An apply with a field that there is not is answered as if the server were at fault.
+                // An apply with an unknown field is answered as an internal error.
                 500 if status.message.contains(UNDECLARED) => {
                     Self::Invalid { action, message: status.message.clone() }
                 }
@@ -107,7 +78,7 @@ impl ApiError {
         }
     }
 
-    /// The word for condition, event and metric.
+    /// The word that condition, event and metric share.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Invalid { .. } => Reason::Invalid,
@@ -118,7 +89,6 @@ impl ApiError {
         }
     }
 
-    /// What to do.
     pub fn retry(&self) -> Retry {
         match self {
             Self::Conflict { .. } => Retry::Soon,
@@ -128,7 +98,7 @@ impl ApiError {
     }
 }
 
-/// Whether a refusal is about this field.
+/// Whether the API server refuses the object because of this field.
 fn names(status: &kube::core::Status, field: &str) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     causes.into_iter().any(|cause| cause.field == field)

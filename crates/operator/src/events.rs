@@ -1,8 +1,8 @@
-//! Events: what happened to a resource, for people who describe it.
+//! Events about a resource, as `kubectl describe` shows them.
 //!
-//! One event per transition, never one per look. An event that cannot be written is counted and forgotten: the same is
-//! said by a condition. What must be told, and told once, has a name that follows from what happened
-//! ([`Recorder::tell_once`]): telling it again is no second event.
+//! One event per transition, never one per pass. An event that cannot be written is counted and dropped, because a
+//! condition says the same. An event that must be published, and only once, has a name that follows from its cause
+//! ([`EventRecorder::publish_once`]): publishing it again does not make a second event.
 
 use std::time::Duration;
 
@@ -19,125 +19,116 @@ use vmafx_kit::metrics::{Counter, Metrics};
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, Retry, call};
 
-/// For one event.
-const DEADLINE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The API server's limit on a note.
-const LONGEST_NOTE: usize = 1024;
+/// Limits of the API server.
+const MAX_NOTE_LENGTH: usize = 1024;
+const MAX_NAME_LENGTH: usize = 253;
+const MAX_INSTANCE_LENGTH: usize = 128;
 
-/// As Kubernetes' own components name them: the object and something that no other event has.
-fn name(about: &str, id: Uuid) -> String {
-    const LONGEST: usize = 253;
+/// The name that Kubernetes' own components would give: the object's name and a unique id.
+fn event_name(object: &str, id: Uuid) -> String {
     let id = id.simple().to_string();
-    let about: String = about.chars().take(LONGEST - 1 - id.len()).collect();
-    format!("{}.{id}", about.trim_end_matches(['.', '-']))
+    let object: String = object.chars().take(MAX_NAME_LENGTH - 1 - id.len()).collect();
+    format!("{}.{id}", object.trim_end_matches(['.', '-']))
 }
 
-/// Good news or bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// Nothing to worry about.
+pub enum EventSeverity {
     Normal,
-    /// Somebody should look.
     Warning,
 }
 
-/// Something that happened.
+/// An event before it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happening {
-    /// Good or bad.
-    pub severity: Severity,
-    /// In one word.
+pub struct ResourceEvent {
+    pub severity: EventSeverity,
     pub reason: Reason,
-    /// In a sentence.
     pub note: String,
 }
 
-impl Happening {
-    /// Nothing to worry about.
+impl ResourceEvent {
     pub fn normal(reason: Reason, note: impl Into<String>) -> Self {
-        Self { severity: Severity::Normal, reason, note: note.into() }
+        Self { severity: EventSeverity::Normal, reason, note: note.into() }
     }
 
-    /// Somebody should look.
     pub fn warning(reason: Reason, note: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, reason, note: note.into() }
+        Self { severity: EventSeverity::Warning, reason, note: note.into() }
     }
 }
 
-/// Writes events.
 #[derive(Clone)]
-pub struct Recorder {
+pub struct EventRecorder {
     client: Client,
     instance: String,
     lost: Counter,
 }
 
-impl Recorder {
-    /// `instance` is which operator it is.
+impl EventRecorder {
+    /// `instance` tells this operator from its other replicas.
     pub fn new(client: Client, instance: impl Into<String>, metrics: &mut Metrics) -> Self {
         let lost = metrics.counter("operator_events_lost", "Events that could not be written");
         Self { client, instance: instance.into(), lost }
     }
 
-    /// Writes what happened to a resource.
-    pub async fn tell<K: Resource<DynamicType = ()>>(&self, about: &K, happening: &Happening) {
-        let (api, event) = self.event(about.object_ref(&()), happening, Uuid::new_v4());
-        match tokio::time::timeout(DEADLINE, api.create(&PostParams::default(), &event)).await {
+    /// Publishes an event about a resource; one that cannot be written is counted and dropped.
+    pub async fn publish<K: Resource<DynamicType = ()>>(&self, about: &K, event: &ResourceEvent) {
+        let (api, object) = self.object(about.object_ref(&()), event, Uuid::new_v4());
+        match tokio::time::timeout(TIMEOUT, api.create(&PostParams::default(), &object)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => self.lose(happening, &error.to_string()),
-            Err(_) => self.lose(happening, &format!("no answer within {DEADLINE:?}")),
+            Ok(Err(error)) => self.lose(event, &error.to_string()),
+            Err(_) => self.lose(event, &format!("no answer within {TIMEOUT:?}")),
         }
     }
 
-    /// Writes what happened to a resource, however often it is called with the same `id`. An error is one that may be
-    /// over by the next try; an event that will never be taken is counted and forgotten.
-    pub async fn tell_once<K: Resource<DynamicType = ()>>(
+    /// Publishes an event once, however often it is called with the same `id`. An error may be over by the next try; an
+    /// event that the API server will never take is counted and dropped.
+    pub async fn publish_once<K: Resource<DynamicType = ()>>(
         &self,
         about: &K,
-        happening: &Happening,
+        event: &ResourceEvent,
         id: Uuid,
     ) -> Result<(), ApiError> {
-        let (api, event) = self.event(about.object_ref(&()), happening, id);
+        let (api, object) = self.object(about.object_ref(&()), event, id);
         let create = async {
-            match api.create(&PostParams::default(), &event).await {
+            match api.create(&PostParams::default(), &object).await {
                 Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
                 answer => answer.map(drop),
             }
         };
         match call("write an event", create).await {
             Err(error) if error.retry() == Retry::Slowly => {
-                self.lose(happening, &error.to_string());
+                self.lose(event, &error.to_string());
                 Ok(())
             }
-            told => told,
+            published => published,
         }
     }
 
-    fn lose(&self, happening: &Happening, problem: &str) {
+    fn lose(&self, event: &ResourceEvent, problem: &str) {
         self.lost.inc();
-        tracing::warn!(problem, reason = happening.reason.as_str(), "an event was lost");
+        tracing::warn!(problem, reason = event.reason.as_str(), "cannot write an event");
     }
 
-    fn event(&self, about: ObjectReference, happening: &Happening, id: Uuid) -> (Api<Event>, Event) {
+    fn object(&self, about: ObjectReference, event: &ResourceEvent, id: Uuid) -> (Api<Event>, Event) {
         let namespace = about.namespace.clone().unwrap_or_default();
-        let event = Event {
+        let object = Event {
             metadata: ObjectMeta {
-                name: Some(name(about.name.as_deref().unwrap_or_default(), id)),
+                name: Some(event_name(about.name.as_deref().unwrap_or_default(), id)),
                 namespace: about.namespace.clone(),
                 ..ObjectMeta::default()
             },
-            action: Some(happening.reason.as_str().to_owned()),
-            reason: Some(happening.reason.as_str().to_owned()),
-            note: Some(happening.note.chars().take(LONGEST_NOTE).collect()),
-            type_: Some(format!("{:?}", happening.severity)),
+            action: Some(event.reason.as_str().to_owned()),
+            reason: Some(event.reason.as_str().to_owned()),
+            note: Some(event.note.chars().take(MAX_NOTE_LENGTH).collect()),
+            type_: Some(format!("{:?}", event.severity)),
             event_time: Some(MicroTime(Timestamp::now())),
             reporting_controller: Some(format!("{}/{FIELD_MANAGER}", vmafx_api::GROUP)),
-            reporting_instance: Some(self.instance.chars().take(128).collect()),
+            reporting_instance: Some(self.instance.chars().take(MAX_INSTANCE_LENGTH).collect()),
             regarding: Some(about),
             ..Event::default()
         };
-        (Api::namespaced(self.client.clone(), &namespace), event)
+        (Api::namespaced(self.client.clone(), &namespace), object)
     }
 }
 
@@ -147,8 +138,8 @@ mod tests {
 
     #[test]
     fn names_are_those_that_the_api_server_takes() {
-        assert_eq!(name("pool", Uuid::nil()), "pool.00000000000000000000000000000000");
-        let long = name(&format!("{}.b", "a".repeat(219)), Uuid::nil());
+        assert_eq!(event_name("pool", Uuid::nil()), "pool.00000000000000000000000000000000");
+        let long = event_name(&format!("{}.b", "a".repeat(219)), Uuid::nil());
         assert!(long.len() <= 253 && long.starts_with("aaa") && !long.contains(".."), "{long}");
     }
 }

@@ -17,17 +17,17 @@
 //! | `record`     | what a lease says and what to write; no I/O           |
 //! | [`election`] | the requests and the pauses                           |
 //! | [`permit`]   | whether a write may be sent at this very moment       |
-//! | [`identity`] | a name that no other process has                      |
+//! | [`holder`]   | a name that no other process has                      |
 
 pub mod args;
 pub mod election;
-pub mod identity;
+pub mod holder;
 pub mod metrics;
 pub mod permit;
 mod record;
 
 pub use args::{LeaseArgs, LeaseSettings};
 pub use election::Election;
-pub use identity::identity;
+pub use holder::holder_identity;
 pub use metrics::LeaseMetrics;
 pub use permit::Permit;

@@ -1,22 +1,19 @@
-//! Turns custom resources into workloads, submissions and status.
+//! Reconciles the custom resources of VMAFX into workloads, submissions and status.
 //!
-//! | module         | holds                                                                               |
-//! |----------------|-------------------------------------------------------------------------------------|
-//! | [`settings`]   | what the environment says                                                           |
-//! | [`start`]      | from settings to a running operator                                                 |
-//! | [`runtime`]    | watches, caches, the queue of keys and the workers that take from it                |
-//! | [`client`]     | the way to the API server: deadlines, counts, and the gate that every write passes  |
-//! | [`lease`]      | which of several operators may write                                                |
-//! | [`workload`]   | a StatefulSet for a resource: observe, decide, act                                  |
-//! | [`job`]        | VmafxJob: what is asked of the controller or of Kubernetes, what its status says    |
-//! | [`node`]       | VmafxNode: what is rendered for it, how healthy it is, what its status says         |
-//! | [`training`]   | VmafxModelTraining: its trainer, what that says, what the status of the run says    |
-//! | [`render`]     | what is the same in everything that is made for a resource                          |
-//! | [`pod`]        | the parts of every Pod, and what users merge over them                              |
-//! | [`webhook`]    | what is refused before it is stored                                                 |
-//! | [`crds`]       | the definitions of our kinds, installed and brought up to date                      |
-//! | [`rbac`], [`reserved`] | the permissions, and the names that are the operator's own, each in one table |
-//! | [`events`], [`conditions`], [`status`] | what people read                                            |
+//! | module         | holds                                                                                     |
+//! |----------------|-------------------------------------------------------------------------------------------|
+//! | [`settings`]   | environment variables and command line                                                    |
+//! | [`start`], `watches` | from settings to a running operator; every watched kind                             |
+//! | [`runtime`]    | watches, caches, the work queue and the workers that take from it                         |
+//! | [`client`]     | the client for the API server: deadlines, metrics, and the gate that every write passes   |
+//! | [`lease`]      | leader election                                                                           |
+//! | [`job`], [`node`], [`training`] | the reconcilers: observe, plan, apply, status                            |
+//! | [`workload`]   | the StatefulSet of a node or training with its Service and disruption budget              |
+//! | [`render`]     | what all rendered objects have in common                                                  |
+//! | [`webhook`]    | the admission webhooks                                                                    |
+//! | [`crds`]       | installs the custom resource definitions                                                  |
+//! | [`rbac`], [`reserved`] | the operator's permissions, and the names that users may not set, each in one table |
+//! | [`events`], [`conditions`], [`status`] | events, conditions and the write of a status                      |
 
 pub mod client;
 pub mod cluster;
@@ -28,7 +25,6 @@ pub mod job;
 pub mod key;
 pub mod lease;
 pub mod node;
-pub mod pod;
 mod quantity;
 pub mod rbac;
 pub mod render;
@@ -38,8 +34,9 @@ pub mod settings;
 pub mod start;
 pub mod status;
 pub mod training;
+mod watches;
 pub mod webhook;
 pub mod workload;
 
-/// Under this name our fields are known to the API server.
+/// Field manager of everything that the operator writes.
 pub const FIELD_MANAGER: &str = "vmafx-operator";

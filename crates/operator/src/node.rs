@@ -1,17 +1,21 @@
 //! VmafxNode: a pool of workers.
 //!
-//! | file            | holds                                                                    |
-//! |-----------------|--------------------------------------------------------------------------|
-//! | [`render`]      | what is made for it: StatefulSet, Service, PodDisruptionBudget           |
-//! | [`health`]      | whether its agents are well: pure                                        |
-//! | [`probe`]       | whether the controller answers, asked once for all nodes                 |
-//! | [`status`]      | what its status says: pure                                               |
-//! | [`reconcile`]   | one pass: observe, sync, judge, write the status if it changed           |
+//! | module        | holds                                                                              |
+//! |---------------|------------------------------------------------------------------------------------|
+//! | [`render`]    | the objects that a node asks for: StatefulSet, Service, PodDisruptionBudget; pure  |
+//! | [`observe`]   | the objects that there are, and whether the controller answers ([`probe`])         |
+//! | [`plan`]      | what to do and why; whether the agents are healthy ([`health`]); pure              |
+//! | [`apply`]     | carries out the plan                                                               |
+//! | [`status`]    | the status that follows, and the write of it                                       |
+//! | [`reconcile`] | one pass: these in their order                                                     |
 //!
-//! `lastHeartbeat`, `assignedJobs` and `detectedDevice` are the controller's; they are read here and never written. Since
-//! a status is applied as the set of fields that it names, there is no way to write them by accident.
+//! `lastHeartbeat`, `assignedJobs` and `detectedDevice` are the controller's fields: the operator reads them and never
+//! writes them. A status is applied as the set of fields that it names, so they cannot be overwritten by accident.
 
+pub mod apply;
 pub mod health;
+pub mod observe;
+pub mod plan;
 pub mod probe;
 pub mod reconcile;
 pub mod render;
@@ -19,9 +23,8 @@ pub mod status;
 
 use vmafx_api::VmafxNode;
 
-use crate::runtime::Whole;
+use crate::runtime::CachedResource;
 
 pub use self::reconcile::NodeReconciler;
 
-/// A node as it is kept.
-pub type Seen = Whole<VmafxNode>;
+pub type CachedNode = CachedResource<VmafxNode>;

@@ -1,15 +1,15 @@
-//! Amounts as Kubernetes writes them: `500m`, `2Gi`, `1e3`.
+//! Kubernetes quantities: `500m`, `2Gi`, `1e3`.
 
 use std::fmt;
 
-/// An amount in billionths, which is finer than the API server keeps it.
+/// A quantity in billionths, the finest unit that the API server knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Amount(i128);
+pub(crate) struct ParsedQuantity(i128);
 
 const BILLION: i128 = 1_000_000_000;
 
-impl Amount {
-    /// Reads an amount; nothing if the text is none, or is larger than anything there is.
+impl ParsedQuantity {
+    /// `None` if the text is not a quantity, or too large.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, text) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -26,34 +26,32 @@ impl Amount {
         let mantissa: i128 = format!("0{whole}{fraction}").parse().ok()?;
         let places = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
         let scaled = mantissa.checked_mul(factor)?.checked_mul(BILLION)?;
-        let amount = scaled / places.checked_mul(divisor)?;
-        Some(Self(if negative { -amount } else { amount }))
+        let value = scaled / places.checked_mul(divisor)?;
+        Some(Self(if negative { -value } else { value }))
     }
 
-    /// Whether it is less than nothing.
     pub(crate) fn is_negative(self) -> bool {
         self.0 < 0
     }
 
-    /// Whether it has no fraction.
     pub(crate) fn is_whole(self) -> bool {
         self.0 % BILLION == 0
     }
 
-    /// Without its fraction; nothing if it is negative or more than a number holds.
-    pub(crate) fn whole(self) -> Option<u64> {
+    /// Rounded down; `None` if it is negative or does not fit.
+    pub(crate) fn floor(self) -> Option<u64> {
         u64::try_from(self.0.div_euclid(BILLION)).ok()
     }
 }
 
-/// In the same unit whatever the amount was written in, so that equal amounts are equal texts.
-impl fmt::Display for Amount {
+/// Always in the same unit, so that equal quantities have equal texts.
+impl fmt::Display for ParsedQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}n", self.0)
     }
 }
 
-/// What a suffix multiplies and divides by.
+/// Factor and divisor of a suffix.
 fn scale(suffix: &str) -> Option<(i128, i128)> {
     let up = |power: u32| Some((10_i128.pow(power), 1));
     let down = |power: u32| Some((1, 10_i128.pow(power)));
@@ -98,8 +96,8 @@ mod tests {
     #[case("2.", "2")]
     #[case("+1Ki", "1024")]
     #[case("-1", "-1000m")]
-    fn equal_amounts_are_equal_however_they_are_written(#[case] one: &str, #[case] other: &str) {
-        assert_eq!(Amount::parse(one).unwrap(), Amount::parse(other).unwrap());
+    fn equal_quantities_are_equal_however_they_are_written(#[case] one: &str, #[case] other: &str) {
+        assert_eq!(ParsedQuantity::parse(one).unwrap(), ParsedQuantity::parse(other).unwrap());
     }
 
     #[rstest]
@@ -114,8 +112,8 @@ mod tests {
     #[case("lots")]
     #[case("1e99")]
     #[case("99999999999999999999999999999999999999999")]
-    fn what_is_no_amount_is_none(#[case] text: &str) {
-        assert_eq!(Amount::parse(text), None);
+    fn what_is_not_a_quantity_is_refused(#[case] text: &str) {
+        assert_eq!(ParsedQuantity::parse(text), None);
     }
 
     #[rstest]
@@ -124,20 +122,20 @@ mod tests {
     #[case("0", Some(0))]
     #[case("-1m", None)]
     #[case("99E", None)]
-    fn whole_amounts_are_numbers(#[case] text: &str, #[case] expected: Option<u64>) {
-        assert_eq!(Amount::parse(text).unwrap().whole(), expected);
+    fn whole_quantities_are_numbers(#[case] text: &str, #[case] expected: Option<u64>) {
+        assert_eq!(ParsedQuantity::parse(text).unwrap().floor(), expected);
     }
 
     proptest::proptest! {
         #[test]
-        fn amounts_are_ordered_as_numbers(a in 0_u32.., b in 0_u32.., suffix in "[mkMG]|Ki|Mi|Gi|") {
-            let amount = |n: u32| Amount::parse(&format!("{n}{suffix}")).unwrap();
-            proptest::prop_assert_eq!(amount(a).cmp(&amount(b)), a.cmp(&b));
+        fn quantities_are_ordered_as_numbers(a in 0_u32.., b in 0_u32.., suffix in "[mkMG]|Ki|Mi|Gi|") {
+            let quantity = |n: u32| ParsedQuantity::parse(&format!("{n}{suffix}")).unwrap();
+            proptest::prop_assert_eq!(quantity(a).cmp(&quantity(b)), a.cmp(&b));
         }
 
         #[test]
         fn no_text_makes_it_panic(text in ".*") {
-            let _ = Amount::parse(&text);
+            let _ = ParsedQuantity::parse(&text);
         }
     }
 }

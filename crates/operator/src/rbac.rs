@@ -1,7 +1,7 @@
-//! What the operator may do, in one table.
+//! The operator's permissions, in one table.
 //!
-//! `make manifests` writes `config/rbac` from it, integration tests run the operator under exactly that, and one of them
-//! reads the API server's audit log: what is granted and never used fails it, and so does what was refused.
+//! `make manifests` writes `config/rbac` from it. Integration tests run the operator with exactly these permissions, and
+//! one of them reads the API server's audit log: it fails if a permission was never used, or if a request was denied.
 
 use serde_json::{Value, json};
 
@@ -10,124 +10,141 @@ use crate::webhook::args;
 
 /// A part of the operator that has a role of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Every part.
+pub enum OperatorPart {
     All,
-    /// VmafxNode.
     Node,
-    /// VmafxJob.
     Job,
-    /// VmafxModelTraining.
     Training,
-    /// Every kind that a StatefulSet runs for.
+    /// Nodes and trainings, the kinds that have a StatefulSet.
     Workload,
-    /// The admission webhooks.
     Webhook,
 }
 
-/// Where a permission holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// In every namespace.
+pub enum GrantScope {
     Cluster,
-    /// In the operator's own.
+    /// The operator's own namespace.
     Own,
 }
 
-/// One line of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Grant {
-    /// Who needs it.
-    pub part: Part,
-    /// Where.
-    pub scope: Scope,
-    /// The API group; empty is the core.
+pub struct RbacGrant {
+    pub part: OperatorPart,
+    pub scope: GrantScope,
+    /// API group; empty for the core group.
     pub group: &'static str,
-    /// The resource.
     pub resource: &'static str,
-    /// What may be done.
     pub verbs: &'static [&'static str],
-    /// To these only; empty is all. A name cannot restrict `create`.
+    /// Names of the objects; empty for all. A name cannot restrict `create`.
     pub names: &'static [&'static str],
 }
 
-/// The Lease, by its usual name: whoever sets `VMAFX_OPERATOR_LEADER_ELECTION_ID` changes the role too.
+/// Default name of the Lease. Whoever sets `VMAFX_OPERATOR_LEADER_ELECTION_ID` must change the role too.
 const LEASE: &str = "vmafx-operator.vmafx.dev";
 
 const fn grant(
-    part: Part,
-    scope: Scope,
+    part: OperatorPart,
+    scope: GrantScope,
     group: &'static str,
     resource: &'static str,
     verbs: &'static [&'static str],
-) -> Grant {
-    Grant { part, scope, group, resource, verbs, names: &[] }
+) -> RbacGrant {
+    RbacGrant { part, scope, group, resource, verbs, names: &[] }
 }
 
-/// The table. `patch` with `create` is server-side apply, which makes what is not there.
-pub const TABLE: &[Grant] = &[
-    // Deleted when their time after the end is over.
-    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs", &["get", "list", "watch", "delete"]),
-    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
-    // Where owner references that block deletion are guarded, this is what the guard asks for.
-    grant(Part::Job, Scope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
-    // Of jobs that have a Pod of their own.
-    grant(Part::Job, Scope::Cluster, "batch", "jobs", &["get", "list", "watch", "create", "patch", "delete"]),
-    grant(Part::Job, Scope::Cluster, "", "pods", &["list", "watch"]),
-    // Its UID tells this cluster from others that use the same controller.
-    Grant {
-        part: Part::Job,
-        scope: Scope::Cluster,
+/// `patch` together with `create` is what server-side apply needs, which creates what does not exist.
+pub const TABLE: &[RbacGrant] = &[
+    // `delete` is for `ttlSecondsAfterFinished`.
+    grant(
+        OperatorPart::Job,
+        GrantScope::Cluster,
+        "vmafx.dev",
+        "vmafxjobs",
+        &["get", "list", "watch", "delete"],
+    ),
+    grant(OperatorPart::Job, GrantScope::Cluster, "vmafx.dev", "vmafxjobs/status", &["patch"]),
+    // Required by the admission plugin OwnerReferencesPermissionEnforcement for owner references that block deletion.
+    grant(OperatorPart::Job, GrantScope::Cluster, "vmafx.dev", "vmafxjobs/finalizers", &["update"]),
+    // For jobs with `execution: Pod`.
+    grant(
+        OperatorPart::Job,
+        GrantScope::Cluster,
+        "batch",
+        "jobs",
+        &["get", "list", "watch", "create", "patch", "delete"],
+    ),
+    grant(OperatorPart::Job, GrantScope::Cluster, "", "pods", &["list", "watch"]),
+    // The UID of kube-system tells this cluster from others that use the same controller.
+    RbacGrant {
+        part: OperatorPart::Job,
+        scope: GrantScope::Cluster,
         group: "",
         resource: "namespaces",
         verbs: &["get"],
         names: &[cluster::NAMESPACE],
     },
-    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
-    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
-    // Where owner references that block deletion are guarded, this is what the guard asks for.
-    grant(Part::Node, Scope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),
-    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings", &["get", "list", "watch"]),
-    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings/status", &["patch"]),
-    grant(Part::Training, Scope::Cluster, "vmafx.dev", "vmafxmodeltrainings/finalizers", &["update"]),
+    grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
+    grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
+    grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),
     grant(
-        Part::Workload,
-        Scope::Cluster,
+        OperatorPart::Training,
+        GrantScope::Cluster,
+        "vmafx.dev",
+        "vmafxmodeltrainings",
+        &["get", "list", "watch"],
+    ),
+    grant(OperatorPart::Training, GrantScope::Cluster, "vmafx.dev", "vmafxmodeltrainings/status", &["patch"]),
+    grant(
+        OperatorPart::Training,
+        GrantScope::Cluster,
+        "vmafx.dev",
+        "vmafxmodeltrainings/finalizers",
+        &["update"],
+    ),
+    grant(
+        OperatorPart::Workload,
+        GrantScope::Cluster,
         "apps",
         "statefulsets",
         &["get", "list", "watch", "create", "patch", "delete"],
     ),
-    grant(Part::Workload, Scope::Cluster, "", "services", &["get", "list", "watch", "create", "patch"]),
     grant(
-        Part::Node,
-        Scope::Cluster,
+        OperatorPart::Workload,
+        GrantScope::Cluster,
+        "",
+        "services",
+        &["get", "list", "watch", "create", "patch"],
+    ),
+    grant(
+        OperatorPart::Node,
+        GrantScope::Cluster,
         "policy",
         "poddisruptionbudgets",
         &["get", "list", "watch", "create", "patch"],
     ),
-    grant(Part::All, Scope::Cluster, "events.k8s.io", "events", &["create"]),
-    grant(Part::All, Scope::Own, "coordination.k8s.io", "leases", &["create"]),
-    Grant {
-        part: Part::All,
-        scope: Scope::Own,
+    grant(OperatorPart::All, GrantScope::Cluster, "events.k8s.io", "events", &["create"]),
+    grant(OperatorPart::All, GrantScope::Own, "coordination.k8s.io", "leases", &["create"]),
+    RbacGrant {
+        part: OperatorPart::All,
+        scope: GrantScope::Own,
         group: "coordination.k8s.io",
         resource: "leases",
         verbs: &["get", "update"],
         names: &[LEASE],
     },
-    // None of these with mounted certificates; both objects are read once a minute, not watched.
-    grant(Part::Webhook, Scope::Own, "", "secrets", &["create"]),
-    Grant {
-        part: Part::Webhook,
-        scope: Scope::Own,
+    // Not needed with mounted certificates. Both objects are read once a minute and not watched.
+    grant(OperatorPart::Webhook, GrantScope::Own, "", "secrets", &["create"]),
+    RbacGrant {
+        part: OperatorPart::Webhook,
+        scope: GrantScope::Own,
         group: "",
         resource: "secrets",
         verbs: &["get", "update"],
         names: &[args::SECRET],
     },
-    Grant {
-        part: Part::Webhook,
-        scope: Scope::Cluster,
+    RbacGrant {
+        part: OperatorPart::Webhook,
+        scope: GrantScope::Cluster,
         group: "admissionregistration.k8s.io",
         resource: "validatingwebhookconfigurations",
         verbs: &["get", "patch"],
@@ -135,21 +152,21 @@ pub const TABLE: &[Grant] = &[
     },
 ];
 
-/// A role of the operator as a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoleFile {
-    /// Its name below `config/rbac`.
+    /// File name below `config/rbac`.
     pub name: &'static str,
-    /// What is in it.
     pub objects: Vec<Value>,
 }
 
-/// All files.
 pub fn files() -> Vec<RoleFile> {
-    let all = |_: Part| true;
-    let job = |part: Part| matches!(part, Part::All | Part::Job);
-    let node = |part: Part| matches!(part, Part::All | Part::Workload | Part::Node);
-    let training = |part: Part| matches!(part, Part::All | Part::Workload | Part::Training);
+    let all = |_: OperatorPart| true;
+    let job = |part: OperatorPart| matches!(part, OperatorPart::All | OperatorPart::Job);
+    let node =
+        |part: OperatorPart| matches!(part, OperatorPart::All | OperatorPart::Workload | OperatorPart::Node);
+    let training = |part: OperatorPart| {
+        matches!(part, OperatorPart::All | OperatorPart::Workload | OperatorPart::Training)
+    };
     vec![
         RoleFile { name: "role.yaml", objects: roles("vmafx-operator", all) },
         RoleFile { name: "role_vmafxjob.yaml", objects: roles("vmafx-operator-vmafxjob", job) },
@@ -161,12 +178,12 @@ pub fn files() -> Vec<RoleFile> {
     ]
 }
 
-/// The ClusterRole and the Role of some parts.
-fn roles(name: &str, wanted: impl Fn(Part) -> bool) -> Vec<Value> {
-    let rules = |scope: Scope| -> Vec<Value> {
-        TABLE.iter().filter(|grant| grant.scope == scope && wanted(grant.part)).map(rule).collect()
+/// ClusterRole and Role of the parts that `includes` selects.
+fn roles(name: &str, includes: impl Fn(OperatorPart) -> bool) -> Vec<Value> {
+    let rules = |scope: GrantScope| -> Vec<Value> {
+        TABLE.iter().filter(|grant| grant.scope == scope && includes(grant.part)).map(rule).collect()
     };
-    let role = |kind: &str, scope: Scope| {
+    let role = |kind: &str, scope: GrantScope| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": kind,
@@ -174,10 +191,10 @@ fn roles(name: &str, wanted: impl Fn(Part) -> bool) -> Vec<Value> {
             "rules": rules(scope),
         })
     };
-    vec![role("ClusterRole", Scope::Cluster), role("Role", Scope::Own)]
+    vec![role("ClusterRole", GrantScope::Cluster), role("Role", GrantScope::Own)]
 }
 
-fn rule(grant: &Grant) -> Value {
+fn rule(grant: &RbacGrant) -> Value {
     let mut rule = json!({
         "apiGroups": [grant.group],
         "resources": [grant.resource],

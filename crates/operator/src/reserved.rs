@@ -1,31 +1,31 @@
-//! What of a rendered Pod template belongs to the operator, in one table: whoever renders uses these names, and the
-//! rules refuse them to users.
+//! Names in a rendered Pod template that belong to the operator, in one table: the renderers use these names, and the
+//! webhook refuses them to users.
 
-/// A container of a rendered template that is ours: one of the same name in a partial template is merged over it.
+/// The names that belong to the operator in the Pods of one kind.
 #[derive(Debug)]
-pub struct Own {
-    /// Its name.
+pub struct ReservedNames {
+    /// The operator's container, which a container of the same name in a partial template is merged over.
     pub container: &'static str,
-    /// What it does.
+    /// What that container does, as in "the scoring container".
     pub work: &'static str,
-    /// Its variables that follow from somewhere else, each with what to do instead.
+    /// Environment variables that the operator sets, each with advice for users.
     pub environment: &'static [(&'static str, &'static str)],
-    /// Volumes of its Pod that may not be replaced, each with what to do instead.
+    /// Volumes that may not be replaced, each with advice for users.
     pub kept: &'static [(&'static str, &'static str)],
 }
 
-impl Own {
-    /// Why a variable is not to be set; nothing if it may be.
+impl ReservedNames {
+    /// Advice for a user who sets this variable; `None` if it may be set.
     pub fn variable(&self, name: &str) -> Option<&'static str> {
         advice(self.environment, name)
     }
 
-    /// Why a volume is not to be replaced; nothing if it may be.
+    /// Advice for a user who replaces this volume; `None` if it may be replaced.
     pub fn volume(&self, name: &str) -> Option<&'static str> {
         advice(self.kept, name)
     }
 
-    /// Volumes that its Pod has, so that sidecars may mount them.
+    /// The volumes of the rendered Pod, which sidecars may mount.
     pub fn volumes(&self) -> impl Iterator<Item = &'static str> {
         self.kept.iter().map(|(name, _)| *name).chain([SCRATCH_VOLUME])
     }
@@ -35,48 +35,48 @@ fn advice(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(reserved, _)| *reserved == name).map(|(_, advice)| *advice)
 }
 
-/// The container that scores.
-pub const CONTAINER: &str = "agent";
+pub const AGENT_CONTAINER: &str = "agent";
+pub const TRAINER_CONTAINER: &str = "trainer";
 
-/// The container that learns.
-pub const TRAINER: &str = "trainer";
+/// Prefix of the operator's labels and annotations.
+pub const RESERVED_PREFIX: &str = "vmafx.dev/";
 
-/// Labels and annotations below this prefix are ours.
-pub const PREFIX: &str = "vmafx.dev/";
-
-/// The one label by which a StatefulSet finds its Pods.
+/// The label by which a StatefulSet selects its Pods.
 pub const WORKLOAD_LABEL: &str = "vmafx.dev/workload";
 
-/// On the Kubernetes Job of a VmafxJob and on its Pods, as a label: the name of the resource, or as much of it as a label
-/// holds; and as an annotation of Pods: all of it.
+/// Label of the Kubernetes Job of a VmafxJob and of its Pods: the name of the resource, shortened to the length of a label
+/// value. Annotation of the Pods: the whole name.
 pub const JOB_LABEL: &str = "vmafx.dev/job";
 
-/// On a Kubernetes Job that the operator has suspended because its resource is: `"true"`. Without it, whoever else
-/// suspended the Job decides when it goes on.
+/// On a Kubernetes Job that the operator has suspended because its resource is suspended: `"true"`. Without it, whoever
+/// else suspended the Job decides when it resumes.
 pub const HELD: &str = "vmafx.dev/held";
 
 /// The projected ServiceAccount token for the controller.
 pub const TOKEN_VOLUME: &str = "vmafx-token";
 
-/// Where clips are fetched to. Users may put a larger volume of the same name in its place.
+/// Where clips are downloaded to. Users may replace it by a larger volume of the same name.
 pub const SCRATCH_VOLUME: &str = "scratch";
 
-/// The credentials of a trainer's registry, if it has any.
+/// The credentials of a trainer's registry.
 pub const REGISTRY_VOLUME: &str = "registry-credentials";
 
-/// The authorities by which a trainer knows the controller, if they are its own.
+/// The certificate authorities by which a trainer verifies the controller.
 pub const CA_VOLUME: &str = "controller-ca";
 
 const TOKEN: (&str, &str) = (TOKEN_VOLUME, "it holds the token for the controller; use another name");
 
-/// What scores.
-pub const AGENT: Own = Own { container: CONTAINER, work: "scoring", environment: OF_AGENTS, kept: &[TOKEN] };
+pub const AGENT_NAMES: ReservedNames = ReservedNames {
+    container: AGENT_CONTAINER,
+    work: "scoring",
+    environment: AGENT_VARIABLES,
+    kept: &[TOKEN],
+};
 
-/// What learns.
-pub const LEARNER: Own = Own {
-    container: TRAINER,
+pub const TRAINER_NAMES: ReservedNames = ReservedNames {
+    container: TRAINER_CONTAINER,
     work: "learning",
-    environment: OF_TRAINERS,
+    environment: TRAINER_VARIABLES,
     kept: &[
         TOKEN,
         (REGISTRY_VOLUME, "set spec.registrySecret instead"),
@@ -84,14 +84,14 @@ pub const LEARNER: Own = Own {
     ],
 };
 
-const OF_AGENTS: &[(&str, &str)] = &[
+const AGENT_VARIABLES: &[(&str, &str)] = &[
     ("VMAFX_NODE_SLOTS", "set spec.capacity instead"),
     ("VMAFX_BACKEND", "set spec.gpuVendor (VmafxNode) or spec.backend (VmafxJob) instead"),
     ("VMAFX_NODE_ID", "a worker is named after its Pod; remove it"),
-    ("VMAFX_NODE_RESOURCE_NAMESPACE", "it says whose worker this is; remove it"),
-    ("VMAFX_NODE_RESOURCE_NAME", "it says whose worker this is; remove it"),
-    ("VMAFX_NODE_RESOURCE_UID", "it says whose worker this is; remove it"),
-    ("VMAFX_CLUSTER", "it says whose worker this is; remove it"),
+    ("VMAFX_NODE_RESOURCE_NAMESPACE", "it identifies the VmafxNode of the worker; remove it"),
+    ("VMAFX_NODE_RESOURCE_NAME", "it identifies the VmafxNode of the worker; remove it"),
+    ("VMAFX_NODE_RESOURCE_UID", "it identifies the VmafxNode of the worker; remove it"),
+    ("VMAFX_CLUSTER", "set VMAFX_CLUSTER of the operator instead"),
     ("VMAFX_CONTROLLER_ADDR", "set VMAFX_CONTROLLER_GRPC_ADDR of the operator instead"),
     ("VMAFX_CONTROLLER_TOKEN_FILE", "the operator mounts the token; remove it"),
     ("VMAFX_CONTROLLER_TOKEN", "the operator mounts a token; remove it"),
@@ -99,13 +99,13 @@ const OF_AGENTS: &[(&str, &str)] = &[
         "VMAFX_SCORING_ROOTS",
         "set it on the controller, or VMAFX_OPERATOR_SCORING_ROOTS on the operator, instead",
     ),
-    ("VMAFX_HTTP_ADDR", "the probes ask at this address; remove it"),
+    ("VMAFX_HTTP_ADDR", "the probes of the Pod use this address; remove it"),
 ];
 
-const OF_TRAINERS: &[(&str, &str)] = &[
+const TRAINER_VARIABLES: &[(&str, &str)] = &[
     ("VMAFX_TRAINER_NAME", "a trainer is named after its resource; remove it"),
-    ("VMAFX_TRAINER_NAMESPACE", "it says whose trainer this is; remove it"),
-    ("VMAFX_TRAINER_UID", "it says whose trainer this is; remove it"),
+    ("VMAFX_TRAINER_NAMESPACE", "it identifies the VmafxModelTraining; remove it"),
+    ("VMAFX_TRAINER_UID", "it identifies the VmafxModelTraining; remove it"),
     ("VMAFX_TRAINER_BASE_MODEL", "set spec.baseModel instead"),
     ("VMAFX_TRAINER_ALGORITHM", "set spec.algorithm instead"),
     ("VMAFX_TRAINER_CHECKPOINT_INTERVAL", "set spec.checkpoint.interval instead"),
@@ -114,9 +114,9 @@ const OF_TRAINERS: &[(&str, &str)] = &[
     ("VMAFX_TRAINER_GATE_MAX_SROCC_DROP", "set spec.gate.maxSroccDrop instead"),
     ("VMAFX_TRAINER_GATE_MAX_RMSE_RATIO", "set spec.gate.maxRmseRatio instead"),
     ("VMAFX_TRAINER_NODE_SELECTOR", "set spec.dataSource.nodeSelector instead"),
-    ("VMAFX_TRAINER_STATUS_ADDR", "the operator asks at this address; remove it"),
+    ("VMAFX_TRAINER_STATUS_ADDR", "the operator polls this address; remove it"),
     ("VMAFX_TRAINER_GRACEFUL_SHUTDOWN", "set terminationGracePeriodSeconds of the template instead"),
-    ("VMAFX_CLUSTER", "it says whose trainer this is; remove it"),
+    ("VMAFX_CLUSTER", "set VMAFX_CLUSTER of the operator instead"),
     ("VMAFX_CONTROLLER_ADDR", "set VMAFX_CONTROLLER_GRPC_ADDR of the operator instead"),
     ("VMAFX_CONTROLLER_TOKEN_FILE", "the operator mounts the token; remove it"),
     ("VMAFX_CONTROLLER_TOKEN", "the operator mounts a token; remove it"),

@@ -1,4 +1,4 @@
-//! What drives the reconcilers: a stream per kind into a cache, keys into a queue, workers that take from it.
+//! What drives the reconcilers: a watch per kind fills a cache, keys go into a queue, workers take from the queue.
 //!
 //! ```text
 //!  API server ──watch──▶ Cache<V> ──keys──▶ Queue ──▶ reconcile(key) ──▶ API server
@@ -7,28 +7,28 @@
 //!                                              └─ timer, back-off
 //! ```
 //!
-//! * Every kind has a stream of its own (`source`), with its own pauses after errors: a kind that cannot be watched stops
-//!   nothing else ([`watch`]).
-//! * What is kept of an object is what its readers need, not the object ([`cache`]).
-//! * A key is in work at most once at a time; what happens to it meanwhile makes it come again ([`queue`]).
-//! * A reconcile has a deadline, its failure a pause of its own, and its panic stops nobody else ([`controller`]).
+//! * Every kind has its own list and watch (`list_watch`) with its own back-off after errors: a kind that cannot be watched
+//!   does not affect the others ([`watch`]).
+//! * A cache holds what its readers need of an object, not the object ([`cache`]).
+//! * A key is worked on at most once at a time; a change meanwhile makes it ready again ([`queue`]).
+//! * A reconcile has a deadline, its failure a back-off per key, and its panic does not affect other keys ([`controller`]).
 
 pub mod backoff;
 pub mod cache;
+pub mod cached_resource;
 pub mod controller;
-pub mod guarded;
 mod identity;
+mod list_watch;
 pub mod metrics;
+pub mod notifier;
 pub mod queue;
-mod source;
-pub mod teller;
+pub mod raw_object;
 pub mod watch;
-pub mod whole;
 
 pub use self::cache::{Cache, Cached};
-pub use self::controller::{Controller, Failure, Next, Reconcile};
-pub use self::identity::Identity;
-pub use self::metrics::{Kind, RuntimeMetrics};
-pub use self::teller::Teller;
+pub use self::cached_resource::CachedResource;
+pub use self::controller::{Controller, Reconcile, ReconcileError, RequeueAfter};
+pub use self::identity::ObjectIdentity;
+pub use self::metrics::{RuntimeMetrics, WatchedKind};
+pub use self::notifier::Notifier;
 pub use self::watch::Watch;
-pub use self::whole::Whole;

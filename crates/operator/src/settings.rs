@@ -1,4 +1,4 @@
-//! What the operator is told by its environment and its command line.
+//! The operator's settings, from environment variables and the command line.
 
 use url::Url;
 use vmafx_kit::channel::ChannelArgs;
@@ -8,105 +8,96 @@ use vmafx_kit::logs::LogArgs;
 
 use crate::job::pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
-use crate::node::render::{Defaults, GpuResources};
+use crate::node::render::{GpuResources, NodeDefaults};
 use crate::render::{ControllerAccess, ControllerTls};
-use crate::training::{self, TrainerArgs};
+use crate::training::TrainerArgs;
+use crate::training::render::TrainerDefaults;
 use crate::webhook::WebhookArgs;
 
 /// Reconciles the custom resources of VMAFX.
 #[derive(Clone, Debug, clap::Parser)]
 #[command(name = "vmafx-operator", version)]
 pub struct Settings {
-    /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Where metrics are served; 0 is nowhere.
+    /// Listen address for metrics; 0 turns them off.
     #[arg(long, env = "VMAFX_OPERATOR_METRICS_ADDR", value_name = "ADDR", default_value = ":8081")]
     pub metrics_addr: ListenAddr,
 
-    /// Where health is served; 0 is nowhere.
+    /// Listen address for the health probes; 0 turns them off.
     #[arg(long, env = "VMAFX_OPERATOR_HEALTH_PROBE_ADDR", value_name = "ADDR", default_value = ":8082")]
     pub health_probe_addr: ListenAddr,
 
-    /// How long what is under way may take to end when the process is told to stop.
+    /// Time for running work to finish when the process is asked to stop.
     #[arg(long, env = "VMAFX_OPERATOR_GRACEFUL_SHUTDOWN", value_name = "DURATION", default_value = "30s")]
     pub graceful_shutdown: GoDuration,
 
-    /// Reconciles of one kind at a time.
+    /// Resources of one kind that are reconciled at the same time.
     #[arg(long, env = "VMAFX_OPERATOR_CONCURRENCY", value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=256))]
     pub concurrency: usize,
 
-    /// The namespace that the operator runs in; by default the one of its credentials.
+    /// The namespace that the operator runs in; by default the namespace of its credentials.
     #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 
-    /// Which of several operators works.
     #[command(flatten)]
     pub lease: LeaseArgs,
 
-    /// What is refused before it is stored.
     #[command(flatten)]
     pub webhook: WebhookArgs,
 
-    /// The controller.
     #[command(flatten)]
     pub controller: ControllerArgs,
 
-    /// What workers get.
     #[command(flatten)]
     pub workers: WorkerArgs,
 
-    /// What trainers get.
     #[command(flatten)]
     pub trainers: TrainerArgs,
 
-    /// How it is logged.
     #[command(flatten)]
     pub logs: LogArgs,
 }
 
-/// What the operator can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Subcommand)]
 pub enum Command {
-    /// Reconcile until told to stop. This is what happens without a command.
+    /// Reconcile until stopped. This is the default.
     #[default]
     Run,
-    /// Install the custom resource definitions, or bring them up to date, and end.
+    /// Install or update the custom resource definitions, then exit.
     InstallCrds,
 }
 
-/// Where the controller is.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ControllerArgs {
-    /// Its gRPC address; by default that of the Service vmafx-controller beside the operator.
+    /// gRPC address of the controller; by default that of the Service vmafx-controller in the operator's namespace.
     #[arg(long, env = "VMAFX_CONTROLLER_GRPC_ADDR", value_name = "HOST:PORT")]
     pub controller_grpc_addr: Option<HostPort>,
 
-    /// Its HTTP address with the scheme; by default that of the same Service.
+    /// HTTP address of the controller with its scheme; by default that of the same Service.
     #[arg(long, env = "VMAFX_CONTROLLER_HTTP_ADDR", value_name = "URL")]
     pub controller_http_addr: Option<String>,
 
-    /// How it is spoken to.
     #[command(flatten)]
     pub channel: ChannelArgs,
 
-    /// What the controller calls this cluster; without it, the UID of the namespace kube-system.
+    /// Name of this cluster at the controller; by default the UID of the namespace kube-system.
     #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
     pub cluster: String,
 }
 
 impl ControllerArgs {
-    /// Where workers find it, and the operator itself.
+    /// The address for workers, trainers and the operator itself.
     pub fn grpc(&self, namespace: &str) -> Result<HostPort, SettingsError> {
-        self.controller_grpc_addr.clone().map_or_else(|| usual_grpc(namespace), Ok)
+        self.controller_grpc_addr.clone().map_or_else(|| default_grpc(namespace), Ok)
     }
 
-    /// Where it is asked how it is.
+    /// The address that is probed.
     pub fn http(&self, namespace: &str) -> Result<Url, SettingsError> {
-        let usual = || format!("http://{}:8080", service(namespace));
-        let address = self.controller_http_addr.clone().unwrap_or_else(usual);
+        let default = || format!("http://{}:8080", service(namespace));
+        let address = self.controller_http_addr.clone().unwrap_or_else(default);
         let refused = |reason: &str| SettingsError::Value {
             variable: "VMAFX_CONTROLLER_HTTP_ADDR".to_owned(),
             value: address.clone(),
@@ -114,13 +105,13 @@ impl ControllerArgs {
         };
         let url = Url::parse(&address).map_err(|error| refused(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-            return Err(refused("it is no address of a web server"));
+            return Err(refused("it is not an HTTP address"));
         }
         Ok(url)
     }
 }
 
-fn usual_grpc(namespace: &str) -> Result<HostPort, SettingsError> {
+fn default_grpc(namespace: &str) -> Result<HostPort, SettingsError> {
     let address = format!("{}:9090", service(namespace));
     address.parse().map_err(|error: <HostPort as std::str::FromStr>::Err| SettingsError::Value {
         variable: "POD_NAMESPACE".to_owned(),
@@ -133,24 +124,24 @@ fn service(namespace: &str) -> String {
     format!("vmafx-controller.{namespace}.svc.cluster.local")
 }
 
-/// What workers get that do not say otherwise.
+/// Defaults for workers.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkerArgs {
-    /// Image of workers whose VmafxNode names none.
+    /// Image of workers whose VmafxNode has no spec.image.
     #[arg(long, env = "VMAFX_OPERATOR_NODE_IMAGE", value_name = "IMAGE")]
     pub node_image: Option<String>,
 
-    /// Where the clips and reports of jobs with a Pod of their own may lie, as the controller's scoring roots say it
-    /// for all others; {namespace} stands for the namespace of the job. Without it there are no such jobs.
+    /// Locations that jobs with execution: Pod may read clips from and write reports to, as the controller's scoring
+    /// roots are for all other jobs; {namespace} stands for the namespace of the job. Empty refuses such jobs.
     #[arg(long, env = "VMAFX_OPERATOR_SCORING_ROOTS", value_name = "LIST", value_delimiter = ',',
           value_parser = scoring_root)]
     pub scoring_roots: Vec<String>,
 
-    /// How long a worker may take to finish its jobs when it must leave; what is not done then is handed back.
+    /// Time for a worker to finish its jobs when its Pod is stopped; jobs that are not finished then are handed back.
     #[arg(long, env = "VMAFX_OPERATOR_NODE_DRAIN", value_name = "DURATION", default_value = "5m")]
     pub node_drain: GoDuration,
 
-    /// Whom the workers' ServiceAccount token is for.
+    /// Audience of the ServiceAccount token by which workers authenticate to the controller.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_TOKEN_AUDIENCE",
@@ -159,11 +150,11 @@ pub struct WorkerArgs {
     )]
     pub token_audience: String,
 
-    /// Registries without TLS, as host:port, from which workers get models and to which trainers push them.
+    /// Registries without TLS, as host:port, from which workers pull models and to which trainers push them.
     #[arg(long, env = "VMAFX_OCI_PLAIN_HTTP", value_name = "LIST", value_delimiter = ',')]
     pub oci_plain_http: Vec<String>,
 
-    /// Extended resource of NVIDIA's GPUs.
+    /// Extended resource name of NVIDIA GPUs.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_GPU_NVIDIA",
@@ -172,11 +163,11 @@ pub struct WorkerArgs {
     )]
     pub gpu_nvidia: String,
 
-    /// Extended resource of AMD's GPUs.
+    /// Extended resource name of AMD GPUs.
     #[arg(long, env = "VMAFX_OPERATOR_GPU_AMD", value_name = "RESOURCE", default_value = "amd.com/gpu")]
     pub gpu_amd: String,
 
-    /// Extended resource of Intel's GPUs; with the xe driver it is gpu.intel.com/xe.
+    /// Extended resource name of Intel GPUs; with the xe driver it is gpu.intel.com/xe.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_GPU_INTEL",
@@ -187,7 +178,7 @@ pub struct WorkerArgs {
 }
 
 impl Settings {
-    /// How what the operator makes finds the controller.
+    /// How Pods that the operator renders reach the controller.
     pub fn controller_access(&self, address: &HostPort) -> ControllerAccess {
         let controller = &self.controller;
         let channel = &controller.channel;
@@ -201,10 +192,9 @@ impl Settings {
         }
     }
 
-    /// What workers are made from.
-    pub fn defaults(&self, controller: &HostPort) -> Defaults {
+    pub fn node_defaults(&self, controller: &HostPort) -> NodeDefaults {
         let workers = &self.workers;
-        Defaults {
+        NodeDefaults {
             image: workers.node_image.clone(),
             controller: self.controller_access(controller),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
@@ -213,9 +203,8 @@ impl Settings {
         }
     }
 
-    /// What trainers are made from.
-    pub fn trainer_defaults(&self, controller: &HostPort) -> training::render::Defaults {
-        training::render::Defaults {
+    pub fn trainer_defaults(&self, controller: &HostPort) -> TrainerDefaults {
+        TrainerDefaults {
             image: self.trainers.trainer_image.clone(),
             controller: self.controller_access(controller),
             ca_config_map: self.trainers.trainer_ca_configmap.clone(),
@@ -223,7 +212,7 @@ impl Settings {
         }
     }
 
-    /// What jobs with a Pod of their own are made from.
+    /// For jobs with `execution: Pod`.
     pub fn job_defaults(&self) -> JobDefaults {
         let workers = &self.workers;
         let roots = workers.scoring_roots.iter().filter(|root| !root.is_empty()).cloned().collect();
@@ -237,7 +226,6 @@ impl Settings {
 }
 
 impl WorkerArgs {
-    /// As it is passed on.
     fn plain_registries(&self) -> String {
         self.oci_plain_http.join(",")
     }
@@ -251,14 +239,14 @@ impl WorkerArgs {
     }
 }
 
-/// One scoring root. What it means is the node's to say; that it can be one is said before anything starts.
+/// Checks the syntax of a scoring root at start; the node interprets it.
 fn scoring_root(text: &str) -> Result<String, String> {
     let root = text.trim();
-    let open = root.replace("{namespace}", "x");
-    if open.contains(['{', '}']) {
-        return Err("only {namespace} is filled in".to_owned());
+    let filled = root.replace("{namespace}", "x");
+    if filled.contains(['{', '}']) {
+        return Err("only {namespace} can be filled in".to_owned());
     }
-    if root.is_empty() || open.starts_with('/') || open.contains(':') {
+    if root.is_empty() || filled.starts_with('/') || filled.contains(':') {
         return Ok(root.to_owned());
     }
     Err("write an absolute directory, https://host/path, s3://bucket/prefix or remote:path".to_owned())
@@ -316,45 +304,45 @@ mod tests {
     #[case("VMAFX_OPERATOR_LOG_LEVEL", "VMAFX_LOG_LEVEL")]
     #[case("VMAFX_OPERATOR_WEBHOOKS_ENABLED", "VMAFX_OPERATOR_WEBHOOK_PORT to a port such as 9443, or 0")]
     fn an_old_name_is_refused_with_the_new_one(#[case] old: &str, #[case] new: &str) {
-        let Err(ParseExit::Invalid(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was taken") };
+        let Err(ParseExit::Invalid(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was accepted") };
         let expected = format!("{old} is no longer read: set {new} instead");
         assert!(refusal.to_string().contains(&expected), "{refusal}");
     }
 
     #[test]
-    fn jobs_in_pods_may_read_nothing_unless_told() {
+    fn jobs_in_pods_may_read_nothing_by_default() {
         assert_eq!(settings(&[]).unwrap().job_defaults().roots, Vec::<String>::new());
         let list = "s3://clips/{namespace}/, /media,box:";
-        let told = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", list)]).unwrap();
-        assert_eq!(told.job_defaults().roots, ["s3://clips/{namespace}/", "/media", "box:"]);
+        let settings = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", list)]).unwrap();
+        assert_eq!(settings.job_defaults().roots, ["s3://clips/{namespace}/", "/media", "box:"]);
     }
 
     #[test]
     fn registries_without_tls_are_passed_on() {
-        let told = settings(&[("VMAFX_OCI_PLAIN_HTTP", "a:5000,b:80")]).unwrap();
-        let controller = told.controller.grpc("vmafx").unwrap();
+        let settings = settings(&[("VMAFX_OCI_PLAIN_HTTP", "a:5000,b:80")]).unwrap();
+        let controller = settings.controller.grpc("vmafx").unwrap();
         let passed_on = [
-            told.defaults(&controller).plain_registries,
-            told.trainer_defaults(&controller).plain_registries,
-            told.job_defaults().plain_registries,
+            settings.node_defaults(&controller).plain_registries,
+            settings.trainer_defaults(&controller).plain_registries,
+            settings.job_defaults().plain_registries,
         ];
         assert_eq!(passed_on, ["a:5000,b:80"; 3]);
     }
 
     #[rstest]
     #[case("media", "write an absolute directory")]
-    #[case("s3://clips/{tenant}", "only {namespace} is filled in")]
-    fn a_root_that_can_be_none_is_refused(#[case] root: &str, #[case] why: &str) {
+    #[case("s3://clips/{tenant}", "only {namespace} can be filled in")]
+    fn what_is_not_a_root_is_refused(#[case] root: &str, #[case] why: &str) {
         let Err(ParseExit::Invalid(refusal)) = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", root)]) else {
-            panic!("{root} was taken")
+            panic!("{root} was accepted")
         };
         assert!(refusal.to_string().contains(why), "{refusal}");
     }
 
     #[rstest]
     #[case("VMAFX_OPERATOR_TRAINER_URL", "http://{pod}", "{service}, {namespace}, {name}")]
-    #[case("VMAFX_OPERATOR_TRAINER_POLL", "0s", "without a pause")]
-    fn what_would_ask_trainers_in_vain_is_refused_by_name(
+    #[case("VMAFX_OPERATOR_TRAINER_POLL", "0s", "at least 100ms")]
+    fn settings_that_cannot_poll_trainers_are_refused_by_name(
         #[case] variable: &str,
         #[case] value: &str,
         #[case] why: &str,
@@ -372,7 +360,7 @@ mod tests {
     #[case("vmafx-controller:8080")]
     #[case("ftp://vmafx-controller")]
     #[case("http://")]
-    fn an_address_that_cannot_be_asked_is_refused_by_name(#[case] address: &str) {
+    fn an_address_that_cannot_be_probed_is_refused_by_name(#[case] address: &str) {
         let settings = settings(&[("VMAFX_CONTROLLER_HTTP_ADDR", address)]).unwrap();
         let refusal = settings.controller.http("vmafx").unwrap_err().to_string();
         assert!(refusal.starts_with("VMAFX_CONTROLLER_HTTP_ADDR cannot be"), "{refusal}");

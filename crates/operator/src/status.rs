@@ -1,4 +1,4 @@
-//! Writing a status: as the set of fields that are ours, to the very object that was looked at, and only if it changed.
+//! Writes a status: the fields that the operator owns, to exactly the object that was observed, and only if they changed.
 
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
-use crate::runtime::{Cache, Whole};
+use crate::runtime::{Cache, CachedResource};
 
-/// Applies a status. It carries the UID and the version of what it was made from: if that is not what is there, nothing
-/// is written. `None`: the object is gone.
+/// Applies a status. It carries UID and resource version of the object that it was computed from: a conflict means that
+/// the object has changed and nothing was written. `None`: the object is gone.
 pub async fn apply<K, S>(client: &Client, object: &K, status: &S) -> Result<Option<K>, ApiError>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -38,11 +38,11 @@ where
     call("write the status", write).await
 }
 
-/// Applies a status unless `before`, what the object has of it, says the same. What comes of it is put where the object
-/// is known from. `false`: the object is gone.
+/// Applies a status unless `before`, what the object has of it, is the same, and caches the result. `false`: the object is
+/// gone.
 pub async fn update<K, S>(
     client: &Client,
-    known: &Cache<Whole<K>>,
+    cache: &Cache<CachedResource<K>>,
     object: &K,
     before: Option<&S>,
     after: &S,
@@ -61,6 +61,6 @@ where
         return Ok(true);
     }
     let Some(written) = apply(client, object, after).await? else { return Ok(false) };
-    known.put(Whole::from(written));
+    cache.put(CachedResource::from(written));
     Ok(true)
 }

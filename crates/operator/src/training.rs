@@ -1,29 +1,31 @@
 //! VmafxModelTraining: a model that keeps learning from finished jobs.
 //!
-//! | file            | holds                                                                            |
-//! |-----------------|----------------------------------------------------------------------------------|
-//! | [`args`]        | what the settings say about trainers                                             |
-//! | [`address`]     | where a trainer is asked how it is                                               |
-//! | [`render`]      | what is made for a run: StatefulSet and Service                                  |
-//! | [`poll`]        | asks a trainer, as often as it is worth it, and reads its answer                 |
-//! | [`checkpoint`]  | which checkpoint is new, and how its event is told once: pure                    |
-//! | [`status`]      | what the status of a run says: pure                                              |
-//! | [`reconcile`]   | one pass: sync, ask, tell of a checkpoint, write the status if it changed        |
+//! | module         | holds                                                                             |
+//! |----------------|-----------------------------------------------------------------------------------|
+//! | [`render`]     | the objects that a run asks for: StatefulSet and Service; pure                     |
+//! | [`observe`]    | the objects that there are, and what the trainer reports ([`poll`])               |
+//! | [`plan`]       | what to do and why; which checkpoint is new ([`checkpoint`]); pure                |
+//! | [`apply`]      | carries out the plan                                                              |
+//! | [`status`]     | the status that follows, and the write of it                                      |
+//! | [`reconcile`]  | one pass: these in their order                                                    |
+//! | [`args`], [`trainer_url`] | settings of trainers, and the URL of a trainer                             |
 
-pub mod address;
+pub mod apply;
 pub mod args;
 pub mod checkpoint;
+pub mod observe;
+pub mod plan;
 pub mod poll;
 pub mod reconcile;
 pub mod render;
 pub mod status;
+pub mod trainer_url;
 
 use vmafx_api::VmafxModelTraining;
 
-use crate::runtime::Whole;
+use crate::runtime::CachedResource;
 
 pub use self::args::TrainerArgs;
 pub use self::reconcile::TrainingReconciler;
 
-/// A run as it is kept.
-pub type Seen = Whole<VmafxModelTraining>;
+pub type CachedTraining = CachedResource<VmafxModelTraining>;

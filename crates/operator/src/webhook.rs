@@ -5,7 +5,7 @@
 //! | [`rules`]         | the rules, and the names in a Pod template that belong to the operator       |
 //! | [`review`]        | from the bytes of a review to its answer                                     |
 //! | [`server`]        | the HTTPS server                                                             |
-//! | [`ca`], [`trust`] | our own authority, and how one follows the other                             |
+//! | [`ca`], [`authorities`] | our own authority, and how one follows the other                             |
 //! | [`rotate`], [`publish`] | the certificate that is shown, and the bundle that the API server has  |
 //! | [`configuration`] | what must be installed for it                                                |
 //!
@@ -13,6 +13,7 @@
 //! the bundles of its configuration, each by resource version, so that several replicas do not need a leader for it.
 
 pub mod args;
+pub mod authorities;
 pub mod ca;
 pub mod clock;
 pub mod configuration;
@@ -21,7 +22,6 @@ pub mod review;
 pub mod rotate;
 pub mod rules;
 pub mod server;
-pub mod trust;
 
 use kube::Client;
 use vmafx_kit::health::Readiness;
@@ -31,8 +31,8 @@ use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_kit::tls::ServerTls;
 
 pub use self::args::WebhookArgs;
-use self::clock::Clock;
-use self::rotate::{Keeper, Names};
+use self::clock::WebhookClock;
+use self::rotate::{CertificateRotator, WebhookNames};
 use self::server::AdmissionMetrics;
 
 /// Starts the webhook, if it is wanted. `client` must be able to write on replicas that do not lead, too.
@@ -50,14 +50,14 @@ pub async fn start(
         ServerTls::open(files, &["http/1.1"]).await?
     } else {
         let tls = ServerTls::in_memory(&["http/1.1"])?;
-        let names = Names {
+        let names = WebhookNames {
             secret: args.webhook_secret.clone(),
             configuration: args.webhook_configuration.clone(),
             hosts: args.hosts(namespace),
         };
         let gate = readiness.gate("webhook", "its certificate is not made yet");
-        let keeper = Keeper::new(client, namespace, names, Clock::wall(), tls.clone());
-        tasks.service("webhook-certificate", keeper.run(gate, tasks.shutdown()));
+        let rotator = CertificateRotator::new(client, namespace, names, WebhookClock::wall(), tls.clone());
+        tasks.service("webhook-certificate", rotator.run(gate, tasks.shutdown()));
         tls
     };
     let router = server::router(AdmissionMetrics::new(metrics));

@@ -1,44 +1,53 @@
-//! A StatefulSet for a resource: observe, decide, act.
+//! The StatefulSet of a resource with its Service and disruption budget: observe, plan, apply, status.
 //!
-//! * [`Facts`] is what is kept of a StatefulSet; [`Owner`] is the resource that it is for.
-//! * [`decide`] says what is to be done: pure, total, with the table of all cases in its module.
-//! * [`Workloads::sync`] does it, once per pass. While nothing has changed it makes no request at all.
-//! * [`Children::ensure`] does the same for the plain objects beside it: a Service, a disruption budget.
-//! * [`Made`] is what came of both; [`Workers`] is what the StatefulSet says of its Pods.
-//! * A resource has a workload if it [`Tracks`] one.
+//! | module       | holds                                                                                       |
+//! |--------------|---------------------------------------------------------------------------------------------|
+//! | `desired`    | the objects that a resource asks for                                                        |
+//! | `observe`    | [`Workloads::observe`]: the objects that there are, cached or read live                     |
+//! | `decide`     | [`decide`]: which StatefulSet is ours and what to do about it; pure, with the table of all cases |
+//! | `child`      | [`decide_child`]: the same for a Service or disruption budget                               |
+//! | `plan`       | [`plan`]: the writes that follow, and why; pure                                             |
+//! | `apply`      | [`Workloads::apply`]: carries out a plan; while nothing has changed it sends no request     |
+//! | `status`     | [`WorkloadPlan::status`]: what status and events say of it; pure                            |
+//! | [`workers`]  | conditions that follow from the Pods of the StatefulSet; pure                               |
 
-pub(crate) mod act;
-mod applied;
-mod children;
+mod apply;
+mod child;
 mod decide;
-mod facts;
+mod desired;
 mod fingerprint;
 mod immutables;
-mod made;
 mod metrics;
+mod objects;
+mod observe;
 mod owner;
+mod plan;
 mod replacements;
 mod resource;
-mod say;
-mod sync;
+mod snapshot;
+mod status;
 pub mod workers;
 
-pub use self::act::body;
-pub use self::children::{Children, Ensured, Plain};
-pub use self::decide::{Decision, MOST_REPLACEMENTS, Refusal, Why, decide};
-pub use self::facts::{Facts, Numbers};
+pub use self::apply::AppliedWorkload;
+pub use self::child::{ChildDecision, ChildPlan, decide_child};
+pub use self::decide::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, WorkloadDecision, decide};
+pub use self::desired::{DesiredChild, DesiredStatefulSet, DesiredWorkload, body};
 pub use self::fingerprint::Fingerprint;
-pub use self::immutables::Immutables;
-pub use self::made::Made;
-pub use self::metrics::{WorkloadDecision, WorkloadMetrics};
-pub use self::owner::{ControllerRef, Owner};
-pub use self::resource::Tracks;
-pub use self::sync::{Seen, Synced, Workloads};
-pub use self::workers::Workers;
+pub use self::immutables::ImmutableFields;
+pub use self::metrics::{DecisionLabel, WorkloadMetrics};
+pub use self::objects::{LastApply, ObjectWrite, ObservedObject};
+pub use self::observe::{Freshness, ObservedWorkload, WorkloadCaches, Workloads};
+pub use self::owner::{ControllerRef, ResourceOwner};
+pub use self::plan::{StatefulSetPlan, SyncPlan, WorkloadAction, WorkloadPlan, external, plan};
+pub use self::replacements::RecentReplacements;
+pub use self::resource::{TrackedResource, TracksWorkload};
+pub use self::snapshot::{ChildSnapshot, RolloutProgress, Snapshot, StatefulSetSnapshot};
+pub use self::status::WorkloadStatus;
+pub use self::workers::WorkerCounts;
 
-/// On a StatefulSet: the UID of the one that it was made in place of. By it we know our own if the status that should
-/// name it was never written.
+/// Annotation of a StatefulSet: the UID of the one that it was created in place of. It proves that the StatefulSet is
+/// ours if the status write that should record it was lost.
 pub const SUCCEEDS: &str = "vmafx.dev/succeeds";
 
-/// On a resource: `"true"` takes back a StatefulSet whose owner reference was removed.
+/// Annotation of a resource: `"true"` takes back a StatefulSet whose owner reference was removed.
 pub const ADOPT: &str = "vmafx.dev/adopt";

@@ -12,16 +12,16 @@ use kube::client::Body;
 use tokio::time::Sleep;
 use tower::{BoxError, Layer, Service};
 
-use super::call::{Call, Verb};
+use super::api_call::{ApiCall, Verb};
 
 /// The time was up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Late {
+pub enum DeadlineExceeded {
     /// Before the answer began.
     #[error("{call}: no answer within {within:?}")]
     Headers {
         /// What was asked.
-        call: Call,
+        call: ApiCall,
         /// How long was waited.
         within: Duration,
     },
@@ -29,7 +29,7 @@ pub enum Late {
     #[error("{call}: the answer was not complete within {within:?}")]
     Body {
         /// What was asked.
-        call: Call,
+        call: ApiCall,
         /// How long was waited.
         within: Duration,
     },
@@ -62,16 +62,16 @@ impl<S, R> Service<Request<Body>> for Deadline<S>
 where
     S: Service<Request<Body>, Response = Response<R>, Error = BoxError, Future: Send + 'static>,
 {
-    type Response = Response<Timed<R>>;
+    type Response = Response<TimedBody<R>>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Response<Timed<R>>, BoxError>>;
+    type Future = BoxFuture<'static, Result<Response<TimedBody<R>>, BoxError>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let call = Call::of(&request);
+        let call = ApiCall::of(&request);
         let within = if call.verb == Verb::List { self.within * LIST } else { self.within };
         let answer = self.inner.call(request);
         let mut deadline = Box::pin(tokio::time::sleep(within));
@@ -79,24 +79,25 @@ where
             let answer = tokio::select! {
                 biased;
                 answer = answer => answer?,
-                () = &mut deadline => return Err(Late::Headers { call, within }.into()),
+                () = &mut deadline => return Err(DeadlineExceeded::Headers { call, within }.into()),
             };
-            let rest = (call.verb != Verb::Watch).then_some((deadline, Late::Body { call, within }));
-            Ok(answer.map(|body| Timed { body: Box::pin(body), rest, over: false }))
+            let rest =
+                (call.verb != Verb::Watch).then_some((deadline, DeadlineExceeded::Body { call, within }));
+            Ok(answer.map(|body| TimedBody { body: Box::pin(body), rest, over: false }))
         }
         .boxed()
     }
 }
 
 /// A body that must be complete in time.
-pub struct Timed<R> {
+pub struct TimedBody<R> {
     body: Pin<Box<R>>,
     /// The time for it and what is said when it is up; a watch has none.
-    rest: Option<(Pin<Box<Sleep>>, Late)>,
+    rest: Option<(Pin<Box<Sleep>>, DeadlineExceeded)>,
     over: bool,
 }
 
-impl<R> http_body::Body for Timed<R>
+impl<R> http_body::Body for TimedBody<R>
 where
     R: http_body::Body<Data = Bytes, Error: Into<BoxError>>,
 {

@@ -10,12 +10,12 @@ use tower::{BoxError, Layer, Service};
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::{CounterBy, HistogramBy, LabelSet, Metrics};
 
-use super::call::{Call, Kind, Verb};
-use super::gate;
+use super::api_call::{ApiCall, ResourceLabel, Verb};
+use super::write_gate;
 
 closed_label! {
     /// What came of a request.
-    pub enum Code: "code" {
+    pub enum ResponseCode: "code" {
         /// It was done.
         Success = "2xx",
         /// It had been done already, or is somewhere else.
@@ -41,11 +41,11 @@ closed_label! {
         /// No answer came, or nobody waited for it.
         Unanswered = "none",
         /// It was not sent: another operator leads.
-        Gate = "gate",
+        NotLeading = "gate",
     }
 }
 
-impl From<StatusCode> for Code {
+impl From<StatusCode> for ResponseCode {
     fn from(status: StatusCode) -> Self {
         match status.as_u16() {
             300..400 => Self::Elsewhere,
@@ -69,7 +69,7 @@ const SECONDS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 /// The metrics of all clients; a layer of each of them.
 #[derive(Clone, Debug)]
 pub struct ClientMetrics {
-    requests: CounterBy<(Verb, Kind, Code)>,
+    requests: CounterBy<(Verb, ResourceLabel, ResponseCode)>,
     seconds: HistogramBy<(Verb,)>,
 }
 
@@ -91,21 +91,21 @@ impl ClientMetrics {
 }
 
 impl<S> Layer<S> for ClientMetrics {
-    type Service = Counted<S>;
+    type Service = CountedService<S>;
 
-    fn layer(&self, inner: S) -> Counted<S> {
-        Counted { inner, metrics: self.clone() }
+    fn layer(&self, inner: S) -> CountedService<S> {
+        CountedService { inner, metrics: self.clone() }
     }
 }
 
 /// See [`ClientMetrics`].
 #[derive(Clone, Debug)]
-pub struct Counted<S> {
+pub struct CountedService<S> {
     inner: S,
     metrics: ClientMetrics,
 }
 
-impl<S, R> Service<Request<Body>> for Counted<S>
+impl<S, R> Service<Request<Body>> for CountedService<S>
 where
     S: Service<Request<Body>, Response = Response<R>, Error = BoxError, Future: Send + 'static>,
 {
@@ -118,16 +118,16 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Call { verb, kind, .. } = Call::of(&request);
+        let ApiCall { verb, kind, .. } = ApiCall::of(&request);
         let (metrics, begun) = (self.metrics.clone(), Instant::now());
-        let mut count = Count { metrics, verb, kind, begun, code: Code::Unanswered };
+        let mut count = Count { metrics, verb, kind, begun, code: ResponseCode::Unanswered };
         let answer = self.inner.call(request);
         async move {
             let answer = answer.await;
             count.ended(match &answer {
                 Ok(answer) => answer.status().into(),
-                Err(error) if gate::refused(error.as_ref()) => Code::Gate,
-                Err(_) => Code::Unanswered,
+                Err(error) if write_gate::refused(error.as_ref()) => ResponseCode::NotLeading,
+                Err(_) => ResponseCode::Unanswered,
             });
             answer
         }
@@ -139,13 +139,13 @@ where
 struct Count {
     metrics: ClientMetrics,
     verb: Verb,
-    kind: Kind,
+    kind: ResourceLabel,
     begun: Instant,
-    code: Code,
+    code: ResponseCode,
 }
 
 impl Count {
-    fn ended(&mut self, code: Code) {
+    fn ended(&mut self, code: ResponseCode) {
         self.code = code;
     }
 }
@@ -153,7 +153,7 @@ impl Count {
 impl Drop for Count {
     fn drop(&mut self) {
         self.metrics.requests.get_or_create(&LabelSet((self.verb, self.kind, self.code))).inc();
-        if !matches!(self.code, Code::Unanswered | Code::Gate) {
+        if !matches!(self.code, ResponseCode::Unanswered | ResponseCode::NotLeading) {
             let seconds = self.begun.elapsed().as_secs_f64();
             self.metrics.seconds.get_or_create(&LabelSet((self.verb,))).observe(seconds);
         }

@@ -14,7 +14,7 @@ use super::link::{Link, lean};
 use super::metrics::JobMetrics;
 use super::mirror::Mirror;
 use crate::key::ObjectKey;
-use crate::runtime::{Cache, Cached as _, Teller};
+use crate::runtime::{Cache, Cached as _, Notifier};
 
 /// The controller says something every 15 s; a stream that is silent for this long is dead.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -28,7 +28,7 @@ pub struct Follower {
     /// The resources.
     pub jobs: Cache<Seen>,
     /// Who is told that something changed.
-    pub teller: Teller,
+    pub notifier: Notifier,
     /// What is counted.
     pub metrics: JobMetrics,
 }
@@ -115,7 +115,7 @@ impl Follower {
             if let Some(key) = self.concerns(&item)
                 && self.mirror.keep(Arc::new(lean(item)))
             {
-                self.teller.tell(key).await;
+                self.notifier.notify(key).await;
             }
         }
     }
@@ -129,7 +129,7 @@ impl Follower {
         self.metrics.live.set(1);
         for seen in self.jobs.all() {
             if seen.open().is_some() {
-                self.teller.tell(seen.key()).await;
+                self.notifier.notify(seen.key()).await;
             }
         }
     }

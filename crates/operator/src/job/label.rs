@@ -11,7 +11,7 @@ use vmafx_api::{VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::{Job, JobStatus, LabelScale};
 
 use super::link::Labelled;
-use crate::events::Happening;
+use crate::events::ResourceEvent;
 
 /// Of a job that is older than what the controller keeps.
 pub(super) const FORGOTTEN: &str =
@@ -82,8 +82,8 @@ pub fn after(job: &VmafxJob, told: &Labelled) -> VmafxJobStatus {
 }
 
 /// What people are told of a ground truth that was not taken.
-pub fn refused(value: f64, why: &str) -> Happening {
-    Happening::warning(Reason::LabelRefused, format!("the ground truth {value} is not used: {why}"))
+pub fn refused(value: f64, why: &str) -> ResourceEvent {
+    ResourceEvent::warning(Reason::LabelRefused, format!("the ground truth {value} is not used: {why}"))
 }
 
 #[cfg(test)]

@@ -44,11 +44,11 @@ use self::outcome::{Outcome, outcome};
 use self::render::{JobDefaults, render};
 use self::status::{Obstacle, status};
 use super::plan::is_final;
+use crate::client::requests;
 use crate::error::{ApiError, Retry, call};
 use crate::key::ObjectKey;
 use crate::reserved::JOB_LABEL;
-use crate::runtime::{Cache, Failure};
-use crate::workload::act;
+use crate::runtime::{Cache, ReconcileError};
 
 /// Nothing is expected to happen, and a watch would tell; this is for what a watch may have missed.
 const RESYNC: Duration = Duration::from_mins(10);
@@ -107,7 +107,7 @@ enum Done {
 
 impl PodJobs {
     /// Brings a job a step further and says how it stands. While nothing has changed it makes no request at all.
-    pub async fn pass(&self, job: &VmafxJob, now: Timestamp) -> Result<PodPass, Failure> {
+    pub async fn pass(&self, job: &VmafxJob, now: Timestamp) -> Result<PodPass, ReconcileError> {
         let as_it_is = || PodPass { status: job.status.clone().unwrap_or_default(), again: None };
         if is_final(job) || job.metadata.deletion_timestamp.is_some() {
             return Ok(as_it_is());
@@ -165,12 +165,12 @@ impl PodJobs {
             (Step::Create, _) => self.create(job).await,
             (Step::Change(fields), Some(live)) => {
                 let changed =
-                    act::change::<Job>(&self.client, "change the Job", &live.identity, fields).await?;
+                    requests::change::<Job>(&self.client, "change the Job", &live.identity, fields).await?;
                 let changed = self.put(changed);
                 Ok(Done::Well(self.known(job, Some(changed))))
             }
             (Step::Delete, Some(live)) => {
-                act::delete::<Job>(&self.client, "delete the Job", &live.identity).await?;
+                requests::delete::<Job>(&self.client, "delete the Job", &live.identity).await?;
                 // What is cancelled keeps what is known of it; what is suspended begins anew.
                 let left = if job.spec.cancel { found } else { self.known(job, None) };
                 Ok(Done::Well(left))
@@ -217,7 +217,7 @@ impl PodJobs {
                 _ => Ok(Done::Well(found)),
             };
         }
-        match act::create::<Job>(&self.client, "make the Job", &key, &body(wanted)).await {
+        match requests::create::<Job>(&self.client, "make the Job", &key, &body(wanted)).await {
             Ok(made) => {
                 let made = self.put(made);
                 Ok(Done::Well(self.known(job, Some(made))))
@@ -239,7 +239,7 @@ impl PodJobs {
     }
 
     async fn read(&self, key: &ObjectKey) -> Result<Option<Arc<JobFacts>>, ApiError> {
-        let live = act::read::<Job>(&self.client, "read the Job", key).await?;
+        let live = requests::read::<Job>(&self.client, "read the Job", key).await?;
         Ok(live.map(|job| self.put(job)))
     }
 

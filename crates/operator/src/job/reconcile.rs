@@ -26,11 +26,11 @@ use super::plan::{Remote, Step, Why, next};
 use super::pod::PodJobs;
 use super::status::{happenings, is_over, status};
 use super::{Seen, What};
+use crate::client::requests;
 use crate::error::Retry;
-use crate::events::{Happening, Recorder};
+use crate::events::{EventRecorder, ResourceEvent};
 use crate::key::ObjectKey;
-use crate::runtime::{Cache, Cached, Failure, Kind, Next, Reconcile};
-use crate::workload::act;
+use crate::runtime::{Cache, Cached, Reconcile, ReconcileError, RequeueAfter, WatchedKind};
 
 /// How long news rests before it is written.
 const REST: Duration = Duration::from_millis(100);
@@ -71,15 +71,15 @@ pub struct JobReconciler {
     /// What is not written yet.
     pub memory: Memory,
     /// Tells people.
-    pub recorder: Recorder,
+    pub recorder: EventRecorder,
     /// What is counted.
     pub metrics: JobMetrics,
 }
 
 impl Reconcile for JobReconciler {
-    const KIND: Kind = Kind::Job;
+    const KIND: WatchedKind = WatchedKind::Job;
 
-    async fn reconcile(&self, key: &ObjectKey) -> Result<Option<Next>, Failure> {
+    async fn reconcile(&self, key: &ObjectKey) -> Result<Option<RequeueAfter>, ReconcileError> {
         let seen = self.jobs.get(key);
         let wanted = seen.as_deref().filter(|seen| !is_being_deleted(seen));
         self.end_others(key, wanted.map(Cached::uid)).await?;
@@ -101,7 +101,7 @@ impl Reconcile for JobReconciler {
 
 impl JobReconciler {
     /// Ends what was handed over for resources of this name that are gone.
-    async fn end_others(&self, key: &ObjectKey, uid: Option<&str>) -> Result<(), Failure> {
+    async fn end_others(&self, key: &ObjectKey, uid: Option<&str>) -> Result<(), ReconcileError> {
         for known in self.memory.others(key, uid) {
             if let Some(why) = self.is_away() {
                 return Err(failure(why));
@@ -124,17 +124,22 @@ impl JobReconciler {
     }
 
     /// Deletes a resource whose time after its end is over.
-    async fn remove(&self, seen: &Seen, at: Option<Timestamp>) -> Result<Option<Next>, Failure> {
+    async fn remove(
+        &self,
+        seen: &Seen,
+        at: Option<Timestamp>,
+    ) -> Result<Option<RequeueAfter>, ReconcileError> {
         let Some(at) = at else { return Ok(None) };
         let left = Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default();
         if !left.is_zero() {
-            return Ok(Some(Next(left)));
+            return Ok(Some(RequeueAfter(left)));
         }
-        act::delete::<VmafxJob>(&self.client, "delete the VmafxJob after its time", &seen.identity).await?;
+        requests::delete::<VmafxJob>(&self.client, "delete the VmafxJob after its time", &seen.identity)
+            .await?;
         Ok(None)
     }
 
-    async fn pass(&self, key: &ObjectKey, job: &VmafxJob) -> Result<Next, Failure> {
+    async fn pass(&self, key: &ObjectKey, job: &VmafxJob) -> Result<RequeueAfter, ReconcileError> {
         let uid = job.metadata.uid.as_deref().unwrap_or_default();
         let mut known = self.memory.of(key, uid);
         let recorded = job.status.as_ref().and_then(|status| status.controller_job_id.clone());
@@ -165,16 +170,16 @@ impl JobReconciler {
         } else {
             self.memory.keep(key, known);
         }
-        Ok(Next(again))
+        Ok(RequeueAfter(again))
     }
 
     /// The same for a job that Kubernetes runs.
-    async fn pod_pass(&self, job: &VmafxJob) -> Result<Next, Failure> {
+    async fn pod_pass(&self, job: &VmafxJob) -> Result<RequeueAfter, ReconcileError> {
         let pass = self.pods.pass(job, Timestamp::now()).await?;
         if job.status.clone().unwrap_or_default() != pass.status {
             self.write(job, &pass.status, &Known::default()).await?;
         }
-        Ok(Next(pass.again.unwrap_or(CHECK_EVERY)))
+        Ok(RequeueAfter(pass.again.unwrap_or(CHECK_EVERY)))
     }
 
     /// Does what is to be done at the controller; what is then known of the job.
@@ -216,7 +221,7 @@ impl JobReconciler {
                     Ok(Labelled::Taken) => self.ask(&id).await,
                     Ok(Labelled::Refused(why)) => {
                         known.refused = Some(value);
-                        self.recorder.tell(job, &label::refused(value, &why)).await;
+                        self.recorder.publish(job, &label::refused(value, &why)).await;
                         self.ask(&id).await
                     }
                     Err(why) => Remote::Unreachable(why),
@@ -267,7 +272,12 @@ impl JobReconciler {
         }
     }
 
-    async fn write(&self, job: &VmafxJob, after: &VmafxJobStatus, known: &Known) -> Result<(), Failure> {
+    async fn write(
+        &self,
+        job: &VmafxJob,
+        after: &VmafxJobStatus,
+        known: &Known,
+    ) -> Result<(), ReconcileError> {
         let Some(written) = crate::status::apply(&self.client, job, after).await? else {
             // It is gone, and the watch will say so.
             return Ok(());
@@ -275,10 +285,10 @@ impl JobReconciler {
         self.jobs.put(Seen::from(written));
         let forgotten = known.forgotten.as_ref().map(|id| {
             let note = format!("the controller does not know job {id} any more; it was submitted again");
-            Happening::warning(Reason::Forgotten, note)
+            ResourceEvent::warning(Reason::Forgotten, note)
         });
         for happening in happenings(job.status.as_ref(), after).into_iter().chain(forgotten) {
-            self.recorder.tell(job, &happening).await;
+            self.recorder.publish(job, &happening).await;
         }
         if let Some(phase) = after.phase.filter(|_| is_over(after)) {
             self.metrics.ended(phase);
@@ -320,8 +330,8 @@ fn is_being_deleted(seen: &Seen) -> bool {
     seen.open().is_some_and(|job| job.metadata.deletion_timestamp.is_some())
 }
 
-fn failure(why: Why) -> Failure {
-    Failure { reason: why.reason, retry: Retry::Later, source: why.message.into() }
+fn failure(why: Why) -> ReconcileError {
+    ReconcileError { reason: why.reason, retry: Retry::Later, source: why.message.into() }
 }
 
 #[cfg(test)]

@@ -6,13 +6,12 @@ use vmafx_api::VmafxJob;
 
 use super::label;
 use super::plan::{is_final, remove_at};
-use crate::key::ObjectKey;
-use crate::runtime::{Cached, Identity};
+use crate::runtime::{Cached, ObjectIdentity};
 
 /// A job that has ended is nearly nothing: a cluster keeps thousands of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    pub(super) identity: Identity,
+    pub(super) identity: ObjectIdentity,
     /// What it is.
     pub what: What,
 }
@@ -43,7 +42,7 @@ impl Seen {
 
 impl From<VmafxJob> for Seen {
     fn from(mut job: VmafxJob) -> Self {
-        let identity = Identity::of(&job);
+        let identity = ObjectIdentity::of(&job);
         job.managed_fields_mut().clear();
         job.annotations_mut().remove("kubectl.kubernetes.io/last-applied-configuration");
         if is_final(&job) {
@@ -56,15 +55,7 @@ impl From<VmafxJob> for Seen {
 }
 
 impl Cached for Seen {
-    fn key(&self) -> ObjectKey {
-        self.identity.key.clone()
-    }
-
-    fn uid(&self) -> &str {
-        &self.identity.uid
-    }
-
-    fn version(&self) -> &str {
-        &self.identity.version
+    fn identity(&self) -> &ObjectIdentity {
+        &self.identity
     }
 }

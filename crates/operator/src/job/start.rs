@@ -16,8 +16,8 @@ use super::pod::PodJobs;
 use super::sweep::Sweeper;
 use super::{JobReconciler, Seen};
 use crate::cluster;
-use crate::events::Recorder;
-use crate::runtime::{Cache, Cached as _, Controller, RuntimeMetrics, Teller};
+use crate::events::EventRecorder;
+use crate::runtime::{Cache, Cached as _, Controller, Notifier, RuntimeMetrics};
 
 /// For the stream: with it, jobs that are heard of need not be asked for.
 const HEAD_START: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ pub struct Jobs {
     /// What is known of the resources.
     pub cache: Cache<Seen>,
     /// Tells which of them to look at.
-    pub teller: Teller,
+    pub notifier: Notifier,
     /// Those that have a Pod of their own.
     pub pods: PodJobs,
     /// The way to the controller.
@@ -38,7 +38,7 @@ pub struct Jobs {
     /// What the controller calls this cluster; empty if nobody gave it a name.
     pub cluster: String,
     /// Tells people.
-    pub recorder: Recorder,
+    pub recorder: EventRecorder,
     /// Reconciles at a time.
     pub at_once: usize,
     /// What is counted about jobs.
@@ -58,7 +58,7 @@ impl Jobs {
             link: link.clone(),
             mirror: mirror.clone(),
             jobs: self.cache.clone(),
-            teller: self.teller.clone(),
+            notifier: self.notifier.clone(),
             metrics: self.metrics.clone(),
         };
         let sweeper = Sweeper {
@@ -75,7 +75,7 @@ impl Jobs {
                     return Ok(());
                 }
                 // First the ear, then the look: what changes in between is heard.
-                let inbox = self.teller.listen();
+                let inbox = self.notifier.subscribe();
                 let first: Vec<_> = self.cache.all().iter().map(|job| job.key()).collect();
                 let reconciler = Arc::new(JobReconciler {
                     client: self.client,

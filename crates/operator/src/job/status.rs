@@ -10,8 +10,8 @@ use vmafx_proto::controller::v1::{Job, JobStatus};
 
 use super::label;
 use super::plan::{Remote, Why, was_set_aside};
-use crate::conditions::{Statement, whole_second};
-use crate::events::Happening;
+use crate::conditions::{ConditionState, whole_second};
+use crate::events::ResourceEvent;
 
 /// Of a job whose resource is suspended.
 pub(super) const HELD_BACK: &str = "the job is held back";
@@ -21,41 +21,47 @@ pub(super) const GO_ON: &str = "set spec.suspend to false to go on";
 
 /// The five statements about a job.
 pub(super) struct Said {
-    pub(super) accepted: Statement,
-    pub(super) running: Statement,
-    pub(super) complete: Statement,
-    pub(super) failed: Statement,
-    pub(super) suspended: Statement,
+    pub(super) accepted: ConditionState,
+    pub(super) running: ConditionState,
+    pub(super) complete: ConditionState,
+    pub(super) failed: ConditionState,
+    pub(super) suspended: ConditionState,
 }
 
 impl Said {
     /// Of a job that has not ended.
-    pub(super) fn open(accepted: Statement, running: Statement, suspended: Statement) -> Self {
+    pub(super) fn open(accepted: ConditionState, running: ConditionState, suspended: ConditionState) -> Self {
         let (complete, failed) =
-            (Statement::no(Reason::Unfinished, ""), Statement::no(Reason::Unfinished, ""));
+            (ConditionState::unmet(Reason::Unfinished, ""), ConditionState::unmet(Reason::Unfinished, ""));
         Self { accepted, running, complete, failed, suspended }
     }
 
     /// Of one that has, with a score.
-    pub(super) fn scored(accepted: Statement, complete: Statement, suspended: Statement) -> Self {
-        let (running, failed) = (Statement::no(Reason::Finished, ""), Statement::no(Reason::Scored, ""));
+    pub(super) fn scored(
+        accepted: ConditionState,
+        complete: ConditionState,
+        suspended: ConditionState,
+    ) -> Self {
+        let (running, failed) =
+            (ConditionState::unmet(Reason::Finished, ""), ConditionState::unmet(Reason::Scored, ""));
         Self { accepted, running, complete, failed, suspended }
     }
 
     /// Of one that has, without.
     pub(super) fn failed(
-        accepted: Statement,
+        accepted: ConditionState,
         reason: Reason,
         message: impl Into<String>,
-        suspended: Statement,
+        suspended: ConditionState,
     ) -> Self {
-        let (running, complete) = (Statement::no(Reason::Finished, ""), Statement::no(reason, ""));
-        Self { accepted, running, complete, failed: Statement::yes(reason, message), suspended }
+        let (running, complete) =
+            (ConditionState::unmet(Reason::Finished, ""), ConditionState::unmet(reason, ""));
+        Self { accepted, running, complete, failed: ConditionState::met(reason, message), suspended }
     }
 
     /// Where the job stands, derived from the conditions, never the other way round.
     pub(super) fn phase(&self) -> Phase {
-        let holds = |statement: &Statement| statement.status == ConditionStatus::True;
+        let holds = |statement: &ConditionState| statement.status == ConditionStatus::True;
         if holds(&self.complete) {
             Phase::Succeeded
         } else if holds(&self.failed) && self.failed.reason == Reason::Cancelled {
@@ -71,7 +77,7 @@ impl Said {
 
     /// What people want to read first.
     fn first(&self) -> JobCondition {
-        let holds = |statement: &Statement| statement.status == ConditionStatus::True;
+        let holds = |statement: &ConditionState| statement.status == ConditionStatus::True;
         match self {
             _ if holds(&self.complete) => JobCondition::Complete,
             _ if holds(&self.failed) => JobCondition::Failed,
@@ -145,9 +151,9 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
 }
 
 fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
-    let accepted = Statement::yes(Reason::Submitted, "the controller has the job");
+    let accepted = ConditionState::met(Reason::Submitted, "the controller has the job");
     let suspended = suspended(job, remote);
-    let no = |reason, message: &str| Statement::no(reason, message);
+    let no = |reason, message: &str| ConditionState::unmet(reason, message);
     let held = job.spec.suspend && !job.spec.cancel;
     match remote {
         Remote::Job(live) => match live.status() {
@@ -164,7 +170,7 @@ fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
             JobStatus::Cancelled => Said::failed(accepted, Reason::Cancelled, &live.error, suspended),
             JobStatus::Running => {
                 let node = if live.assigned_node.is_empty() { "a node" } else { &live.assigned_node };
-                let running = Statement::yes(Reason::Scoring, format!("{node} scores it"));
+                let running = ConditionState::met(Reason::Scoring, format!("{node} scores it"));
                 Said::open(accepted, running, suspended)
             }
             JobStatus::Pending => Said::open(accepted, waits(job, waiting), suspended),
@@ -178,7 +184,7 @@ fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
         }
         // What was known of it is still the best that is known.
         Remote::Unreachable(why) if was_submitted(job) => {
-            let accepted = Statement::yes(why.reason, &why.message);
+            let accepted = ConditionState::met(why.reason, &why.message);
             let running = kept(job, JobCondition::Running).unwrap_or_else(|| no(why.reason, ""));
             Said::open(accepted, running, suspended)
         }
@@ -193,25 +199,25 @@ fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
 }
 
 /// Why it waits: as the controller explained it, or as it was said before.
-fn waits(job: &VmafxJob, waiting: Option<&Why>) -> Statement {
+fn waits(job: &VmafxJob, waiting: Option<&Why>) -> ConditionState {
     const WAITS: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
     match waiting {
-        Some(why) => Statement::no(why.reason, &why.message),
+        Some(why) => ConditionState::unmet(why.reason, &why.message),
         None => kept(job, JobCondition::Running)
             .filter(|kept| kept.status == ConditionStatus::False && WAITS.contains(&kept.reason))
-            .unwrap_or_else(|| Statement::no(Reason::WaitingForSlot, "it waits for a node")),
+            .unwrap_or_else(|| ConditionState::unmet(Reason::WaitingForSlot, "it waits for a node")),
     }
 }
 
 /// A statement as it was made before.
-fn kept(job: &VmafxJob, type_: JobCondition) -> Option<Statement> {
+fn kept(job: &VmafxJob, type_: JobCondition) -> Option<ConditionState> {
     statement(job.status.as_ref()?, type_)
 }
 
-fn statement(status: &VmafxJobStatus, type_: JobCondition) -> Option<Statement> {
+fn statement(status: &VmafxJobStatus, type_: JobCondition) -> Option<ConditionState> {
     let condition = status.conditions.iter().find(|one| one.type_ == type_.as_str())?;
     let reason = *Reason::ALL.iter().find(|reason| reason.as_str() == condition.reason)?;
-    Some(Statement { status: condition.status, reason, message: condition.message.clone() })
+    Some(ConditionState { status: condition.status, reason, message: condition.message.clone() })
 }
 
 /// Whether the controller cannot be asked.
@@ -224,12 +230,12 @@ fn was_submitted(job: &VmafxJob) -> bool {
 }
 
 /// Of a job that has a score.
-pub(super) fn completed(job: &VmafxJob, score: f64) -> Statement {
+pub(super) fn completed(job: &VmafxJob, score: f64) -> ConditionState {
     match job.spec.min_score {
         Some(least) if score < least => {
-            Statement::yes(Reason::BelowMinScore, format!("the score is {score:.3}, less than {least}"))
+            ConditionState::met(Reason::BelowMinScore, format!("the score is {score:.3}, less than {least}"))
         }
-        _ => Statement::yes(Reason::Scored, format!("the score is {score:.3}")),
+        _ => ConditionState::met(Reason::Scored, format!("the score is {score:.3}")),
     }
 }
 
@@ -238,21 +244,21 @@ pub(super) fn passed(job: &VmafxJob, score: f64) -> Option<bool> {
     job.spec.min_score.map(|least| score >= least)
 }
 
-fn suspended(job: &VmafxJob, remote: &Remote) -> Statement {
+fn suspended(job: &VmafxJob, remote: &Remote) -> ConditionState {
     let open = match remote {
         Remote::Job(live) => match live.status() {
             JobStatus::Pending | JobStatus::Running => true,
             JobStatus::Cancelled => !was_set_aside(live),
-            JobStatus::Completed | JobStatus::Failed => return Statement::no(Reason::Finished, ""),
+            JobStatus::Completed | JobStatus::Failed => return ConditionState::unmet(Reason::Finished, ""),
         },
         // It may still be there.
         Remote::NotAsked | Remote::Unreachable(_) => was_submitted(job),
         Remote::Refused(_) | Remote::Missing => false,
     };
     match (job.spec.suspend, open) {
-        (true, false) => Statement::yes(Reason::Suspended, GO_ON),
-        (true, true) => Statement::no(Reason::Draining, "it is being taken out of the queue"),
-        (false, _) => Statement::no(Reason::NotSuspended, ""),
+        (true, false) => ConditionState::met(Reason::Suspended, GO_ON),
+        (true, true) => ConditionState::unmet(Reason::Draining, "it is being taken out of the queue"),
+        (false, _) => ConditionState::unmet(Reason::NotSuspended, ""),
     }
 }
 
@@ -263,7 +269,7 @@ pub fn is_over(status: &VmafxJobStatus) -> bool {
 
 /// What happened between two statuses that people should hear of. What goes well is said by the status alone: an event
 /// for each step of each job would be as many writes again.
-pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Vec<Happening> {
+pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Vec<ResourceEvent> {
     let holds = |status: Option<&VmafxJobStatus>, type_: JobCondition| {
         let condition = status?.conditions.iter().find(|one| one.type_ == type_.as_str())?;
         Some(condition.status == ConditionStatus::True)
@@ -273,14 +279,14 @@ pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Ve
         statement(after, JobCondition::Failed).filter(|one| one.status == ConditionStatus::True)
     {
         all.push(match failed.reason {
-            Reason::Cancelled => Happening::normal(failed.reason, failed.message),
-            reason => Happening::warning(reason, failed.message),
+            Reason::Cancelled => ResourceEvent::normal(failed.reason, failed.message),
+            reason => ResourceEvent::warning(reason, failed.message),
         });
     }
     match (holds(before, JobCondition::Suspended), holds(Some(after), JobCondition::Suspended)) {
-        (Some(true), Some(false)) => all.push(Happening::normal(Reason::Resumed, "the job goes on")),
+        (Some(true), Some(false)) => all.push(ResourceEvent::normal(Reason::Resumed, "the job goes on")),
         (Some(false) | None, Some(true)) => {
-            all.push(Happening::normal(Reason::Suspended, "the job is held back"));
+            all.push(ResourceEvent::normal(Reason::Suspended, "the job is held back"));
         }
         _ => {}
     }
@@ -290,7 +296,7 @@ pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Ve
 /// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves,
 /// and a controller is away in many words. Neither is worth a write.
 fn settled(
-    statement: Statement,
+    statement: ConditionState,
     type_: JobCondition,
     before: &[Condition],
     generation: Option<i64>,
@@ -307,10 +313,10 @@ fn settled(
         JobCondition::Complete | JobCondition::Failed | JobCondition::Suspended => false,
     };
     let statement = match kept {
-        Some(kept) if moves => Statement { message: kept.message.clone(), ..statement },
+        Some(kept) if moves => ConditionState { message: kept.message.clone(), ..statement },
         _ => statement,
     };
-    statement.condition(type_.as_str(), before, generation, now)
+    statement.into_condition(type_.as_str(), before, generation, now)
 }
 
 /// The word for why a job has no score.

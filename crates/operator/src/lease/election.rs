@@ -13,9 +13,9 @@ use uuid::Uuid;
 use vmafx_kit::tasks::Shutdown;
 
 use super::args::LeaseSettings;
-use super::metrics::{LeaseMetrics, Turn};
+use super::metrics::{LeadershipTurn, LeaseMetrics};
 use super::permit::Permit;
-use super::record::{self, Observed, Standing};
+use super::record::{self, LeaseStanding, ObservedLease};
 
 /// Time to give the lease back. Whoever is stopped has little, and the lease expires by itself.
 const RELEASE: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ pub struct Election {
     identity: String,
     permit: Permit,
     metrics: LeaseMetrics,
-    observed: Option<Observed>,
+    observed: Option<ObservedLease>,
     /// When the lease is lost unless it is renewed.
     until: Instant,
     /// Whether the record may name us, so that there is something to give back.
@@ -96,7 +96,7 @@ impl Election {
                 return Ok(());
             }
             tracing::info!(lease = self.settings.name, identity = self.identity, "leading");
-            self.metrics.turned(Turn::Acquired);
+            self.metrics.turned(LeadershipTurn::Acquired);
             let child = shutdown.child();
             let mut running = Term { permit: self.permit(), work: Box::pin(work(child.clone())) };
             let lost = tokio::select! {
@@ -111,7 +111,7 @@ impl Election {
             self.permit.revoke();
             child.begin();
             drop(running);
-            self.metrics.turned(Turn::Lost);
+            self.metrics.turned(LeadershipTurn::Lost);
             tracing::warn!(lease = self.settings.name, reason = %lost, "no longer leading; all work is dropped");
         }
     }
@@ -122,7 +122,7 @@ impl Election {
         loop {
             // A look and a claim.
             match timeout(self.patience() * 2, self.try_to_acquire()).await {
-                Ok(Ok(Standing::Held { by })) => {
+                Ok(Ok(LeaseStanding::Held { by })) => {
                     failing = false;
                     if leader.as_ref() != Some(&by) {
                         tracing::info!(
@@ -157,50 +157,50 @@ impl Election {
             }
             next = now + self.settings.retry_period;
             match timeout_at(self.until.min(now + self.patience()), self.renew()).await {
-                Ok(Ok(Standing::Ours)) => {}
-                Ok(Ok(Standing::Held { by })) => return Lost::Taken(by),
-                Ok(Ok(Standing::Free)) => return Lost::Gone,
+                Ok(Ok(LeaseStanding::Ours)) => {}
+                Ok(Ok(LeaseStanding::Held { by })) => return Lost::Taken(by),
+                Ok(Ok(LeaseStanding::Free)) => return Lost::Gone,
                 failure => self.complain(&failure, "cannot renew the lease; trying again"),
             }
         }
     }
 
-    async fn try_to_acquire(&mut self) -> Result<Standing, kube::Error> {
+    async fn try_to_acquire(&mut self) -> Result<LeaseStanding, kube::Error> {
         match self.look().await? {
-            held @ Standing::Held { .. } => {
+            held @ LeaseStanding::Held { .. } => {
                 self.claimed = false;
                 Ok(held)
             }
-            Standing::Ours | Standing::Free => self.claim().await,
+            LeaseStanding::Ours | LeaseStanding::Free => self.claim().await,
         }
     }
 
-    async fn renew(&mut self) -> Result<Standing, kube::Error> {
+    async fn renew(&mut self) -> Result<LeaseStanding, kube::Error> {
         // The record is most likely as we left it: one request instead of two.
         match self.claim().await {
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
             other => return other,
         }
         match self.look().await? {
-            Standing::Ours => self.claim().await,
+            LeaseStanding::Ours => self.claim().await,
             other => Ok(other),
         }
     }
 
     /// Reads the record.
-    async fn look(&mut self) -> Result<Standing, kube::Error> {
+    async fn look(&mut self) -> Result<LeaseStanding, kube::Error> {
         let Some(lease) = self.api.get_opt(&self.settings.name).await? else {
             self.observed = None;
-            return Ok(Standing::Free);
+            return Ok(LeaseStanding::Free);
         };
         let now = Instant::now();
-        let seen = Observed::see(self.observed.take(), lease, now);
+        let seen = ObservedLease::see(self.observed.take(), lease, now);
         let seen = self.observed.insert(seen);
         Ok(seen.standing(&self.identity, self.settings.lease_duration, now))
     }
 
     /// Writes our name over the record that was last seen, if it is still that one.
-    async fn claim(&mut self) -> Result<Standing, kube::Error> {
+    async fn claim(&mut self) -> Result<LeaseStanding, kube::Error> {
         let mut lease = self.observed.as_ref().map_or_else(
             || Lease {
                 metadata: ObjectMeta { name: Some(self.settings.name.clone()), ..ObjectMeta::default() },
@@ -218,10 +218,10 @@ impl Election {
         } else {
             self.api.create(&params(), &lease).await?
         };
-        self.observed = Some(Observed::see(self.observed.take(), stored, Instant::now()));
+        self.observed = Some(ObservedLease::see(self.observed.take(), stored, Instant::now()));
         self.until = sent + self.settings.renew_deadline;
         self.permit.hold_until(self.until);
-        Ok(Standing::Ours)
+        Ok(LeaseStanding::Ours)
     }
 
     /// Gives the lease back, so that nobody has to wait for it to expire.
@@ -232,7 +232,7 @@ impl Election {
         }
         match timeout(RELEASE, self.give_back()).await {
             Ok(Ok(true)) => {
-                self.metrics.turned(Turn::Released);
+                self.metrics.turned(LeadershipTurn::Released);
                 tracing::info!(lease = self.settings.name, "lease released");
             }
             Ok(Ok(false)) => {}
@@ -244,10 +244,10 @@ impl Election {
     async fn give_back(&mut self) -> Result<bool, kube::Error> {
         loop {
             // Read anew: a renewal that nobody waited for may have been written.
-            if self.look().await? != Standing::Ours {
+            if self.look().await? != LeaseStanding::Ours {
                 return Ok(false);
             }
-            let Some(Observed { mut lease, .. }) = self.observed.clone() else { return Ok(false) };
+            let Some(ObservedLease { mut lease, .. }) = self.observed.clone() else { return Ok(false) };
             lease.spec = lease.spec.as_ref().map(|spec| record::released(spec, Timestamp::now()));
             match self.api.replace(&self.settings.name, &params(), &lease).await {
                 Err(error) if was_faster(&error) => {}

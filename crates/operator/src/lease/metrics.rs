@@ -5,7 +5,7 @@ use vmafx_kit::metrics::{CounterBy, Gauge, LabelSet, Metrics};
 
 closed_label! {
     /// What happened to our leadership.
-    pub enum Turn: "turn" {
+    pub enum LeadershipTurn: "turn" {
         /// It began.
         Acquired = "acquired",
         /// It could not be kept, or was taken.
@@ -19,7 +19,7 @@ closed_label! {
 #[derive(Clone, Debug)]
 pub struct LeaseMetrics {
     leader: Gauge,
-    turns: CounterBy<(Turn,)>,
+    turns: CounterBy<(LeadershipTurn,)>,
 }
 
 impl LeaseMetrics {
@@ -44,8 +44,8 @@ impl LeaseMetrics {
         self.leader.set(0);
     }
 
-    pub(super) fn turned(&self, turn: Turn) {
-        self.leader.set(i64::from(turn == Turn::Acquired));
+    pub(super) fn turned(&self, turn: LeadershipTurn) {
+        self.leader.set(i64::from(turn == LeadershipTurn::Acquired));
         self.turns.get_or_create(&LabelSet((turn,))).inc();
     }
 }

@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 /// The lease as it was last seen, and since when it has been seen like this.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Observed {
+pub(super) struct ObservedLease {
     pub(super) lease: Lease,
     since: Instant,
 }
 
 /// Whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum LeaseStanding {
     /// Ours, for all we know.
     Ours,
     /// Nobody's: it was released, or whoever has it was not heard of for as long as they asked for.
@@ -25,7 +25,7 @@ pub(super) enum Standing {
     Held { by: String },
 }
 
-impl Observed {
+impl ObservedLease {
     /// Looks at the lease at `now`. What counts as a sign of life is a changed record: somebody who adds a label keeps
     /// no leader alive.
     pub(super) fn see(before: Option<Self>, lease: Lease, now: Instant) -> Self {
@@ -35,7 +35,7 @@ impl Observed {
     }
 
     /// Whose it is at `now`, for someone who is called `us`. `duration` is what a record means that tells none.
-    pub(super) fn standing(&self, us: &str, duration: Duration, now: Instant) -> Standing {
+    pub(super) fn standing(&self, us: &str, duration: Duration, now: Instant) -> LeaseStanding {
         let spec = self.lease.spec.as_ref();
         let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
         // The holder goes by the duration it wrote, so that is the one to wait for.
@@ -43,11 +43,11 @@ impl Observed {
             spec.and_then(|spec| spec.lease_duration_seconds).and_then(|told| u64::try_from(told).ok());
         let duration = told.filter(|told| *told > 0).map_or(duration, Duration::from_secs);
         if holder == us {
-            Standing::Ours
+            LeaseStanding::Ours
         } else if holder.is_empty() || now.duration_since(self.since) >= duration {
-            Standing::Free
+            LeaseStanding::Free
         } else {
-            Standing::Held { by: holder.to_owned() }
+            LeaseStanding::Held { by: holder.to_owned() }
         }
     }
 }

@@ -1,88 +1,79 @@
-//! Whether the agents of a node are well: the controller answers, and the last heartbeat is not too old.
+//! Whether the agents of a node are healthy: the controller answers, and the last heartbeat is recent. Pure.
 //!
-//! The controller writes `lastHeartbeat`; here it is only read. A node that goes stale therefore stays stale until an agent
-//! is heard of again.
+//! The controller writes `lastHeartbeat`; the operator only reads it. A node whose heartbeat is stale therefore stays
+//! unhealthy until one of its agents reports again.
 
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use vmafx_api::ConditionStatus;
 use vmafx_api::conditions::Reason;
 
-use super::probe::Probe;
-use crate::conditions::Statement;
+use super::probe::ControllerProbe;
+use crate::conditions::ConditionState;
 
-/// A heartbeat that is older than this is too old.
+/// A heartbeat that is older is stale.
 pub const STALE_AFTER: Duration = Duration::from_mins(1);
 
-/// How often it is looked at.
-pub const LOOK_EVERY: Duration = Duration::from_secs(30);
+pub const RECHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// What is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known<'a> {
-    /// When the node was made.
-    pub created: Option<Timestamp>,
-    /// When an agent was last heard of.
+pub struct AgentSignals<'a> {
+    /// When the agents could first report: at the creation of the node, or its return from a pause.
+    pub started: Option<Timestamp>,
     pub heartbeat: Option<Timestamp>,
-    /// Whether the controller answers.
-    pub probe: &'a Probe,
+    pub probe: &'a ControllerProbe,
 }
 
-/// What follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Health {
-    /// In one word.
+pub struct AgentHealth {
     pub healthy: bool,
-    /// For the condition.
-    pub statement: Statement,
-    /// When to judge again.
-    pub again: Duration,
+    /// The condition `AgentHealthy`.
+    pub state: ConditionState,
+    pub recheck_after: Duration,
 }
 
-/// Judges.
-pub fn judge(known: &Known<'_>, now: Timestamp) -> Health {
-    let (healthy, statement) = match known.probe {
-        Probe::Failed(why) => (false, Statement::no(Reason::ProbeFailed, why.clone())),
-        Probe::Answered => match known.heartbeat {
-            Some(heard) if age(heard, now) > STALE_AFTER => {
-                (false, Statement::no(Reason::HeartbeatStale, format!("no agent was heard of since {heard}")))
+pub fn judge(signals: &AgentSignals<'_>, now: Timestamp) -> AgentHealth {
+    let (healthy, state) = match signals.probe {
+        ControllerProbe::Failed(why) => (false, ConditionState::unmet(Reason::ProbeFailed, why.clone())),
+        ControllerProbe::Answered => match signals.heartbeat {
+            Some(heartbeat) if age(heartbeat, now) > STALE_AFTER => {
+                let message = format!("no agent was heard of since {heartbeat}");
+                (false, ConditionState::unmet(Reason::HeartbeatStale, message))
             }
-            Some(_) => (true, Statement::yes(Reason::AsExpected, "agents report in time")),
-            None if known.created.is_some_and(|created| age(created, now) > STALE_AFTER) => (
-                false,
-                Statement::no(Reason::HeartbeatStale, "no agent has ever reported: see the workers' logs"),
-            ),
-            None => (true, Statement::unknown(Reason::AwaitingFirstHeartbeat, "no agent has reported yet")),
+            Some(_) => (true, ConditionState::met(Reason::AsExpected, "agents report in time")),
+            None if signals.started.is_some_and(|started| age(started, now) > STALE_AFTER) => {
+                let message = "no agent has ever reported: see the workers' logs";
+                (false, ConditionState::unmet(Reason::HeartbeatStale, message))
+            }
+            None => {
+                let message = "no agent has reported yet";
+                (true, ConditionState::unknown(Reason::AwaitingFirstHeartbeat, message))
+            }
         },
     };
-    Health { healthy, again: until_next(known, now), statement }
+    AgentHealth { healthy, state, recheck_after: recheck_after(signals, now) }
 }
 
-impl Health {
-    /// Of workers that were taken away: nobody is there to be heard of.
-    pub fn away(reason: Reason, message: &str) -> Self {
-        Self { healthy: false, statement: Statement::no(reason, message), again: LOOK_EVERY }
-    }
-
-    /// Whether jobs can be given to it.
-    pub fn is_known_to_be_well(&self) -> bool {
-        self.statement.status == ConditionStatus::True
+impl AgentHealth {
+    /// Of a node that asks for no workers.
+    pub fn without_agents(reason: Reason, message: &str) -> Self {
+        let state = ConditionState::unmet(reason, message);
+        Self { healthy: false, state, recheck_after: RECHECK_INTERVAL }
     }
 }
 
-/// The next look: at the latest when the heartbeat becomes too old, so that this is seen when it happens.
-fn until_next(known: &Known<'_>, now: Timestamp) -> Duration {
-    let since = known.heartbeat.or(known.created);
+/// At the latest when the heartbeat becomes stale, so that the status says so when it happens.
+fn recheck_after(signals: &AgentSignals<'_>, now: Timestamp) -> Duration {
+    let since = signals.heartbeat.or(signals.started);
     let left = since.map(|since| STALE_AFTER.saturating_sub(age(since, now)));
     match left {
-        // A second more than nothing: times are whole seconds, and "older than" is not "as old as".
-        Some(left) if !left.is_zero() => LOOK_EVERY.min(left + Duration::from_secs(1)),
-        _ => LOOK_EVERY,
+        // One second more, because timestamps are whole seconds and a heartbeat is stale only when it is older.
+        Some(left) if !left.is_zero() => RECHECK_INTERVAL.min(left + Duration::from_secs(1)),
+        _ => RECHECK_INTERVAL,
     }
 }
 
-/// A time to come is no age: clocks differ.
+/// Zero for a time in the future, because clocks differ.
 fn age(then: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(then)).unwrap_or_default()
 }
@@ -99,9 +90,10 @@ mod tests {
         Timestamp::from_second(NOW - seconds).unwrap()
     }
 
-    fn judged(created: i64, heartbeat: Option<i64>, probe: &Probe) -> Health {
-        let known = Known { created: Some(before(created)), heartbeat: heartbeat.map(before), probe };
-        judge(&known, Timestamp::from_second(NOW).unwrap())
+    fn judged(started: i64, heartbeat: Option<i64>, probe: &ControllerProbe) -> AgentHealth {
+        let signals =
+            AgentSignals { started: Some(before(started)), heartbeat: heartbeat.map(before), probe };
+        judge(&signals, Timestamp::from_second(NOW).unwrap())
     }
 
     #[rstest]
@@ -114,30 +106,29 @@ mod tests {
     #[case::a_minute_to_begin(60, None, true, Reason::AwaitingFirstHeartbeat)]
     #[case::never_heard_of(61, None, false, Reason::HeartbeatStale)]
     fn by_the_age_of_the_heartbeat(
-        #[case] created: i64,
+        #[case] started: i64,
         #[case] heartbeat: Option<i64>,
         #[case] healthy: bool,
         #[case] reason: Reason,
     ) {
-        let health = judged(created, heartbeat, &Probe::Answered);
-        assert_eq!((health.healthy, health.statement.reason), (healthy, reason));
+        let health = judged(started, heartbeat, &ControllerProbe::Answered);
+        assert_eq!((health.healthy, health.state.reason), (healthy, reason));
     }
 
     #[test]
     fn a_controller_that_does_not_answer_makes_every_node_unhealthy() {
-        let health = judged(9_000, Some(1), &Probe::Failed("it answered 503".to_owned()));
+        let health = judged(9_000, Some(1), &ControllerProbe::Failed("it answered 503".to_owned()));
         assert!(!health.healthy);
-        assert_eq!(health.statement, Statement::no(Reason::ProbeFailed, "it answered 503"));
+        assert_eq!(health.state, ConditionState::unmet(Reason::ProbeFailed, "it answered 503"));
     }
 
     #[test]
-    fn the_same_facts_give_the_same_words_later() {
-        // Otherwise every look would be a write.
-        assert_eq!(judged(9_000, Some(90), &Probe::Answered), judged(9_000, Some(90), &Probe::Answered));
+    fn the_same_signals_give_the_same_condition_later() {
+        // Otherwise every pass would write the status.
         let [early, late] = [100, 200].map(|ago| {
-            let (created, heard) = (Some(before(9_000)), Some(before(100)));
-            let known = Known { created, heartbeat: heard, probe: &Probe::Answered };
-            judge(&known, Timestamp::from_second(NOW - 100 + ago).unwrap()).statement
+            let (started, heartbeat) = (Some(before(9_000)), Some(before(100)));
+            let signals = AgentSignals { started, heartbeat, probe: &ControllerProbe::Answered };
+            judge(&signals, Timestamp::from_second(NOW - 100 + ago).unwrap()).state
         });
         assert_eq!(early, late);
     }
@@ -147,7 +138,8 @@ mod tests {
     #[case::just_before_it_is_stale(Some(50), 11)]
     #[case::at_the_very_edge(Some(60), 30)]
     #[case::stale(Some(500), 30)]
-    fn it_is_looked_at_when_it_becomes_stale(#[case] heartbeat: Option<i64>, #[case] seconds: u64) {
-        assert_eq!(judged(9_000, heartbeat, &Probe::Answered).again, Duration::from_secs(seconds));
+    fn it_is_checked_again_when_it_becomes_stale(#[case] heartbeat: Option<i64>, #[case] seconds: u64) {
+        let health = judged(9_000, heartbeat, &ControllerProbe::Answered);
+        assert_eq!(health.recheck_after, Duration::from_secs(seconds));
     }
 }

@@ -1,7 +1,7 @@
 //! Whether the controller answers.
 //!
-//! One client, one question for all nodes: whoever asks within a few seconds of another gets the same answer, and while
-//! one question is under way nobody asks a second.
+//! One client and one request for all nodes: callers within a few seconds of each other get the same answer, and while
+//! one request is under way nobody sends a second.
 
 use std::time::Duration;
 
@@ -9,30 +9,26 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
-/// How long the controller may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// For how long an answer is good.
-const GOOD_FOR: Duration = Duration::from_secs(5);
+/// How long an answer is used again.
+const VALID_FOR: Duration = Duration::from_secs(5);
 
-/// Most bytes of an answer that are read, so that its connection can be used again.
-const LONGEST: usize = 64 * 1024;
+/// The body is read up to this size, so that its connection can be used again.
+const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
-    /// It answered as it should.
+pub enum ControllerProbe {
     Answered,
-    /// It did not; why, in words that stay the same while nothing changes.
+    /// Why it did not, in a text that stays the same while nothing changes.
     Failed(String),
 }
 
-/// Asks.
 #[derive(Debug)]
 pub struct Prober {
     client: reqwest::Client,
     url: String,
-    last: Mutex<Option<(Instant, Probe)>>,
+    last: Mutex<Option<(Instant, ControllerProbe)>>,
 }
 
 impl Prober {
@@ -42,24 +38,24 @@ impl Prober {
         Self { client, url, last: Mutex::new(None) }
     }
 
-    /// What came of the last question, or of a new one if that was a while ago.
-    pub async fn ask(&self) -> Probe {
+    /// The last answer while it is valid, else a new one.
+    pub async fn ask(&self) -> ControllerProbe {
         let mut last = self.last.lock().await;
         if let Some((at, probe)) = last.as_ref()
-            && at.elapsed() < GOOD_FOR
+            && at.elapsed() < VALID_FOR
         {
             return probe.clone();
         }
-        let probe = self.question().await;
+        let probe = self.request().await;
         *last = Some((Instant::now(), probe.clone()));
         probe
     }
 
-    async fn question(&self) -> Probe {
-        let failed = |why: String| Probe::Failed(format!("the controller at {} {why}", self.url));
+    async fn request(&self) -> ControllerProbe {
+        let failed = |why: String| ControllerProbe::Failed(format!("the controller at {} {why}", self.url));
         let answer = async {
             let mut response = self.client.get(&self.url).send().await?;
-            let mut left = LONGEST;
+            let mut left = MAX_BODY_BYTES;
             while let Some(part) = response.chunk().await?
                 && left > part.len()
             {
@@ -67,12 +63,12 @@ impl Prober {
             }
             Ok::<_, reqwest::Error>(response.status())
         };
-        match tokio::time::timeout(PATIENCE, answer).await {
-            Ok(Ok(status)) if status == reqwest::StatusCode::OK => Probe::Answered,
+        match tokio::time::timeout(TIMEOUT, answer).await {
+            Ok(Ok(status)) if status == reqwest::StatusCode::OK => ControllerProbe::Answered,
             Ok(Ok(status)) => failed(format!("answered {}", status.as_u16())),
             Ok(Err(error)) if error.is_connect() => failed("cannot be reached".to_owned()),
-            Ok(Err(_)) => failed("ended the connection".to_owned()),
-            Err(_) => failed(format!("did not answer within {PATIENCE:?}")),
+            Ok(Err(_)) => failed("closed the connection".to_owned()),
+            Err(_) => failed(format!("did not answer within {TIMEOUT:?}")),
         }
     }
 }
@@ -89,22 +85,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_question_for_all_who_ask_at_the_same_time() {
+    async fn concurrent_callers_share_one_request() {
         let server = HttpServer::start(|_| Reply::file(b"ok"));
         let prober = prober(&server.url("/"));
         let answers = futures::future::join_all((0..50).map(|_| prober.ask())).await;
-        assert!(answers.iter().all(|answer| *answer == Probe::Answered));
+        assert!(answers.iter().all(|answer| *answer == ControllerProbe::Answered));
         assert_eq!((server.count("/healthz"), server.open_connections()), (1, 1));
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_said_in_words_that_stay() {
+    async fn a_failed_probe_has_a_stable_text() {
         let server = HttpServer::start(|_| Reply::status(503));
         let url = server.url("");
-        let said = prober(&url).ask().await;
-        assert_eq!(said, Probe::Failed(format!("the controller at {url}/healthz answered 503")));
+        let probe = prober(&url).ask().await;
+        assert_eq!(probe, ControllerProbe::Failed(format!("the controller at {url}/healthz answered 503")));
         drop(server);
-        let said = prober(&url).ask().await;
-        assert_eq!(said, Probe::Failed(format!("the controller at {url}/healthz cannot be reached")));
+        let probe = prober(&url).ask().await;
+        assert_eq!(
+            probe,
+            ControllerProbe::Failed(format!("the controller at {url}/healthz cannot be reached"))
+        );
     }
 }

@@ -8,20 +8,17 @@ pub mod stateful_set;
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
-use serde_json::Value;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
-use crate::render::stateful_set::NoTemplate;
-use crate::render::{ControllerAccess, NODE, labels, service};
+use crate::render::{ControllerAccess, NODE, RenderError, RenderedWorkload, labels, service};
+use crate::workload::{DesiredWorkload, ResourceOwner};
 
 /// What the operator's settings say about workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defaults {
+pub struct NodeDefaults {
     /// The image of workers that name none.
     pub image: Option<String>,
     /// How workers find the controller.
@@ -57,33 +54,15 @@ impl GpuResources {
     }
 }
 
-/// Everything that is made for a node.
-#[derive(Clone, Debug)]
-pub struct Rendered {
-    /// The headless Service that names the workers.
-    pub service: Service,
-    /// What keeps a drain of Kubernetes nodes from taking all workers at once.
-    pub budget: PodDisruptionBudget,
-    /// The workers, as they are sent: parts of the template may be newer than the types here.
-    pub stateful_set: Value,
+/// The objects that a node asks for.
+pub fn desired(node: &VmafxNode, defaults: &NodeDefaults) -> Result<DesiredWorkload, RenderError> {
+    DesiredWorkload::of(&render(node, defaults)?, &ResourceOwner::of(node))
 }
 
-/// Why nothing can be made.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum RenderError {
-    /// No image.
-    #[error("no image: set spec.image, or VMAFX_OPERATOR_NODE_IMAGE on the operator")]
-    NoImage,
-    /// The template makes no Pod.
-    #[error(transparent)]
-    Template(#[from] NoTemplate),
-}
-
-/// Makes everything.
-pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Rendered, RenderError> {
-    Ok(Rendered {
+fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<RenderedWorkload, RenderError> {
+    Ok(RenderedWorkload {
         service: service::headless(metadata(node), selector(node), pod::HTTP_PORT),
-        budget: budget::render(node),
+        budget: Some(budget::render(node)),
         stateful_set: stateful_set::render(node, defaults)?,
     })
 }
@@ -102,4 +81,4 @@ fn metadata(node: &VmafxNode) -> ObjectMeta {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

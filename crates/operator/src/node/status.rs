@@ -1,68 +1,91 @@
-//! What the status of a node says, from what was found. Pure.
+//! The status of a VmafxNode: what it says, which is pure, and the write of it.
 
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::{NodeCondition, Reason};
 use vmafx_api::node::ManagementPolicy;
-use vmafx_api::workload::StatefulSetRef;
 use vmafx_api::{Condition, ConditionStatus, VmafxNode, VmafxNodeStatus};
 
-use super::health::Health;
+use super::NodeReconciler;
+use super::health::AgentHealth;
+use super::plan::NodePlan;
 use super::render::workload_name;
-use crate::conditions::{Statement, change};
-use crate::events::Happening;
+use crate::conditions::{ConditionState, transition};
+use crate::events::ResourceEvent;
 use crate::render::labels::selector_text;
-use crate::workload::Workers;
+use crate::runtime::ReconcileError;
+use crate::status::update;
 use crate::workload::workers::{self, count};
+use crate::workload::{AppliedWorkload, WorkerCounts, WorkloadStatus};
 
-/// What was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The StatefulSet that is ours.
-    pub tracked: Option<StatefulSetRef>,
-    /// Whether everything is as the spec wants it.
-    pub synced: Statement,
-    /// Its workers, if there is one.
-    pub workers: Option<Workers>,
-    /// How its agents are.
-    pub health: Health,
+/// Writes the status if it has changed, then publishes events for the transitions. `false`: the node is gone.
+pub(super) async fn write(
+    reconciler: &NodeReconciler,
+    node: &VmafxNode,
+    plan: &NodePlan,
+    applied: &Result<AppliedWorkload, ReconcileError>,
+    now: Timestamp,
+) -> Result<bool, ReconcileError> {
+    if applied.as_ref().is_err_and(ReconcileError::is_conflict) {
+        // It is over by the next try, so nobody should read of it.
+        return Ok(true);
+    }
+    let workload = plan.workload.status(applied.as_ref());
+    let after = status(node, &workload, &plan.health, now);
+    let before = node.status.as_ref().map(operator_fields);
+    if !update(&reconciler.client, &reconciler.nodes, node, before.as_ref(), &after).await? {
+        return Ok(false);
+    }
+    for event in workload.event.into_iter().chain(transition_events(node.status.as_ref(), &after)) {
+        reconciler.recorder.publish(node, &event).await;
+    }
+    Ok(true)
 }
 
-/// The status: every field that is the operator's, and no other.
-pub fn status(node: &VmafxNode, found: Found, now: Timestamp) -> VmafxNodeStatus {
+/// The status without the fields that are the controller's.
+fn operator_fields(status: &VmafxNodeStatus) -> VmafxNodeStatus {
+    VmafxNodeStatus { last_heartbeat: None, assigned_jobs: None, detected_device: None, ..status.clone() }
+}
+
+/// Every field of the status that is the operator's, and no other.
+pub fn status(
+    node: &VmafxNode,
+    workload: &WorkloadStatus,
+    health: &AgentHealth,
+    now: Timestamp,
+) -> VmafxNodeStatus {
     let before = node.status.clone().unwrap_or_default();
     let generation = node.metadata.generation;
-    let paused = paused(node, found.workers.as_ref(), &before.conditions);
-    let rollout = rollout(node, found.workers.as_ref());
-    let ready = ready(node, &found, &paused);
-    let said = [
-        (NodeCondition::Ready, ready),
-        (NodeCondition::WorkloadSynced, found.synced),
+    let workers = workload.workers.as_ref();
+    let paused = paused(node, workers, &before.conditions);
+    let states = [
+        (NodeCondition::Ready, ready(node, workload, health, &paused)),
+        (NodeCondition::WorkloadSynced, workload.synced.clone()),
         (NodeCondition::Paused, paused),
-        (NodeCondition::RolloutInProgress, rollout),
-        (NodeCondition::AgentHealthy, found.health.statement),
+        (NodeCondition::RolloutInProgress, rollout(node, workers)),
+        (NodeCondition::AgentHealthy, health.state.clone()),
     ];
-    let condition = |(type_, statement): (NodeCondition, Statement)| {
-        statement.condition(type_.as_str(), &before.conditions, generation, now)
+    let condition = |(type_, state): (NodeCondition, ConditionState)| {
+        state.into_condition(type_.as_str(), &before.conditions, generation, now)
     };
     let external = node.spec.management_policy == ManagementPolicy::External;
-    let workers = found.workers.as_ref();
-    let whole = workers.filter(|workers| workers.one_revision && workers.observed && workers.existing > 0);
+    let rolled_out =
+        workers.filter(|workers| workers.one_revision && workers.observed && workers.existing > 0);
     VmafxNodeStatus {
-        healthy: Some(found.health.healthy),
-        stateful_set: found.tracked,
+        healthy: Some(health.healthy),
+        stateful_set: workload.tracked.clone(),
         replicas: workers.map(|workers| workers.existing).or((!external).then_some(0)),
         ready_replicas: workers.map(|workers| workers.ready).or((!external).then_some(0)),
         selector: (!external).then(|| selector_text(&workload_name(node))),
-        current_image: whole.map_or(before.current_image, |workers| workers.image.clone()),
+        current_image: rolled_out.map_or(before.current_image, |workers| workers.image.clone()),
         observed_generation: generation,
-        conditions: said.map(condition).to_vec(),
+        conditions: states.map(condition).to_vec(),
         last_heartbeat: None,
         assigned_jobs: None,
         detected_device: None,
     }
 }
 
-fn paused(node: &VmafxNode, workers: Option<&Workers>, before: &[Condition]) -> Statement {
+fn paused(node: &VmafxNode, workers: Option<&WorkerCounts>, before: &[Condition]) -> ConditionState {
     workers::paused(
         node.spec.paused,
         workers,
@@ -72,63 +95,71 @@ fn paused(node: &VmafxNode, workers: Option<&Workers>, before: &[Condition]) -> 
     )
 }
 
-fn rollout(node: &VmafxNode, workers: Option<&Workers>) -> Statement {
+fn rollout(node: &VmafxNode, workers: Option<&WorkerCounts>) -> ConditionState {
     if workers.is_none() && node.spec.management_policy == ManagementPolicy::External {
-        return Statement::no(Reason::External, "");
+        return ConditionState::unmet(Reason::External, "");
     }
     workers::rollout(workers)
 }
 
-/// The summary: the first thing that stands in the way.
-fn ready(node: &VmafxNode, found: &Found, paused: &Statement) -> Statement {
-    if found.synced.status != ConditionStatus::True {
-        return Statement::no(found.synced.reason, found.synced.message.clone());
+/// The summary: the first obstacle.
+fn ready(
+    node: &VmafxNode,
+    workload: &WorkloadStatus,
+    health: &AgentHealth,
+    paused: &ConditionState,
+) -> ConditionState {
+    if workload.synced.status != ConditionStatus::True {
+        return ConditionState::unmet(workload.synced.reason, workload.synced.message.clone());
     }
     if node.spec.paused {
-        return Statement::no(paused.reason, paused.message.clone());
+        return ConditionState::unmet(paused.reason, paused.message.clone());
     }
-    if let Some(workers) = &found.workers {
-        if workers.wanted == 0 {
-            return Statement::no(Reason::Drained, "scaled to zero; set spec.replicas to bring workers back");
+    if let Some(workers) = &workload.workers {
+        if workers.desired == 0 {
+            return ConditionState::unmet(
+                Reason::Drained,
+                "scaled to zero; set spec.replicas to bring workers back",
+            );
         }
-        if !workers.observed || workers.ready < workers.wanted {
-            return Statement::no(
+        if !workers.observed || workers.ready < workers.desired {
+            return ConditionState::unmet(
                 Reason::WorkersStarting,
-                format!("{} of {} are ready", workers.ready, count(workers.wanted)),
+                format!("{} of {} are ready", workers.ready, count(workers.desired)),
             );
         }
     }
-    if !found.health.is_known_to_be_well() {
-        let Statement { reason, ref message, .. } = found.health.statement;
-        return Statement::no(reason, message.clone());
+    if health.state.status != ConditionStatus::True {
+        return ConditionState::unmet(health.state.reason, health.state.message.clone());
     }
-    Statement::yes(
+    ConditionState::met(
         Reason::AsExpected,
-        found.workers.as_ref().map_or_else(
+        workload.workers.as_ref().map_or_else(
             || "agents report in time".to_owned(),
             |workers| format!("{} at work", count(workers.ready)),
         ),
     )
 }
 
-/// What happened between two statuses that people would want to hear of.
-pub fn happenings(before: Option<&VmafxNodeStatus>, after: &VmafxNodeStatus) -> Vec<Happening> {
+/// Events for the transitions between two statuses; the first status is no transition.
+pub fn transition_events(before: Option<&VmafxNodeStatus>, after: &VmafxNodeStatus) -> Vec<ResourceEvent> {
     let Some(before) = before else { return Vec::new() };
     let (before, after) = (before.conditions.as_slice(), after.conditions.as_slice());
-    let health = change(before, after, NodeCondition::AgentHealthy.as_str());
-    let health = health.and_then(|(old, new)| of_health(old, new));
-    workers::happenings(before, after).chain(health).collect()
+    let health = transition(before, after, NodeCondition::AgentHealthy.as_str());
+    let health = health.and_then(|(old, new)| health_event(old, new));
+    workers::transition_events(before, after).chain(health).collect()
 }
 
-fn of_health(old: &Condition, new: &Condition) -> Option<Happening> {
+fn health_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {
     match new.status {
-        ConditionStatus::True => {
-            Some(Happening::normal(Reason::AgentsHealthy, format!("{}; it was {}", new.message, old.reason)))
-        }
+        ConditionStatus::True => Some(ResourceEvent::normal(
+            Reason::AgentsHealthy,
+            format!("{}; it was {}", new.message, old.reason),
+        )),
         ConditionStatus::False => {
-            let worth = [Reason::HeartbeatStale, Reason::ProbeFailed];
-            let reason = worth.into_iter().find(|reason| new.reason == reason.as_str())?;
-            Some(Happening::warning(reason, new.message.clone()))
+            let published = [Reason::HeartbeatStale, Reason::ProbeFailed];
+            let reason = published.into_iter().find(|reason| new.reason == reason.as_str())?;
+            Some(ResourceEvent::warning(reason, new.message.clone()))
         }
         ConditionStatus::Unknown => None,
     }

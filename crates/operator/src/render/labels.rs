@@ -1,24 +1,23 @@
-//! Labels of what is made for a resource.
+//! Labels of rendered objects.
 
 use std::collections::BTreeMap;
 
-use super::Family;
+use super::WorkloadFamily;
 use crate::reserved::WORKLOAD_LABEL;
 
-/// What selects the Pods of a workload: one label. A selector cannot be changed, so it holds nothing that could.
+/// The selector of a workload's Pods: one label, because a selector cannot be changed later.
 pub fn selector(workload: &str) -> BTreeMap<String, String> {
     [(WORKLOAD_LABEL.to_owned(), workload.to_owned())].into()
 }
 
-/// The same as text, which the scale subresource wants.
+/// The selector as text, for the scale subresource.
 pub fn selector_text(workload: &str) -> String {
     format!("{WORKLOAD_LABEL}={workload}")
 }
 
-impl Family {
-    /// All labels.
+impl WorkloadFamily {
     pub fn labels(self, workload: &str) -> BTreeMap<String, String> {
-        let usual = [
+        let recommended = [
             ("app.kubernetes.io/name", self.app),
             ("app.kubernetes.io/component", self.component),
             ("app.kubernetes.io/instance", workload),
@@ -26,7 +25,7 @@ impl Family {
             ("app.kubernetes.io/managed-by", crate::FIELD_MANAGER),
         ];
         let mut labels = selector(workload);
-        labels.extend(usual.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        labels.extend(recommended.map(|(key, value)| (key.to_owned(), value.to_owned())));
         labels
     }
 }

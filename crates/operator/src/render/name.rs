@@ -1,48 +1,48 @@
-//! Names of what is made for a resource.
+//! Names of rendered objects.
 
 use sha2::{Digest as _, Sha256};
 
-use super::Family;
+use super::WorkloadFamily;
 
-/// The longest name of a StatefulSet: Kubernetes makes the label `controller-revision-hash` of it and eleven more
-/// characters.
-const WORKLOAD: usize = 52;
+/// Kubernetes appends eleven characters to the name of a StatefulSet for the label `controller-revision-hash`.
+const MAX_WORKLOAD_LENGTH: usize = 52;
 
-/// The longest name of a Service, which is a label of a host name.
-const SERVICE: usize = 63;
+/// The name of a Service is a DNS label.
+const MAX_SERVICE_LENGTH: usize = 63;
 
-impl Family {
-    /// The name of the StatefulSet.
+impl WorkloadFamily {
+    /// Name of the StatefulSet.
     pub fn workload(self, resource: &str) -> String {
-        self.within(WORKLOAD, resource)
+        self.bounded(resource, MAX_WORKLOAD_LENGTH)
     }
 
-    /// The name of a Service that others have to find: as it is for as long as a Service may be called so, which is
-    /// longer than a StatefulSet.
+    /// Name of a Service that others look up: unchanged up to the length limit of a Service, which is higher than that
+    /// of a StatefulSet.
     pub fn service(self, resource: &str) -> String {
-        self.within(SERVICE, resource)
+        self.bounded(resource, MAX_SERVICE_LENGTH)
     }
 
-    /// The resource for which something of this name would be made; one with a name that had to be cut cannot be told.
-    pub fn resource_of(self, made: &str) -> Option<&str> {
-        made.strip_prefix(self.app)?.strip_prefix('-')
+    /// The resource whose objects have this name; `None` for other names. A name that was shortened gives the wrong
+    /// resource, which then does not exist.
+    pub fn resource_of(self, object: &str) -> Option<&str> {
+        object.strip_prefix(self.app)?.strip_prefix('-')
     }
 
-    fn within(self, longest: usize, resource: &str) -> String {
-        bounded(&format!("{}-", self.app), resource, longest)
+    fn bounded(self, resource: &str, max_length: usize) -> String {
+        bounded(&format!("{}-", self.app), resource, max_length)
     }
 }
 
-/// The prefix and a resource's name. One that is too long, or has dots, which a label of a host name may not have, is
-/// cut and made unique again by a digest.
-pub fn bounded(prefix: &str, name: &str, longest: usize) -> String {
+/// The prefix and a resource's name. A name that is too long, or has dots, which a DNS label may not have, is shortened
+/// and made unique again by a digest.
+pub fn bounded(prefix: &str, name: &str, max_length: usize) -> String {
     let plain = format!("{prefix}{name}");
-    if plain.len() <= longest && !name.contains('.') {
+    if plain.len() <= max_length && !name.contains('.') {
         return plain;
     }
     let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(name.as_bytes()).into();
     let digest = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
-    let kept: String = plain.replace('.', "-").chars().take(longest - digest.len() - 1).collect();
+    let kept: String = plain.replace('.', "-").chars().take(max_length - digest.len() - 1).collect();
     format!("{}-{digest}", kept.trim_end_matches('-'))
 }
 
@@ -64,11 +64,11 @@ mod tests {
 
     #[test]
     fn a_service_keeps_its_name_for_as_long_as_a_service_can() {
-        let longest = "m".repeat(SERVICE - "vmafx-trainer-".len());
+        let longest = "m".repeat(MAX_SERVICE_LENGTH - "vmafx-trainer-".len());
         assert_eq!(TRAINER.service(&longest), format!("vmafx-trainer-{longest}"));
         assert_ne!(TRAINER.workload(&longest), TRAINER.service(&longest));
         let [one, other] = ["n", "o"].map(|end| TRAINER.service(&format!("{longest}{end}")));
-        assert!(one != other && one.len() <= SERVICE, "{one} {other}");
+        assert!(one != other && one.len() <= MAX_SERVICE_LENGTH, "{one} {other}");
     }
 
     #[test]
@@ -85,16 +85,19 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever Kubernetes takes as the name of a resource gives names that it takes for what is made of it.
+        /// Every valid name of a resource gives valid names of its objects.
         #[test]
-        fn every_name_is_a_label_of_a_host(
+        fn every_name_is_a_dns_label(
             name in "[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?){0,6}"
         ) {
-            for (made, longest) in [(NODE.workload(&name), WORKLOAD), (TRAINER.service(&name), SERVICE)] {
-                prop_assert!(made.len() <= longest, "{made}");
-                prop_assert!(made.starts_with(|c: char| c.is_ascii_lowercase()) && !made.ends_with('-'), "{made}");
+            for (object, max_length) in [
+                (NODE.workload(&name), MAX_WORKLOAD_LENGTH),
+                (TRAINER.service(&name), MAX_SERVICE_LENGTH),
+            ] {
+                prop_assert!(object.len() <= max_length, "{object}");
+                prop_assert!(object.starts_with(|c: char| c.is_ascii_lowercase()) && !object.ends_with('-'), "{object}");
                 let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-                prop_assert!(made.chars().all(fits), "{made}");
+                prop_assert!(object.chars().all(fits), "{object}");
             }
         }
     }

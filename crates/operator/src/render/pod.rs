@@ -1,4 +1,4 @@
-//! A Pod that keeps running and serves pages, with a token for the controller.
+//! A Pod that keeps running and serves HTTP, with a token for the controller.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::controller::{ControllerAccess, token_mount};
-use crate::pod::skeleton;
+use super::controller_access::{ControllerAccess, token_mount};
+use crate::render::pod_defaults;
 
-/// The name of the port of its pages.
+/// Name of the HTTP port.
 pub const HTTP: &str = "http";
 
-/// What tells workers and trainers of registries without TLS.
+/// Environment variable of workers and trainers: registries without TLS.
 pub const PLAIN_REGISTRIES: &str = "VMAFX_OCI_PLAIN_HTTP";
 
-/// Between the end of a process's own patience and the kubelet's.
+/// Time between the graceful shutdown of a process and the SIGKILL of the kubelet.
 pub const MARGIN_SECONDS: i64 = 15;
 
-/// What a process is told of the kubelet's patience: less, so that it can end by itself.
-pub fn patience(grace_seconds: i64) -> String {
+/// Graceful shutdown time of a process: less than the kubelet's grace period, so that the process can exit by itself.
+pub fn shutdown_time(grace_seconds: i64) -> String {
     format!("{}s", (grace_seconds - MARGIN_SECONDS).max(1))
 }
 
-/// A Pod with one container, a token for the controller and room for files.
+/// A Pod with one container, a token for the controller and a scratch volume.
 pub fn template(
     labels: BTreeMap<String, String>,
     container: Container,
@@ -36,18 +36,18 @@ pub fn template(
         metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
             containers: vec![container],
-            // A token for the API server is nothing that it needs.
+            // The Pod does not use the Kubernetes API.
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
             termination_grace_period_seconds: Some(grace_seconds),
-            security_context: Some(skeleton::pod_security()),
-            volumes: Some(vec![skeleton::scratch(), controller.token()]),
+            security_context: Some(pod_defaults::pod_security()),
+            volumes: Some(vec![pod_defaults::scratch(), controller.token()]),
             ..PodSpec::default()
         }),
     }
 }
 
-/// A container with its pages on a port, and with what [`template`] mounts.
+/// A container with an HTTP port and the mounts of [`template`].
 pub fn container(name: &str, image: String, port: i32) -> Container {
     Container {
         name: name.to_owned(),
@@ -58,13 +58,12 @@ pub fn container(name: &str, image: String, port: i32) -> Container {
             protocol: Some("TCP".to_owned()),
             ..ContainerPort::default()
         }]),
-        security_context: Some(skeleton::container_security()),
-        volume_mounts: Some(vec![skeleton::scratch_mount(), token_mount()]),
+        security_context: Some(pod_defaults::container_security()),
+        volume_mounts: Some(vec![pod_defaults::scratch_mount(), token_mount()]),
         ..Container::default()
     }
 }
 
-/// A volume to be read.
 pub fn read_only(volume: &str, directory: &str) -> VolumeMount {
     VolumeMount {
         name: volume.to_owned(),
@@ -74,7 +73,7 @@ pub fn read_only(volume: &str, directory: &str) -> VolumeMount {
     }
 }
 
-/// Asks one of its pages.
+/// An HTTP probe of the container.
 pub fn probe(path: &str, period: i32, failures: i32) -> Probe {
     Probe {
         http_get: Some(HTTPGetAction {

@@ -1,4 +1,4 @@
-//! The headless Service that gives each Pod of a StatefulSet a name, and all of them one.
+//! The headless Service that gives each Pod of a StatefulSet a DNS name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::pod::HTTP;
 
-/// Makes it. Pods that are not ready are named too: somebody may want to ask them why.
+/// Pods that are not ready have names too, so that they can be asked for their status.
 pub fn headless(metadata: ObjectMeta, selector: BTreeMap<String, String>, port: i32) -> Service {
     Service {
         metadata,

@@ -1,4 +1,4 @@
-//! The StatefulSet that keeps Pods running.
+//! The StatefulSet of a workload.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 use vmafx_api::pod_template::PartialPodTemplate;
 
-use crate::pod::template;
+use crate::render::template;
 
-/// The template makes no Pod.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+/// The partial template of the spec does not make a Pod template.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("spec.podTemplate: {0}")]
-pub struct NoTemplate(pub String);
+pub struct InvalidTemplate(pub String);
 
-/// Makes it, but for its template.
+/// A StatefulSet without its template.
 ///
-/// Pods do not depend on each other: they start and stop together (`Parallel`), and a new template replaces one after
-/// the other, each when the one before is ready. Together these also get past a template that never became ready, which
-/// the ordered policy waits for for ever.
+/// The Pods do not depend on each other: they start and stop together (`Parallel`), and a new template replaces one after
+/// the other, each when the one before is ready. Together these also get past a template that never became ready, for
+/// which the policy `OrderedReady` would wait forever.
 pub fn parallel(
     metadata: ObjectMeta,
     selector: BTreeMap<String, String>,
@@ -49,17 +49,17 @@ pub fn parallel(
     }
 }
 
-/// Gives it the template that we make with the user's parts merged over it; what selects the Pods and keeps them running
-/// is ours whatever those say. The answer is JSON: parts of it may be newer than the types here.
+/// Adds the rendered template with the user's parts merged over it. Selector labels and restart policy stay the
+/// operator's, whatever those parts say. The result is JSON, because parts may be newer than the types here.
 pub fn with_template(
     set: &StatefulSet,
     rendered: &PodTemplateSpec,
     parts: Option<&PartialPodTemplate>,
-) -> Result<Value, NoTemplate> {
+) -> Result<Value, InvalidTemplate> {
     let selector = set.spec.as_ref().map(|spec| &spec.selector.match_labels);
     let ours = json!({ "metadata": { "labels": selector }, "spec": { "restartPolicy": "Always" } });
-    let template = template::merged(rendered, parts, &ours).map_err(NoTemplate)?;
-    let mut set = serde_json::to_value(set).map_err(|error| NoTemplate(error.to_string()))?;
+    let template = template::merged(rendered, parts, &ours).map_err(InvalidTemplate)?;
+    let mut set = serde_json::to_value(set).map_err(|error| InvalidTemplate(error.to_string()))?;
     set["spec"]["template"] = template;
     Ok(set)
 }

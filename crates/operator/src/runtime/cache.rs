@@ -1,44 +1,47 @@
-//! What a watch has seen, as far as its readers need it.
+//! What a watch has delivered of one kind, reduced to what its readers need.
 //!
-//! Our own writes are put in too, as the API server answered them. Without that a reconcile that follows a write would
-//! see the object from before it, and do the same again. So an entry is replaced only by a newer one of the same object;
-//! versions are numbers that grow, which Kubernetes promises. A new list replaces everything: after a restore from a
-//! backup versions begin again.
+//! The operator's own writes are put in too, as the API server answered them. Without that, a reconcile that follows a
+//! write would read the object from before it and do the same again. So an entry is replaced only by a newer version of
+//! the same object; Kubernetes promises that resource versions are numbers that grow. A new list replaces everything,
+//! because resource versions start again after a restore from a backup.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use kube::runtime::watcher::Event;
 
-use super::identity::Identity;
+use super::identity::ObjectIdentity;
 use crate::key::ObjectKey;
 
-/// Something that can be kept.
+/// What a cache holds of an object.
 pub trait Cached: Send + Sync + 'static {
-    /// Its name.
-    fn key(&self) -> ObjectKey;
-    /// Tells two objects of one name apart.
-    fn uid(&self) -> &str;
-    /// Its resource version.
-    fn version(&self) -> &str;
-    /// What it is one of several of, if it is looked for by that. It never changes.
+    fn identity(&self) -> &ObjectIdentity;
+
+    /// Secondary index key; never changes.
     fn group(&self) -> Option<ObjectKey> {
         None
     }
+
+    fn key(&self) -> ObjectKey {
+        self.identity().key.clone()
+    }
+
+    fn uid(&self) -> &str {
+        &self.identity().uid
+    }
 }
 
-/// Shared by the watch that fills it and those who read it.
+/// Clones share one map, which the watch fills and reconcilers read.
 #[derive(Debug)]
 pub struct Cache<V>(Arc<RwLock<State<V>>>);
 
 #[derive(Debug)]
 struct State<V> {
     objects: HashMap<ObjectKey, Arc<V>>,
-    /// The objects of each group.
     groups: HashMap<ObjectKey, BTreeSet<ObjectKey>>,
-    /// A list that is on its way.
+    /// The part of an unfinished list that has arrived.
     listed: Option<HashMap<ObjectKey, Arc<V>>>,
-    /// Put in by ourselves since the list began; the list may be older.
+    /// Own writes since the unfinished list began, which may be newer than the list.
     written: HashMap<ObjectKey, Arc<V>>,
 }
 
@@ -57,12 +60,11 @@ impl<V> Default for Cache<V> {
 }
 
 impl<V: Cached> Cache<V> {
-    /// The object, if there is one.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<V>> {
         self.read(|state| state.objects.get(key).cloned())
     }
 
-    /// The objects of a group, by name.
+    /// The objects with this secondary index key, ordered by name.
     pub fn of_group(&self, group: &ObjectKey) -> Vec<Arc<V>> {
         self.read(|state| {
             let keys = state.groups.get(group).into_iter().flatten();
@@ -70,42 +72,39 @@ impl<V: Cached> Cache<V> {
         })
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.read(|state| state.objects.len())
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of them.
     pub fn all(&self) -> Vec<Arc<V>> {
         self.read(|state| state.objects.values().cloned().collect())
     }
 
-    /// What the API server answered to a write of ours.
+    /// Stores what the API server answered to a read or write of the operator.
     pub fn put(&self, object: V) {
         let object = Arc::new(object);
         self.write(|state| {
             if state.listed.is_some() {
                 state.written.insert(object.key(), Arc::clone(&object));
             }
-            state.keep_newer(object);
+            state.insert_if_newer(object);
         });
     }
 
-    /// Takes what the watch says; the objects that are new, changed or gone.
-    pub fn take(&self, event: Event<V>) -> Vec<Arc<V>> {
+    /// Applies a watch event and returns the objects that are new, changed or deleted.
+    pub fn handle(&self, event: Event<V>) -> Vec<Arc<V>> {
         self.write(|state| match event {
             Event::Apply(object) => {
                 let object = Arc::new(object);
-                state.keep_newer(Arc::clone(&object));
+                state.insert_if_newer(Arc::clone(&object));
                 vec![object]
             }
             Event::Delete(object) => {
-                state.forget(&object.key(), object.uid());
+                state.remove(object.identity());
                 vec![Arc::new(object)]
             }
             Event::Init => {
@@ -119,53 +118,39 @@ impl<V: Cached> Cache<V> {
                 }
                 Vec::new()
             }
-            Event::InitDone => {
-                let Some(listed) = state.listed.take() else { return Vec::new() };
-                let before = std::mem::take(&mut state.objects);
-                state.groups.clear();
-                for object in listed.into_values() {
-                    state.insert(object);
-                }
-                for (_, object) in std::mem::take(&mut state.written) {
-                    if state.objects.contains_key(&object.key()) {
-                        state.keep_newer(object);
-                    }
-                }
-                let gone = before.into_iter().filter(|(key, _)| !state.objects.contains_key(key));
-                let gone: Vec<_> = gone.map(|(_, object)| object).collect();
-                state.objects.values().cloned().chain(gone).collect()
-            }
+            Event::InitDone => state.finish_list(),
         })
     }
 
-    /// An object is gone whose last version nobody can read; what was known of it.
-    pub fn forget(&self, gone: &Identity) -> Option<Arc<V>> {
-        self.write(|state| state.forget(&gone.key, &gone.uid))
+    /// Removes an object whose last version could not be decoded; what was cached of it.
+    pub fn remove(&self, deleted: &ObjectIdentity) -> Option<Arc<V>> {
+        self.write(|state| state.remove(deleted))
     }
 
-    /// The list that is on its way has an object that nobody can read; what was known of it stays.
-    pub fn stays(&self, unread: &Identity) {
+    /// The unfinished list contains an object that cannot be decoded: its cached version survives the list.
+    pub fn keep_undecodable(&self, undecodable: &ObjectIdentity) {
         self.write(|state| {
             let Some(listed) = state.listed.as_mut() else { return };
-            let known = state.objects.get(&unread.key).filter(|known| known.uid() == unread.uid);
-            listed.extend(known.map(|known| (unread.key.clone(), Arc::clone(known))));
+            let cached = state.objects.get(&undecodable.key);
+            let cached = cached.filter(|cached| cached.uid() == undecodable.uid);
+            listed.extend(cached.map(|cached| (undecodable.key.clone(), Arc::clone(cached))));
         });
     }
 
-    fn read<T>(&self, look: impl FnOnce(&State<V>) -> T) -> T {
-        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    fn read<T>(&self, read: impl FnOnce(&State<V>) -> T) -> T {
+        read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut State<V>) -> T) -> T {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    fn write<T>(&self, write: impl FnOnce(&mut State<V>) -> T) -> T {
+        write(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl<V: Cached> State<V> {
-    fn keep_newer(&mut self, object: Arc<V>) {
-        let key = object.key();
-        let known = self.objects.get(&key);
-        if known.is_none_or(|known| is_newer(object.version(), known.version())) {
+    fn insert_if_newer(&mut self, object: Arc<V>) {
+        let cached = self.objects.get(&object.identity().key);
+        let version = &object.identity().version;
+        if cached.is_none_or(|cached| is_not_older(version, &cached.identity().version)) {
             self.insert(object);
         }
     }
@@ -178,24 +163,41 @@ impl<V: Cached> State<V> {
         self.objects.insert(key, object);
     }
 
-    /// Only that one: a later one of the same name may be known already, by our own write.
-    fn forget(&mut self, key: &ObjectKey, uid: &str) -> Option<Arc<V>> {
-        self.objects.get(key).filter(|known| known.uid() == uid)?;
-        let gone = self.objects.remove(key)?;
-        if let Some(group) = gone.group()
+    /// Removes only the object with this UID: its successor of the same name may be cached already, by an own write.
+    fn remove(&mut self, deleted: &ObjectIdentity) -> Option<Arc<V>> {
+        self.objects.get(&deleted.key).filter(|cached| cached.uid() == deleted.uid)?;
+        let removed = self.objects.remove(&deleted.key)?;
+        if let Some(group) = removed.group()
             && let Some(keys) = self.groups.get_mut(&group)
         {
-            keys.remove(key);
+            keys.remove(&deleted.key);
             if keys.is_empty() {
                 self.groups.remove(&group);
             }
         }
-        Some(gone)
+        Some(removed)
+    }
+
+    fn finish_list(&mut self) -> Vec<Arc<V>> {
+        let Some(listed) = self.listed.take() else { return Vec::new() };
+        let before = std::mem::take(&mut self.objects);
+        self.groups.clear();
+        for object in listed.into_values() {
+            self.insert(object);
+        }
+        for (key, object) in std::mem::take(&mut self.written) {
+            if self.objects.contains_key(&key) {
+                self.insert_if_newer(object);
+            }
+        }
+        let deleted = before.into_iter().filter(|(key, _)| !self.objects.contains_key(key));
+        let deleted: Vec<_> = deleted.map(|(_, object)| object).collect();
+        self.objects.values().cloned().chain(deleted).collect()
     }
 }
 
-/// Whether a version is newer than, or the same as, another. What is no number is taken as it comes.
-fn is_newer(version: &str, than: &str) -> bool {
+/// Resource versions that are not numbers cannot be compared; the last one to arrive counts then.
+fn is_not_older(version: &str, than: &str) -> bool {
     match (version.parse::<u64>(), than.parse::<u64>()) {
         (Ok(version), Ok(than)) => version >= than,
         _ => true,
@@ -206,137 +208,119 @@ fn is_newer(version: &str, than: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Its secondary index key is its name without the first letter.
     #[derive(Debug, PartialEq, Eq)]
-    struct Thing(&'static str, &'static str, &'static str);
+    struct Object(ObjectIdentity);
 
-    impl Cached for Thing {
-        fn key(&self) -> ObjectKey {
-            ObjectKey::new("video", self.0)
-        }
-
-        fn uid(&self) -> &str {
-            self.1
-        }
-
-        fn version(&self) -> &str {
-            self.2
-        }
-    }
-
-    fn shown(cache: &Cache<Thing>, name: &str) -> Option<&'static str> {
-        cache.get(&ObjectKey::new("video", name)).map(|thing| thing.2)
-    }
-
-    /// One that is found by its last letter.
-    #[derive(Debug, PartialEq, Eq)]
-    struct Grouped(Thing);
-
-    impl Cached for Grouped {
-        fn key(&self) -> ObjectKey {
-            self.0.key()
-        }
-
-        fn uid(&self) -> &str {
-            self.0.uid()
-        }
-
-        fn version(&self) -> &str {
-            self.0.version()
+    impl Cached for Object {
+        fn identity(&self) -> &ObjectIdentity {
+            &self.0
         }
 
         fn group(&self) -> Option<ObjectKey> {
-            Some(ObjectKey::new("video", &self.0.0[1..]))
+            Some(ObjectKey::new("video", &self.0.key.name[1..]))
         }
+    }
+
+    fn object(name: &str, uid: &str, version: &str) -> Object {
+        let key = ObjectKey::new("video", name);
+        Object(ObjectIdentity { key, uid: uid.to_owned(), version: version.to_owned() })
+    }
+
+    fn version(cache: &Cache<Object>, name: &str) -> Option<String> {
+        cache.get(&ObjectKey::new("video", name)).map(|object| object.0.version.clone())
+    }
+
+    fn names(objects: &[Arc<Object>]) -> Vec<&str> {
+        objects.iter().map(|object| object.0.key.name.as_str()).collect()
     }
 
     #[test]
     fn a_group_has_what_there_is_of_it() {
         let cache = Cache::default();
-        let members = |cache: &Cache<Grouped>, group: &str| {
-            cache.of_group(&ObjectKey::new("video", group)).iter().map(|one| one.0.0).collect::<Vec<_>>()
-        };
+        let group = |name: &str| cache.of_group(&ObjectKey::new("video", name));
         for name in ["ax", "bx", "ay"] {
-            cache.take(Event::Apply(Grouped(Thing(name, "u", "5"))));
+            cache.handle(Event::Apply(object(name, "u", "5")));
         }
-        assert_eq!((members(&cache, "x"), members(&cache, "y")), (vec!["ax", "bx"], vec!["ay"]));
-        cache.take(Event::Delete(Grouped(Thing("ax", "u", "6"))));
-        cache.take(Event::Delete(Grouped(Thing("ay", "u", "6"))));
-        assert_eq!((members(&cache, "x"), members(&cache, "y")), (vec!["bx"], vec![]));
-        let groups = |cache: &Cache<Grouped>| cache.0.read().unwrap().groups.len();
-        assert_eq!(groups(&cache), 1, "one without members is none");
-        cache.take(Event::Init);
-        cache.take(Event::InitApply(Grouped(Thing("cx", "u", "9"))));
-        cache.take(Event::InitDone);
-        assert_eq!(members(&cache, "x"), ["cx"]);
-        assert_eq!((groups(&cache), cache.len()), (1, 1), "nothing is left behind");
+        assert_eq!((names(&group("x")), names(&group("y"))), (vec!["ax", "bx"], vec!["ay"]));
+        cache.handle(Event::Delete(object("ax", "u", "6")));
+        cache.handle(Event::Delete(object("ay", "u", "6")));
+        assert_eq!((names(&group("x")), names(&group("y"))), (vec!["bx"], vec![]));
+        let groups = || cache.0.read().unwrap().groups.len();
+        assert_eq!(groups(), 1, "an empty group is removed");
+        cache.handle(Event::Init);
+        cache.handle(Event::InitApply(object("cx", "u", "9")));
+        cache.handle(Event::InitDone);
+        assert_eq!(names(&group("x")), ["cx"]);
+        assert_eq!((groups(), cache.len()), (1, 1), "nothing is left behind");
     }
 
     #[test]
     fn an_older_event_does_not_hide_what_we_wrote() {
         let cache = Cache::default();
-        cache.take(Event::Apply(Thing("a", "u", "9")));
-        cache.put(Thing("a", "u", "10"));
-        let changed = cache.take(Event::Apply(Thing("a", "u", "9")));
-        assert_eq!(changed.len(), 1, "readers are told all the same");
-        assert_eq!(shown(&cache, "a"), Some("10"));
-        cache.take(Event::Apply(Thing("a", "u", "11")));
-        assert_eq!(shown(&cache, "a"), Some("11"));
+        cache.handle(Event::Apply(object("a", "u", "9")));
+        cache.put(object("a", "u", "10"));
+        let changed = cache.handle(Event::Apply(object("a", "u", "9")));
+        assert_eq!(changed.len(), 1, "subscribers are notified all the same");
+        assert_eq!(version(&cache, "a").as_deref(), Some("10"));
+        cache.handle(Event::Apply(object("a", "u", "11")));
+        assert_eq!(version(&cache, "a").as_deref(), Some("11"));
     }
 
     #[test]
     fn the_end_of_one_object_is_not_the_end_of_its_successor() {
         let cache = Cache::default();
-        cache.take(Event::Apply(Thing("a", "old", "5")));
-        cache.put(Thing("a", "new", "7"));
-        cache.take(Event::Delete(Thing("a", "old", "6")));
-        assert_eq!(shown(&cache, "a"), Some("7"));
-        cache.take(Event::Delete(Thing("a", "new", "8")));
-        assert_eq!(shown(&cache, "a"), None);
+        cache.handle(Event::Apply(object("a", "old", "5")));
+        cache.put(object("a", "new", "7"));
+        cache.handle(Event::Delete(object("a", "old", "6")));
+        assert_eq!(version(&cache, "a").as_deref(), Some("7"));
+        cache.handle(Event::Delete(object("a", "new", "8")));
+        assert_eq!(version(&cache, "a"), None);
     }
 
     #[test]
     fn a_new_list_replaces_everything_and_names_what_is_gone() {
         let cache = Cache::default();
-        cache.take(Event::Apply(Thing("gone", "u", "900")));
-        cache.take(Event::Apply(Thing("kept", "v", "900")));
-        cache.take(Event::Init);
-        cache.take(Event::InitApply(Thing("kept", "v", "3")));
-        assert_eq!(shown(&cache, "gone"), Some("900"), "until the list is complete");
-        let mut told: Vec<_> = cache.take(Event::InitDone).iter().map(|thing| thing.0).collect();
-        told.sort_unstable();
-        assert_eq!(told, ["gone", "kept"]);
-        assert_eq!(shown(&cache, "gone"), None);
-        assert_eq!(shown(&cache, "kept"), Some("3"), "versions may begin again");
+        cache.handle(Event::Apply(object("gone", "u", "900")));
+        cache.handle(Event::Apply(object("kept", "v", "900")));
+        cache.handle(Event::Init);
+        cache.handle(Event::InitApply(object("kept", "v", "3")));
+        assert_eq!(version(&cache, "gone").as_deref(), Some("900"), "until the list is complete");
+        let changed = cache.handle(Event::InitDone);
+        let mut changed = names(&changed);
+        changed.sort_unstable();
+        assert_eq!(changed, ["gone", "kept"]);
+        assert_eq!(version(&cache, "gone"), None);
+        assert_eq!(version(&cache, "kept").as_deref(), Some("3"), "versions may start again");
     }
 
     #[test]
-    fn what_nobody_can_read_stays_as_it_was_known_until_it_is_gone() {
-        let identity = |name: &str, uid: &str| Identity {
-            key: ObjectKey::new("video", name),
-            uid: uid.to_owned(),
-            ..Identity::default()
-        };
+    fn what_cannot_be_decoded_stays_as_it_was_until_it_is_deleted() {
+        let identity = |name: &str, uid: &str| object(name, uid, "6").0;
         let cache = Cache::default();
-        cache.take(Event::Apply(Thing("a", "u", "5")));
-        cache.take(Event::Apply(Thing("b", "old", "5")));
-        cache.take(Event::Init);
-        cache.stays(&identity("a", "u"));
-        cache.stays(&identity("b", "new"));
-        cache.stays(&identity("c", "unknown"));
-        cache.take(Event::InitDone);
-        assert_eq!((shown(&cache, "a"), shown(&cache, "b"), cache.len()), (Some("5"), None, 1));
-        assert_eq!(cache.forget(&identity("a", "another")), None);
-        assert_eq!(cache.forget(&identity("a", "u")).map(|thing| thing.0), Some("a"));
+        cache.handle(Event::Apply(object("a", "u", "5")));
+        cache.handle(Event::Apply(object("b", "old", "5")));
+        cache.handle(Event::Init);
+        cache.keep_undecodable(&identity("a", "u"));
+        cache.keep_undecodable(&identity("b", "new"));
+        cache.keep_undecodable(&identity("c", "unknown"));
+        cache.handle(Event::InitDone);
+        assert_eq!(
+            (version(&cache, "a").as_deref(), version(&cache, "b"), cache.len()),
+            (Some("5"), None, 1)
+        );
+        assert_eq!(cache.remove(&identity("a", "another")), None);
+        assert_eq!(cache.remove(&identity("a", "u")).as_deref(), Some(&object("a", "u", "5")));
         assert!(cache.is_empty());
     }
 
     #[test]
     fn what_we_wrote_during_a_list_is_not_undone_by_it() {
         let cache = Cache::default();
-        cache.take(Event::Init);
-        cache.take(Event::InitApply(Thing("a", "u", "5")));
-        cache.put(Thing("a", "u", "6"));
-        cache.take(Event::InitDone);
-        assert_eq!(shown(&cache, "a"), Some("6"));
+        cache.handle(Event::Init);
+        cache.handle(Event::InitApply(object("a", "u", "5")));
+        cache.put(object("a", "u", "6"));
+        cache.handle(Event::InitDone);
+        assert_eq!(version(&cache, "a").as_deref(), Some("6"));
     }
 }

@@ -1,4 +1,4 @@
-//! Takes keys and reconciles them, some at a time.
+//! Takes keys from the work queue and reconciles them, a limited number at the same time.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -14,186 +14,184 @@ use vmafx_kit::metrics::{LabelSet, MetricLabel as _};
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::backoff::Backoff;
-use super::metrics::{Kind, Outcome, RuntimeMetrics, Why};
-use super::queue::Queue;
+use super::metrics::{ReasonLabel, ReconcileOutcome, RuntimeMetrics, WatchedKind};
+use super::queue::WorkQueue;
 use crate::error::Retry;
 use crate::key::ObjectKey;
 
-/// A reconcile that takes longer has lost its way.
+/// A reconcile that takes longer is cancelled.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Makes one resource as it should be.
+/// Reconciles the resources of one kind.
 pub trait Reconcile: Send + Sync + 'static {
-    /// Of what kind.
-    const KIND: Kind;
+    const KIND: WatchedKind;
 
-    /// Looks at the resource and does what is to be done. `Ok(None)`: there is no such resource any more.
-    fn reconcile(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<Next>, Failure>> + Send;
+    /// One pass over a resource. `Ok(None)`: the resource is gone, or nothing is left to do until it changes.
+    fn reconcile(
+        &self,
+        key: &ObjectKey,
+    ) -> impl Future<Output = Result<Option<RequeueAfter>, ReconcileError>> + Send;
 }
 
-/// When to look again, if nothing happens before.
+/// Time until the next pass, if nothing changes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Next(pub Duration);
+pub struct RequeueAfter(pub Duration);
 
-/// A reconcile that did not reach its end.
+/// Why a pass failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
-pub struct Failure {
-    /// In one word.
+pub struct ReconcileError {
     pub reason: Reason,
-    /// What to do about it.
     pub retry: Retry,
-    /// Why.
     #[source]
     pub source: BoxError,
 }
 
-impl Failure {
-    /// Nothing can be made of the resource; only a change of it, or of the settings, will help.
-    pub fn invalid(source: impl Into<BoxError>) -> Self {
-        Self { reason: Reason::Invalid, retry: Retry::Slowly, source: source.into() }
+impl ReconcileError {
+    /// Whether somebody else wrote at the same time, or the operator's view was stale.
+    pub fn is_conflict(&self) -> bool {
+        self.retry == Retry::Soon
     }
 }
 
-impl From<crate::error::ApiError> for Failure {
+impl From<crate::error::ApiError> for ReconcileError {
     fn from(error: crate::error::ApiError) -> Self {
         Self { reason: error.reason(), retry: error.retry(), source: error.into() }
     }
 }
 
-/// The workers of one kind.
+/// The reconciles of one kind.
 pub struct Controller<R> {
     reconciler: Arc<R>,
-    at_once: usize,
+    concurrency: usize,
     inbox: mpsc::Receiver<ObjectKey>,
     metrics: RuntimeMetrics,
 }
 
-/// How a reconcile ended, and how long it took.
-type Ended = (Result<Option<Next>, Failure>, Outcome, Duration);
+/// Result, metrics label and duration of a reconcile.
+type Finished = (Result<Option<RequeueAfter>, ReconcileError>, ReconcileOutcome, Duration);
 
 impl<R: Reconcile> Controller<R> {
-    /// At most `at_once` reconciles run at a time.
     pub fn new(
         reconciler: Arc<R>,
-        at_once: usize,
+        concurrency: usize,
         inbox: mpsc::Receiver<ObjectKey>,
         metrics: RuntimeMetrics,
     ) -> Self {
-        Self { reconciler, at_once, inbox, metrics }
+        Self { reconciler, concurrency, inbox, metrics }
     }
 
-    /// Works until shutdown, then until the reconciles under way have ended. Begins with `first`.
+    /// Reconciles the keys `first` and then those from the inbox until shutdown, and waits for the running reconciles.
     pub async fn run(
         mut self,
         first: impl IntoIterator<Item = ObjectKey>,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
-        let mut queue: Queue<ObjectKey> = Queue::default();
+        let mut queue: WorkQueue<ObjectKey> = WorkQueue::default();
         first.into_iter().for_each(|key| queue.add(key));
         let mut backoff = Backoff::default();
-        let mut running: JoinSet<Ended> = JoinSet::new();
+        let mut running: JoinSet<Finished> = JoinSet::new();
         let mut keys: HashMap<Id, ObjectKey> = HashMap::new();
-        let mut listening = true;
+        let mut inbox_open = true;
         loop {
-            while running.len() < self.at_once
+            while running.len() < self.concurrency
                 && let Some(key) = queue.take(Instant::now())
             {
                 let id = running.spawn(reconcile(Arc::clone(&self.reconciler), key.clone())).id();
                 keys.insert(id, key);
             }
-            self.show(queue.depth(), running.len());
-            let due = queue.next_due().filter(|_| running.len() < self.at_once);
+            self.report(queue.depth(), running.len());
+            let due = queue.next_due().filter(|_| running.len() < self.concurrency);
             tokio::select! {
                 biased;
                 () = shutdown.begun() => break,
-                Some(ended) = running.join_next_with_id() => {
-                    let (id, ended) = match ended {
-                        Ok((id, ended)) => (id, Some(ended)),
+                Some(joined) = running.join_next_with_id() => {
+                    let (id, finished) = match joined {
+                        Ok((id, finished)) => (id, Some(finished)),
                         Err(error) => (error.id(), None),
                     };
                     if let Some(key) = keys.remove(&id) {
-                        let pause = self.ended(&key, ended, &mut backoff);
-                        queue.done(key, pause.map(|pause| Instant::now() + pause));
+                        let delay = self.finish(&key, finished, &mut backoff);
+                        queue.done(key, delay.map(|delay| Instant::now() + delay));
                     }
                 }
-                key = self.inbox.recv(), if listening => match key {
+                key = self.inbox.recv(), if inbox_open => match key {
                     Some(key) => queue.add(key),
-                    None => listening = false,
+                    None => inbox_open = false,
                 },
                 () = sleep_until(due) => {}
             }
         }
         while running.join_next().await.is_some() {}
-        self.show(0, 0);
+        self.report(0, 0);
         Ok(())
     }
 
-    fn show(&self, depth: usize, running: usize) {
+    fn report(&self, depth: usize, running: usize) {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.metrics.depth.get_or_create(&LabelSet((R::KIND,))).set(number(depth));
         self.metrics.working.get_or_create(&LabelSet((R::KIND,))).set(number(running));
     }
 
-    /// Counts and tells; the pause until the key comes again.
-    fn ended(
+    /// Counts and logs a finished reconcile and returns the delay until the next one; `None` for `finished` is a panic.
+    fn finish(
         &self,
         key: &ObjectKey,
-        ended: Option<Ended>,
+        finished: Option<Finished>,
         backoff: &mut Backoff<ObjectKey>,
     ) -> Option<Duration> {
         let kind = R::KIND.value();
-        let (result, outcome, took) = ended.unwrap_or_else(|| {
-            let failure = Failure {
+        let (result, outcome, took) = finished.unwrap_or_else(|| {
+            let failure = ReconcileError {
                 reason: Reason::SyncFailed,
                 retry: Retry::Slowly,
                 source: "the reconcile panicked: this is a bug, please report it".into(),
             };
-            (Err(failure), Outcome::Panicked, Duration::ZERO)
+            (Err(failure), ReconcileOutcome::Panicked, Duration::ZERO)
         });
         self.metrics.seconds.get_or_create(&LabelSet((R::KIND, outcome))).observe(took.as_secs_f64());
         match result {
             Ok(next) => {
                 backoff.forget(key);
-                next.map(|Next(pause)| pause)
+                next.map(|RequeueAfter(delay)| delay)
             }
             Err(failure) => {
-                self.metrics.failures.get_or_create(&LabelSet((R::KIND, Why(failure.reason)))).inc();
-                let pause = backoff.failed(key.clone(), failure.retry, chance());
+                self.metrics.failures.get_or_create(&LabelSet((R::KIND, ReasonLabel(failure.reason)))).inc();
+                let delay = backoff.failed(key.clone(), failure.retry, jitter());
                 let error = failure.source.as_ref() as &dyn std::error::Error;
                 let reason = failure.reason.as_str();
                 if failure.retry == Retry::Soon {
-                    tracing::debug!(kind, %key, reason, error, ?pause, "again");
+                    tracing::debug!(kind, %key, reason, error, retry_in = ?delay, "conflict; reconciling again");
                 } else {
-                    tracing::warn!(kind, %key, reason, error, ?pause, "cannot reconcile; trying again");
+                    tracing::warn!(kind, %key, reason, error, retry_in = ?delay, "cannot reconcile; trying again");
                 }
-                Some(pause)
+                Some(delay)
             }
         }
     }
 }
 
-async fn reconcile<R: Reconcile>(reconciler: Arc<R>, key: ObjectKey) -> Ended {
+async fn reconcile<R: Reconcile>(reconciler: Arc<R>, key: ObjectKey) -> Finished {
     let span = tracing::info_span!("reconcile", kind = R::KIND.value(), %key);
-    let begun = Instant::now();
+    let started = Instant::now();
     let result = tokio::time::timeout(DEADLINE, reconciler.reconcile(&key).instrument(span)).await;
-    let took = begun.elapsed();
+    let took = started.elapsed();
     match result {
-        Ok(Ok(next)) => (Ok(next), Outcome::Done, took),
-        Ok(Err(failure)) => (Err(failure), Outcome::Failed, took),
+        Ok(Ok(next)) => (Ok(next), ReconcileOutcome::Done, took),
+        Ok(Err(failure)) => (Err(failure), ReconcileOutcome::Failed, took),
         Err(_) => {
-            let failure = Failure {
+            let failure = ReconcileError {
                 reason: Reason::SyncFailed,
                 retry: Retry::Later,
-                source: format!("the reconcile was not done within {DEADLINE:?}").into(),
+                source: format!("the reconcile did not finish within {DEADLINE:?}").into(),
             };
-            (Err(failure), Outcome::TimedOut, took)
+            (Err(failure), ReconcileOutcome::TimedOut, took)
         }
     }
 }
 
-/// A number between 0 and 1, to spread what failed together.
-fn chance() -> f64 {
+/// A random number from 0 to 1.
+fn jitter() -> f64 {
     f64::from(u16::try_from(uuid::Uuid::new_v4().as_u128() & 0xffff).unwrap_or_default())
         / f64::from(u16::MAX)
 }

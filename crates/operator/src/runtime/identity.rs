@@ -1,22 +1,18 @@
-//! What tells objects apart.
+//! What identifies one version of one object.
 
 use kube::{Resource, ResourceExt as _};
 
 use crate::key::ObjectKey;
 
-/// What every projection needs of an object's metadata, taken once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// Namespace and name.
+pub struct ObjectIdentity {
     pub key: ObjectKey,
-    /// The UID.
     pub uid: String,
-    /// The resource version.
+    /// Resource version.
     pub version: String,
 }
 
-impl Identity {
-    /// Of an object as the API server sent it.
+impl ObjectIdentity {
     pub fn of(object: &impl Resource) -> Self {
         Self {
             key: ObjectKey::of(object),

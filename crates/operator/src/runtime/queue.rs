@@ -1,13 +1,13 @@
-//! Keys that wait to be worked on.
+//! The work queue of keys.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 use tokio::time::Instant;
 
-/// Each key is in one place: ready, due later, or in work. Pure: time comes in as an argument.
+/// Each key is ready, due later, or in work. Time is an argument.
 #[derive(Debug)]
-pub struct Queue<K> {
+pub struct WorkQueue<K> {
     ready: VecDeque<K>,
     queued: HashSet<K>,
     later: BTreeSet<(Instant, K)>,
@@ -16,7 +16,7 @@ pub struct Queue<K> {
     again: HashSet<K>,
 }
 
-impl<K> Default for Queue<K> {
+impl<K> Default for WorkQueue<K> {
     fn default() -> Self {
         Self {
             ready: VecDeque::new(),
@@ -29,8 +29,8 @@ impl<K> Default for Queue<K> {
     }
 }
 
-impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    /// Something happened to `key`: it is ready, or will be when it is out of work. Whatever it waited for is moot.
+impl<K: Clone + Eq + Hash + Ord> WorkQueue<K> {
+    /// Makes a key ready, now or as soon as its current work is done. A later due time is cancelled.
     pub fn add(&mut self, key: K) {
         if self.busy.contains(&key) {
             self.again.insert(key);
@@ -42,7 +42,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// The next key to work on, if one is ready or due. It stays in work until [`Queue::done`].
+    /// The next key that is ready or due. It is in work until [`WorkQueue::done`].
     pub fn take(&mut self, now: Instant) -> Option<K> {
         while let Some((at, _)) = self.later.first() {
             if *at > now {
@@ -60,7 +60,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         Some(key)
     }
 
-    /// Work on `key` has ended; it comes again at `next`, or at once if something happened to it meanwhile.
+    /// Work on a key is done; the key is due again at `next`, or ready at once if it was added meanwhile.
     pub fn done(&mut self, key: K, next: Option<Instant>) {
         self.busy.remove(&key);
         if self.again.remove(&key) {
@@ -71,12 +71,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// When the next key is due that is not ready yet.
+    /// The earliest due time of the keys that are not ready.
     pub fn next_due(&self) -> Option<Instant> {
         self.later.first().map(|(at, _)| *at)
     }
 
-    /// Keys that are ready and not in work.
+    /// Number of ready keys.
     pub fn depth(&self) -> usize {
         self.ready.len()
     }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_key_is_queued_once_and_worked_on_once_at_a_time() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         for _ in 0..3 {
             queue.add("a");
         }
@@ -109,14 +109,14 @@ mod tests {
         queue.add("a");
         assert_eq!(queue.take(now), None, "it is in work");
         queue.done("a", None);
-        assert_eq!(queue.take(now), Some("a"), "something happened meanwhile");
+        assert_eq!(queue.take(now), Some("a"), "it was added meanwhile");
         queue.done("a", None);
         assert_eq!(queue.take(now), None);
     }
 
     #[test]
     fn keys_come_in_order_and_when_they_are_due() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         for (key, seconds) in [("late", 9), ("soon", 2)] {
             queue.add(key);
             let taken = queue.take(now).unwrap();
@@ -133,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_a_waiting_key_takes_the_place_of_its_timer() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+    fn a_change_of_a_waiting_key_replaces_its_timer() {
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         queue.add("a");
         queue.take(now);
         queue.done("a", Some(now + second(5)));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_change_during_work_wins_over_the_timer() {
-        let (mut queue, now) = (Queue::default(), Instant::now());
+        let (mut queue, now) = (WorkQueue::default(), Instant::now());
         queue.add("a");
         queue.take(now);
         queue.add("a");

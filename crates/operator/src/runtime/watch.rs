@@ -1,8 +1,8 @@
-//! The stream of one kind into its cache.
+//! Fills the cache of one kind and notifies the controllers that a change concerns.
 //!
-//! An error concerns this kind alone: it is counted, said once, and followed by a pause that grows. An object that does
-//! not fit its type is counted and left alone: it must not hide all others, as it would if the whole list failed, and what
-//! was known of it before stays known until it is gone.
+//! An error affects this kind only: it is counted, logged once and followed by a growing delay. An object that cannot be
+//! decoded is counted and ignored: it must not hide all others, as it would if the whole list failed, and its cached
+//! version stays until it is deleted.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -21,24 +21,24 @@ use vmafx_kit::metrics::{LabelSet, MetricLabel as _};
 use vmafx_kit::tasks::Shutdown;
 
 use super::cache::{Cache, Cached};
-use super::guarded::Guarded;
-use super::identity::Identity;
-use super::metrics::{Kind, RuntimeMetrics};
-use super::source::Source;
-use super::teller::Teller;
+use super::identity::ObjectIdentity;
+use super::list_watch::ListWatch;
+use super::metrics::{RuntimeMetrics, WatchedKind};
+use super::notifier::Notifier;
+use super::raw_object::RawObject;
 use crate::key::ObjectKey;
 
-/// Names the resources that an object concerns.
-type Concerns<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
+/// The keys of the resources that an object concerns.
+type ConcernedKeys<V> = Box<dyn Fn(&V) -> Vec<ObjectKey> + Send + Sync>;
 
-/// One kind to be watched.
+/// The watch of one kind.
 pub struct Watch<K, V> {
-    kind: Kind,
+    kind: WatchedKind,
     client: kube::Client,
     labels: Option<String>,
     project: fn(K) -> V,
     cache: Cache<V>,
-    concerned: Vec<(Teller, Concerns<V>)>,
+    subscribers: Vec<(Notifier, ConcernedKeys<V>)>,
     listed: watch::Sender<bool>,
 }
 
@@ -47,44 +47,43 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
     V: Cached,
 {
-    /// `project` takes from an object what its readers need.
-    pub fn new(kind: Kind, client: kube::Client, project: fn(K) -> V) -> Self {
+    /// `project` reduces an object to what is cached of it.
+    pub fn new(kind: WatchedKind, client: kube::Client, project: fn(K) -> V) -> Self {
         Self {
             kind,
             client,
             labels: None,
             project,
             cache: Cache::default(),
-            concerned: Vec::new(),
+            subscribers: Vec::new(),
             listed: watch::Sender::new(false),
         }
     }
 
-    /// Only objects that have this label.
+    /// Restricts the watch to objects that have this label.
     #[must_use]
     pub fn labelled(mut self, label: &str) -> Self {
         self.labels = Some(label.to_owned());
         self
     }
 
-    /// What it fills.
     pub fn cache(&self) -> Cache<V> {
         self.cache.clone()
     }
 
-    /// Whether its first list is complete, for whoever must not begin before.
+    /// Becomes `true` when the first list is complete.
     pub fn listed(&self) -> watch::Receiver<bool> {
         self.listed.subscribe()
     }
 
-    /// Tells a controller of the resources that a changed object concerns.
+    /// Notifies a controller of the resources that a changed object concerns.
     #[must_use]
-    pub fn tells(
+    pub fn notifies(
         mut self,
-        controller: Teller,
-        concerns: impl Fn(&V) -> Vec<ObjectKey> + Send + Sync + 'static,
+        controller: Notifier,
+        concerned: impl Fn(&V) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Self {
-        self.concerned.push((controller, Box::new(concerns)));
+        self.subscribers.push((controller, Box::new(concerned)));
         self
     }
 
@@ -95,37 +94,37 @@ where
         metrics: RuntimeMetrics,
         shutdown: Shutdown,
     ) -> Result<(), Infallible> {
-        let source = Source::<K>::new(self.client.clone(), self.labels.clone());
-        let mut events = std::pin::pin!(source.events().backoff(watcher::DefaultBackoff::default()));
-        let mut told = Told::default();
+        let list_watch = ListWatch::<K>::new(self.client.clone(), self.labels.clone());
+        let mut events = std::pin::pin!(list_watch.events().backoff(watcher::DefaultBackoff::default()));
+        let mut reported = ReportedProblems::default();
         let mut lists = 0_u64;
         while let Some(Some(event)) = shutdown.run_until_begun(events.next()).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
                     metrics.watch_errors.get_or_create(&LabelSet((self.kind,))).inc();
-                    told.error(self.kind, &gate, &error);
+                    reported.error(self.kind, &gate, &error);
                     continue;
                 }
             };
-            let done = matches!(event, Event::InitDone);
-            let changed = self.take(event, &metrics, &mut told);
-            if done {
+            let list_done = matches!(event, Event::InitDone);
+            let changed = self.handle(event, &metrics, &mut reported);
+            if list_done {
                 lists += 1;
                 if lists > 1 {
                     metrics.restarts.get_or_create(&LabelSet((self.kind,))).inc();
                 }
-                told.well();
+                reported.recovered();
                 gate.open();
                 self.listed.send_replace(true);
             }
-            let known = i64::try_from(self.cache.len()).unwrap_or(i64::MAX);
-            metrics.objects.get_or_create(&LabelSet((self.kind,))).set(known);
+            let cached = i64::try_from(self.cache.len()).unwrap_or(i64::MAX);
+            metrics.objects.get_or_create(&LabelSet((self.kind,))).set(cached);
             for object in &changed {
-                for (controller, concerns) in &self.concerned {
-                    for key in concerns(object) {
-                        // The controller may be behind, and so may be we.
-                        if shutdown.run_until_begun(controller.tell(key)).await.is_none() {
+                for (controller, concerned) in &self.subscribers {
+                    for key in concerned(object) {
+                        // The channel of the controller may be full for a while.
+                        if shutdown.run_until_begun(controller.notify(key)).await.is_none() {
                             return Ok(());
                         }
                     }
@@ -135,51 +134,56 @@ where
         Ok(())
     }
 
-    /// Keeps what is to be kept of an event; the objects that are new, changed or gone.
-    fn take(&self, event: Event<Guarded<K>>, metrics: &RuntimeMetrics, told: &mut Told) -> Vec<Arc<V>> {
-        let mut read = |object: Guarded<K>| match object.read() {
+    /// Applies an event to the cache and returns the objects that are new, changed or deleted.
+    fn handle(
+        &self,
+        event: Event<RawObject<K>>,
+        metrics: &RuntimeMetrics,
+        reported: &mut ReportedProblems,
+    ) -> Vec<Arc<V>> {
+        let mut decode = |object: RawObject<K>| match object.decode() {
             Ok(object) => Ok((self.project)(object)),
             Err(error) => {
                 let identity = object.identity();
                 metrics.undecodable.get_or_create(&LabelSet((self.kind,))).inc();
-                told.undecodable(self.kind, &identity, &error.to_string());
+                reported.undecodable(self.kind, &identity, &error.to_string());
                 Err(identity)
             }
         };
         let event = match event {
-            Event::Apply(object) => read(object).map(Event::Apply),
-            Event::InitApply(object) => read(object).map(Event::InitApply),
-            Event::Delete(object) => match read(object) {
+            Event::Apply(object) => decode(object).map(Event::Apply),
+            Event::InitApply(object) => decode(object).map(Event::InitApply),
+            Event::Delete(object) => match decode(object) {
                 Ok(object) => Ok(Event::Delete(object)),
-                Err(identity) => return self.cache.forget(&identity).into_iter().collect(),
+                Err(identity) => return self.cache.remove(&identity).into_iter().collect(),
             },
             Event::Init => Ok(Event::Init),
             Event::InitDone => Ok(Event::InitDone),
         };
         match event {
-            Ok(event) => self.cache.take(event),
+            Ok(event) => self.cache.handle(event),
             Err(identity) => {
-                self.cache.stays(&identity);
+                self.cache.keep_undecodable(&identity);
                 Vec::new()
             }
         }
     }
 }
 
-/// What was said already, so that it is not said every second.
+/// Problems that were logged already and are not logged again.
 #[derive(Debug, Default)]
-struct Told {
+struct ReportedProblems {
     error: Option<String>,
     undecodable: HashMap<String, String>,
 }
 
-impl Told {
-    /// How many objects are remembered; with more, some are said again.
-    const MOST: usize = 1000;
+impl ReportedProblems {
+    /// Undecodable objects that are remembered; with more, some are logged again.
+    const MAX_OBJECTS: usize = 1000;
 
-    fn error(&mut self, kind: Kind, gate: &ReadinessGate, error: &watcher::Error) {
+    fn error(&mut self, kind: WatchedKind, gate: &ReadinessGate, error: &watcher::Error) {
         let text = chain(error);
-        if missing(error) {
+        if is_not_installed(error) {
             gate.close(format!("{} is not installed: apply its CustomResourceDefinition", kind.value()));
         }
         if self.error.as_ref() != Some(&text) {
@@ -188,20 +192,25 @@ impl Told {
         }
     }
 
-    fn well(&mut self) {
+    fn recovered(&mut self) {
         self.error = None;
     }
 
-    fn undecodable(&mut self, kind: Kind, Identity { key, uid, .. }: &Identity, error: &str) {
+    fn undecodable(
+        &mut self,
+        kind: WatchedKind,
+        ObjectIdentity { key, uid, .. }: &ObjectIdentity,
+        error: &str,
+    ) {
         if self.undecodable.get(uid).is_none_or(|before| before != error) {
             tracing::warn!(
                 kind = kind.value(),
                 namespace = key.namespace,
                 name = key.name,
                 problem = error,
-                "an object does not fit its type and is left alone"
+                "cannot decode an object; it is ignored"
             );
-            if self.undecodable.len() >= Self::MOST {
+            if self.undecodable.len() >= Self::MAX_OBJECTS {
                 self.undecodable.clear();
             }
             self.undecodable.insert(uid.clone(), error.to_owned());
@@ -209,8 +218,8 @@ impl Told {
     }
 }
 
-/// Whether the kind itself is unknown to the server.
-fn missing(error: &watcher::Error) -> bool {
+/// Whether the API server does not know the kind.
+fn is_not_installed(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,

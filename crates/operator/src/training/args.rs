@@ -1,56 +1,55 @@
-//! The settings of trainers.
+//! Settings of trainers.
 
 use std::time::Duration;
 
 use vmafx_kit::config::{GoDuration, SettingsError};
 
-use super::address::{self, UrlTemplate};
+use super::trainer_url::{self, TrainerUrlTemplate};
 
 const POLL: &str = "VMAFX_OPERATOR_TRAINER_POLL";
 
-/// Less would be a load and no news.
-const LEAST_POLL: Duration = Duration::from_millis(100);
+/// More frequent polls would be load without new information.
+const MIN_POLL: Duration = Duration::from_millis(100);
 
-/// What trainers get that do not say otherwise; flatten this into the operator's settings.
+/// Flattened into the operator's settings.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TrainerArgs {
-    /// Image of trainers whose `VmafxModelTraining` names none.
+    /// Image of trainers whose `VmafxModelTraining` has no spec.image.
     #[arg(long, env = "VMAFX_OPERATOR_TRAINER_IMAGE", value_name = "IMAGE")]
     pub trainer_image: Option<String>,
 
-    /// Where a trainer is asked how it is, without the path /status; {service}, {namespace} and {name} stand for the
-    /// names of its Service, its namespace and its `VmafxModelTraining`. For an operator outside the cluster, which
-    /// cannot reach a Service by its name.
+    /// URL of a trainer without the path /status; {service}, {namespace} and {name} stand for the names of its Service,
+    /// its namespace and its `VmafxModelTraining`. Set it for an operator outside the cluster, which cannot reach a
+    /// Service by its name.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_TRAINER_URL",
         value_name = "URL",
-        default_value = address::USUAL
+        default_value = trainer_url::DEFAULT_TRAINER_URL
     )]
-    pub trainer_url: UrlTemplate,
+    pub trainer_url: TrainerUrlTemplate,
 
-    /// Between two questions to a trainer that learns; one that does not yet is asked every five seconds.
+    /// Poll interval of a trainer that learns; one that does not learn yet is polled every five seconds.
     #[arg(long, env = "VMAFX_OPERATOR_TRAINER_POLL", value_name = "DURATION", default_value = "60s")]
     pub trainer_poll: GoDuration,
 
-    /// `ConfigMap` in the namespace of each run with the authorities (ca.crt) by which trainers know the controller;
-    /// the image's own by default.
+    /// `ConfigMap` in the namespace of each run with the certificate authorities (ca.crt) by which trainers verify the
+    /// controller; by default those of the image.
     #[arg(long, env = "VMAFX_OPERATOR_TRAINER_CA_CONFIGMAP", value_name = "NAME")]
     pub trainer_ca_configmap: Option<String>,
 }
 
 impl TrainerArgs {
-    /// Between two questions to a trainer that learns.
+    /// Poll interval of a trainer that learns.
     pub fn poll(&self) -> Result<Duration, SettingsError> {
-        let every = self.trainer_poll.0;
-        if every < LEAST_POLL {
+        let interval = self.trainer_poll.0;
+        if interval < MIN_POLL {
             return Err(SettingsError::Value {
                 variable: POLL.to_owned(),
                 value: self.trainer_poll.to_string(),
-                reason: "every trainer would be asked without a pause: give it some time, such as 60s"
-                    .to_owned(),
+                reason: format!("at least {MIN_POLL:?} is needed, such as 60s"),
             });
         }
-        Ok(every)
+        Ok(interval)
     }
 }

@@ -1,9 +1,9 @@
-//! Which checkpoint is new, and how people are told of each exactly once.
+//! Which checkpoint is new, and how each is published in exactly one event. Pure.
 //!
-//! The event comes first, then the status that records the checkpoint. Its name follows from the run and the time of the
-//! checkpoint, so whoever finds the status unwritten, by a crash, a conflict or a lost answer, and tells again, is
-//! told by the API server that it exists, which is as good. Events are kept for an hour; by then the status is long
-//! written, and what it records is not told again.
+//! The event comes first, then the status that records the checkpoint. The event's name follows from the run and the time
+//! of the checkpoint. If the status was not written, because of a crash, a conflict or a lost answer, the event is
+//! published again, and the API server answers that it exists, which is as good. Events are kept for an hour; by then
+//! the status is written, and a checkpoint that the status records is not published again.
 
 use k8s_openapi::jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -11,20 +11,27 @@ use uuid::Uuid;
 use vmafx_api::VmafxModelTrainingStatus;
 use vmafx_api::conditions::Reason;
 
-use crate::events::Happening;
+use crate::events::ResourceEvent;
 
-/// Whether a checkpoint is later than the one that is recorded. A trainer that begins again from an older one has
-/// written nothing; but a recorded time that is still to come was a wrong clock's.
+/// Whether a checkpoint is later than the recorded one. A trainer that starts again from an older checkpoint has written
+/// nothing; but a recorded time in the future comes from a wrong clock, and any other time is newer.
 pub fn is_new(recorded: Option<Timestamp>, reported: Timestamp, now: Timestamp) -> bool {
     recorded.is_none_or(|recorded| reported > recorded || (reported < recorded && recorded > now))
 }
 
-/// The event about the checkpoint that a status is about to record, and what its name is made of.
+/// The event about a checkpoint, and the id that makes the name of the event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointEvent {
+    pub id: Uuid,
+    pub event: ResourceEvent,
+}
+
+/// The event about the checkpoint that the status `after` is about to record, if `before` does not record it.
 pub fn written(
     uid: &str,
     before: Option<&VmafxModelTrainingStatus>,
     after: &VmafxModelTrainingStatus,
-) -> Option<(Uuid, Happening)> {
+) -> Option<CheckpointEvent> {
     let time = after.last_checkpoint.as_ref()?;
     if before.is_some_and(|before| before.last_checkpoint.as_ref() == Some(time)) {
         return None;
@@ -32,10 +39,11 @@ pub fn written(
     let version = after.model_version.as_deref().unwrap_or_default();
     let samples = after.current_samples.unwrap_or_default();
     let note = format!("Model checkpoint written: version={version} samples={samples}");
-    Some((identity(uid, time.0), Happening::normal(Reason::CheckpointWritten, note)))
+    let event = ResourceEvent::normal(Reason::CheckpointWritten, note);
+    Some(CheckpointEvent { id: event_id(uid, time.0), event })
 }
 
-fn identity(uid: &str, time: Timestamp) -> Uuid {
+fn event_id(uid: &str, time: Timestamp) -> Uuid {
     let digest: [u8; 32] = Sha256::digest(format!("{uid} {}", time.as_second())).into();
     let (id, _) = digest.split_at(16);
     Uuid::from_slice(id).unwrap_or_default()
@@ -76,23 +84,24 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_those_of_the_contract() {
-        let (_, told) = written("u", None, &at(5, "m-v000001")).unwrap();
-        let words = "Model checkpoint written: version=m-v000001 samples=42";
-        assert_eq!(told, Happening::normal(Reason::CheckpointWritten, words));
+    fn the_note_is_that_of_the_contract() {
+        let written = written("u", None, &at(5, "m-v000001")).unwrap();
+        let note = "Model checkpoint written: version=m-v000001 samples=42";
+        assert_eq!(written.event, ResourceEvent::normal(Reason::CheckpointWritten, note));
     }
 
     #[test]
     fn one_checkpoint_of_one_run_has_one_name() {
-        let name =
-            |uid: &str, status: &VmafxModelTrainingStatus| written(uid, None, status).map(|(id, _)| id);
+        let name = |uid: &str, status: &VmafxModelTrainingStatus| {
+            written(uid, None, status).map(|checkpoint| checkpoint.id)
+        };
         assert_eq!(name("u", &at(5, "a")), name("u", &at(5, "b")), "the version may come later");
         assert_ne!(name("u", &at(5, "a")), name("u", &at(6, "a")));
         assert_ne!(name("u", &at(5, "a")), name("v", &at(5, "a")));
     }
 
     #[test]
-    fn what_is_recorded_is_not_told_again() {
+    fn what_is_recorded_is_not_published_again() {
         assert_eq!(written("u", Some(&at(5, "a")), &at(5, "a")), None);
         assert_eq!(written("u", None, &VmafxModelTrainingStatus::default()), None);
     }

@@ -1,10 +1,10 @@
 //! Asks trainers how they are: `GET /status`, within five seconds, at most 4096 bytes.
 //!
-//! One client for all, so that connections are used again. A trainer is asked when it is time ([`rhythm`]) and not at
+//! One client for all, so that connections are used again. A trainer is asked when it is time ([`schedule`]) and not at
 //! every pass over its resource: in between, what it said last is what is known.
 
 pub mod report;
-pub mod rhythm;
+pub mod schedule;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub use self::report::Report;
-use self::rhythm::Rhythm;
-use super::address::UrlTemplate;
+pub use self::report::TrainerReport;
+use self::schedule::PollSchedule;
+use super::trainer_url::TrainerUrlTemplate;
 use crate::key::ObjectKey;
 
 /// How long a trainer may take.
@@ -37,7 +37,7 @@ enum PollError {
     #[error("answered more than {LONGEST} bytes")]
     TooLong,
     #[error("answered what makes no sense: {0}")]
-    Senseless(#[from] report::Senseless),
+    InvalidReport(#[from] report::InvalidReport),
 }
 
 impl From<reqwest::Error> for PollError {
@@ -47,14 +47,14 @@ impl From<reqwest::Error> for PollError {
 }
 
 /// What came of a question; if nothing, why, for people.
-pub type Answer = Result<Report, String>;
+pub type PollResult = Result<TrainerReport, String>;
 
 /// Asks.
 #[derive(Debug)]
 pub struct Poller {
     client: reqwest::Client,
-    address: UrlTemplate,
-    rhythm: Rhythm,
+    address: TrainerUrlTemplate,
+    schedule: PollSchedule,
     last: Mutex<HashMap<ObjectKey, Last>>,
 }
 
@@ -63,19 +63,19 @@ pub struct Poller {
 struct Last {
     whom: String,
     at: Instant,
-    answer: Arc<Answer>,
+    answer: Arc<PollResult>,
     pause: Duration,
 }
 
 impl Poller {
     /// `every` is between two questions to a trainer that learns.
-    pub fn new(client: reqwest::Client, address: UrlTemplate, every: Duration) -> Self {
-        Self { client, address, rhythm: Rhythm::new(every), last: Mutex::new(HashMap::new()) }
+    pub fn new(client: reqwest::Client, address: TrainerUrlTemplate, every: Duration) -> Self {
+        Self { client, address, schedule: PollSchedule::new(every), last: Mutex::new(HashMap::new()) }
     }
 
     /// What the trainer of a run says, and how long that is good. `whom` tells it from an earlier one of its name, of
     /// which nothing is remembered.
-    pub async fn ask(&self, training: &ObjectKey, whom: &str) -> (Arc<Answer>, Duration) {
+    pub async fn ask(&self, training: &ObjectKey, whom: &str) -> (Arc<PollResult>, Duration) {
         let last = self.remembered(training).filter(|last| last.whom == whom);
         if let Some(last) = &last
             && let Some(left) = last.pause.checked_sub(last.at.elapsed())
@@ -90,7 +90,7 @@ impl Poller {
         };
         let answer = Arc::new(answer.map_err(|error| format!("the trainer at {url} {error}")));
         let before = last.as_ref().map(|last| (last.answer.as_ref(), last.pause));
-        let pause = self.rhythm.pause(before, &answer);
+        let pause = self.schedule.pause(before, &answer);
         let asked = Last { whom: whom.to_owned(), at: Instant::now(), answer: Arc::clone(&answer), pause };
         self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(training.clone(), asked);
         (answer, pause)
@@ -105,7 +105,7 @@ impl Poller {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).get(training).cloned()
     }
 
-    async fn question(&self, url: &str) -> Result<Report, PollError> {
+    async fn question(&self, url: &str) -> Result<TrainerReport, PollError> {
         let mut response = self.client.get(url).send().await?;
         if response.status() != reqwest::StatusCode::OK {
             return Err(PollError::Refused(response.status().as_u16()));
@@ -117,7 +117,7 @@ impl Poller {
             }
             body.extend_from_slice(&part);
         }
-        Ok(Report::parse(&body)?)
+        Ok(TrainerReport::parse(&body)?)
     }
 }
 

@@ -7,17 +7,16 @@
 pub mod environment;
 pub mod pod;
 
-use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
-use serde_json::Value;
 use vmafx_api::VmafxModelTraining;
 
-use crate::render::stateful_set::{NoTemplate, parallel, with_template};
-use crate::render::{ControllerAccess, TRAINER, labels, service};
+use crate::render::stateful_set::{parallel, with_template};
+use crate::render::{ControllerAccess, RenderError, RenderedWorkload, TRAINER, labels, service};
+use crate::workload::{DesiredWorkload, ResourceOwner};
 
 /// What the operator's settings say about trainers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defaults {
+pub struct TrainerDefaults {
     /// The image of trainers that name none.
     pub image: Option<String>,
     /// How trainers find the controller.
@@ -28,28 +27,18 @@ pub struct Defaults {
     pub plain_registries: String,
 }
 
-/// Everything that is made for a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rendered {
-    /// What names the trainer.
-    pub service: Service,
-    /// The trainer, as it is sent: parts of the template may be newer than the types here.
-    pub stateful_set: Value,
+/// The objects that a run asks for.
+pub fn desired(
+    training: &VmafxModelTraining,
+    defaults: &TrainerDefaults,
+) -> Result<DesiredWorkload, RenderError> {
+    DesiredWorkload::of(&render(training, defaults)?, &ResourceOwner::of(training))
 }
 
-/// Why nothing can be made.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum RenderError {
-    /// No image.
-    #[error("no image: set spec.image, or VMAFX_OPERATOR_TRAINER_IMAGE on the operator")]
-    NoImage,
-    /// The template makes no Pod.
-    #[error(transparent)]
-    Template(#[from] NoTemplate),
-}
-
-/// Makes everything.
-pub fn render(training: &VmafxModelTraining, defaults: &Defaults) -> Result<Rendered, RenderError> {
+fn render(
+    training: &VmafxModelTraining,
+    defaults: &TrainerDefaults,
+) -> Result<RenderedWorkload, RenderError> {
     let name = training.name_any();
     let (workload, service_name) = (TRAINER.workload(&name), TRAINER.service(&name));
     let selector = labels::selector(&workload);
@@ -59,8 +48,8 @@ pub fn render(training: &VmafxModelTraining, defaults: &Defaults) -> Result<Rend
     let template = pod::render(training, defaults)?;
     let stateful_set = with_template(&set, &template, training.spec.pod_template.as_ref())?;
     let service = service::headless(TRAINER.metadata(training, service_name), selector, pod::PORT);
-    Ok(Rendered { service, stateful_set })
+    Ok(RenderedWorkload { service, budget: None, stateful_set })
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

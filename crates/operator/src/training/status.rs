@@ -1,72 +1,90 @@
-//! What the status of a training run says, from what was found. Pure.
+//! The status of a VmafxModelTraining: what it says, which is pure, and the write of it.
 //!
 //! | phase        | when                                                                                       |
 //! |--------------|--------------------------------------------------------------------------------------------|
-//! | Paused       | by request, and no trainer is left                                                         |
+//! | Paused       | requested, and no trainer is left                                                          |
 //! | as reported  | the trainer answers                                                                        |
-//! | as it was    | it does not, or is about to leave: what it said last still holds, and `Ready` says the rest |
-//! | Initializing | it has not answered since the run was made or resumed                                      |
+//! | as it was    | the trainer does not answer, or is about to stop: its last report holds, and `Ready` says the rest |
+//! | Initializing | the trainer has not answered since the run was created or resumed                          |
 //!
-//! What a trainer says counts as it is: after a restart there may be fewer samples. What it does not say stays.
+//! A report counts as it is: after a restart of the trainer there may be fewer samples than before.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::{Reason, TrainingCondition};
 use vmafx_api::training::{TrainingMetrics, TrainingPhase};
-use vmafx_api::workload::StatefulSetRef;
 use vmafx_api::{Condition, ConditionStatus, VmafxModelTraining, VmafxModelTrainingStatus};
 
+use super::TrainingReconciler;
+use super::apply::AppliedTraining;
 use super::checkpoint::is_new;
-use super::poll::{Answer, Report};
-use crate::conditions::{Statement, change};
-use crate::events::Happening;
-use crate::workload::Workers;
+use super::plan::TrainingPlan;
+use super::poll::{PollResult, TrainerReport};
+use crate::conditions::{ConditionState, transition};
+use crate::events::ResourceEvent;
+use crate::runtime::ReconcileError;
+use crate::status::update;
+use crate::workload::WorkloadStatus;
 use crate::workload::workers::{self, rollout};
 
-/// What was found.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// The StatefulSet that is ours.
-    pub tracked: Option<StatefulSetRef>,
-    /// Whether everything is as the spec wants it.
-    pub synced: Statement,
-    /// The trainer's Pod, if there is a StatefulSet.
-    pub workers: Option<Workers>,
-    /// What the trainer says, if it was asked.
-    pub answer: Option<Arc<Answer>>,
-}
-
-impl Found {
-    fn report(&self) -> Option<&Report> {
-        self.answer.as_deref()?.as_ref().ok()
+/// Writes the status if it has changed, then publishes events for the transitions. `false`: the run is gone.
+pub(super) async fn write(
+    reconciler: &TrainingReconciler,
+    training: &VmafxModelTraining,
+    plan: &TrainingPlan,
+    applied: &AppliedTraining,
+    now: Timestamp,
+) -> Result<bool, ReconcileError> {
+    if applied.workload.as_ref().is_err_and(ReconcileError::is_conflict) {
+        // It is over by the next try, so nobody should read of it.
+        return Ok(true);
     }
+    let workload = plan.workload.status(applied.workload.as_ref());
+    let poll = match (plan.poll.as_deref(), &applied.checkpoint) {
+        // A checkpoint whose event is not published yet is not recorded either.
+        (Some(Ok(report)), Err(_)) => Some(Cow::Owned(Ok(report.without_checkpoint()))),
+        (poll, _) => poll.map(Cow::Borrowed),
+    };
+    let after = status(training, &workload, poll.as_deref(), now);
+    let before = training.status.as_ref();
+    if !update(&reconciler.client, &reconciler.trainings, training, before, &after).await? {
+        return Ok(false);
+    }
+    for event in workload.event.into_iter().chain(transition_events(before, &after)) {
+        reconciler.recorder.publish(training, &event).await;
+    }
+    Ok(true)
 }
 
-/// The status.
-pub fn status(training: &VmafxModelTraining, found: &Found, now: Timestamp) -> VmafxModelTrainingStatus {
+pub fn status(
+    training: &VmafxModelTraining,
+    workload: &WorkloadStatus,
+    poll: Option<&PollResult>,
+    now: Timestamp,
+) -> VmafxModelTrainingStatus {
     let before = training.status.clone().unwrap_or_default();
     let conditions = before.conditions.clone();
+    let report = poll.and_then(|poll| poll.as_ref().ok());
     let paused = workers::paused(
         training.spec.paused,
-        found.workers.as_ref(),
+        workload.workers.as_ref(),
         &conditions,
         |_| "the trainer saves its work and leaves".to_owned(),
         "no trainer is left; set spec.paused to false to go on",
     );
-    let phase = phase(training, found, &paused, before.phase);
-    let ready = ready(training, found, &paused, before.phase);
-    let status = match found.report() {
-        Some(report) => with(before, report, now),
+    let phase = phase(training, report, &paused, before.phase);
+    let ready = ready(training, workload, poll, &paused, before.phase);
+    let status = match report {
+        Some(report) => with_report(before, report, now),
         None => before,
     };
-    let report = found.report();
-    let said = [
+    let states = [
         (TrainingCondition::Ready, Some(ready)),
-        (TrainingCondition::WorkloadSynced, Some(found.synced.clone())),
+        (TrainingCondition::WorkloadSynced, Some(workload.synced.clone())),
         (TrainingCondition::Paused, Some(paused)),
-        (TrainingCondition::RolloutInProgress, Some(rollout(found.workers.as_ref()))),
+        (TrainingCondition::RolloutInProgress, Some(rollout(workload.workers.as_ref()))),
         (TrainingCondition::CheckpointPushed, report.and_then(|report| pushed(report, &status))),
         (TrainingCondition::GatePassed, report.and_then(gate)),
     ];
@@ -74,16 +92,20 @@ pub fn status(training: &VmafxModelTraining, found: &Found, now: Timestamp) -> V
     VmafxModelTrainingStatus {
         phase: Some(phase),
         observed_generation: generation,
-        conditions: said
-            .map(|(type_, statement)| condition(type_, statement, &conditions, generation, now))
+        conditions: states
+            .map(|(type_, state)| condition(type_, state, &conditions, generation, now))
             .to_vec(),
-        stateful_set: found.tracked.clone(),
+        stateful_set: workload.tracked.clone(),
         ..status
     }
 }
 
-/// What a report adds.
-fn with(before: VmafxModelTrainingStatus, report: &Report, now: Timestamp) -> VmafxModelTrainingStatus {
+/// The status with what a report says. What a report does not say stays as it was.
+pub(super) fn with_report(
+    before: VmafxModelTrainingStatus,
+    report: &TrainerReport,
+    now: Timestamp,
+) -> VmafxModelTrainingStatus {
     let recorded = before.last_checkpoint.as_ref().map(|time| time.0);
     let older = |time| recorded != Some(time) && !is_new(recorded, time, now);
     let report = if report.checkpoint.is_some_and(older) { &report.without_checkpoint() } else { report };
@@ -102,8 +124,8 @@ fn with(before: VmafxModelTrainingStatus, report: &Report, now: Timestamp) -> Vm
 
 fn phase(
     training: &VmafxModelTraining,
-    found: &Found,
-    paused: &Statement,
+    report: Option<&TrainerReport>,
+    paused: &ConditionState,
     before: Option<TrainingPhase>,
 ) -> TrainingPhase {
     if paused.status == ConditionStatus::True {
@@ -111,106 +133,105 @@ fn phase(
     }
     let resumed = !training.spec.paused && before == Some(TrainingPhase::Paused);
     let stays = before.filter(|_| !resumed).unwrap_or(TrainingPhase::Initializing);
-    match found.report() {
+    match report {
         Some(report) if !training.spec.paused => report.phase,
         _ => stays,
     }
 }
 
-/// The summary: the first thing that stands in the way.
+/// The summary: the first obstacle.
 fn ready(
     training: &VmafxModelTraining,
-    found: &Found,
-    paused: &Statement,
+    workload: &WorkloadStatus,
+    poll: Option<&PollResult>,
+    paused: &ConditionState,
     before: Option<TrainingPhase>,
-) -> Statement {
-    if found.synced.status != ConditionStatus::True {
-        return Statement::no(found.synced.reason, found.synced.message.clone());
+) -> ConditionState {
+    if workload.synced.status != ConditionStatus::True {
+        return ConditionState::unmet(workload.synced.reason, workload.synced.message.clone());
     }
     if training.spec.paused {
-        return Statement::no(paused.reason, paused.message.clone());
+        return ConditionState::unmet(paused.reason, paused.message.clone());
     }
-    match found.answer.as_deref() {
-        Some(Ok(report)) => of_report(report),
+    match poll {
+        Some(Ok(report)) => reported(report),
         Some(Err(why)) => {
             let began = matches!(before, Some(TrainingPhase::Running | TrainingPhase::Failed));
             let reason = if began { Reason::TrainerUnreachable } else { Reason::TrainerStarting };
-            Statement::no(reason, why.clone())
+            ConditionState::unmet(reason, why.clone())
         }
-        None => Statement::no(Reason::TrainerStarting, "the trainer has not been asked yet"),
+        None => ConditionState::unmet(Reason::TrainerStarting, "the trainer has not been asked yet"),
     }
 }
 
-fn of_report(report: &Report) -> Statement {
+fn reported(report: &TrainerReport) -> ConditionState {
     match report.phase {
-        TrainingPhase::Running => Statement::yes(Reason::Training, "the trainer is learning"),
+        TrainingPhase::Running => ConditionState::met(Reason::Training, "the trainer is learning"),
         TrainingPhase::Initializing => {
-            Statement::no(Reason::TrainerStarting, "the trainer answers and does not learn yet")
+            ConditionState::unmet(Reason::TrainerStarting, "the trainer answers and does not learn yet")
         }
-        TrainingPhase::Paused => Statement::no(Reason::Suspended, "the trainer says that it is paused"),
+        TrainingPhase::Paused => {
+            ConditionState::unmet(Reason::Suspended, "the trainer says that it is paused")
+        }
         TrainingPhase::Failed if report.error.is_empty() => {
-            Statement::no(Reason::TrainingFailed, "the trainer does not say why: see its logs")
+            ConditionState::unmet(Reason::TrainingFailed, "the trainer does not say why: see its logs")
         }
-        TrainingPhase::Failed => Statement::no(Reason::TrainingFailed, report.error.clone()),
+        TrainingPhase::Failed => ConditionState::unmet(Reason::TrainingFailed, report.error.clone()),
     }
 }
 
-fn pushed(report: &Report, status: &VmafxModelTrainingStatus) -> Option<Statement> {
+fn pushed(report: &TrainerReport, status: &VmafxModelTrainingStatus) -> Option<ConditionState> {
     if !report.push_error.is_empty() {
-        return Some(Statement::no(Reason::PushFailed, report.push_error.clone()));
+        return Some(ConditionState::unmet(Reason::PushFailed, report.push_error.clone()));
     }
     status.last_checkpoint.as_ref()?;
     let version = status.model_version.as_deref().unwrap_or("without a version");
-    Some(Statement::yes(Reason::CheckpointWritten, format!("the last checkpoint is {version}")))
+    Some(ConditionState::met(Reason::CheckpointWritten, format!("the last checkpoint is {version}")))
 }
 
-fn gate(report: &Report) -> Option<Statement> {
+fn gate(report: &TrainerReport) -> Option<ConditionState> {
     let message = report.gate_message.clone();
     report.gate_passed.map(|passed| {
         if passed {
-            Statement::yes(Reason::GateHeld, message)
+            ConditionState::met(Reason::GateHeld, message)
         } else {
-            Statement::no(Reason::GateMissed, message)
+            ConditionState::unmet(Reason::GateMissed, message)
         }
     })
 }
 
-/// The condition. One about which nothing new is known says what it said.
+/// A condition about which nothing new is known stays as it was.
 fn condition(
     type_: TrainingCondition,
-    statement: Option<Statement>,
+    state: Option<ConditionState>,
     before: &[Condition],
     generation: Option<i64>,
     now: Timestamp,
 ) -> Condition {
     let kept = before.iter().find(|one| one.type_ == type_.as_str());
-    match (statement, kept) {
-        (Some(statement), _) => statement.condition(type_.as_str(), before, generation, now),
+    match (state, kept) {
+        (Some(state), _) => state.into_condition(type_.as_str(), before, generation, now),
         (None, Some(kept)) => Condition { observed_generation: generation, ..kept.clone() },
-        (None, None) => Statement::unknown(Reason::CheckpointNotDue, "no checkpoint was due yet").condition(
-            type_.as_str(),
-            before,
-            generation,
-            now,
-        ),
+        (None, None) => ConditionState::unknown(Reason::CheckpointNotDue, "no checkpoint was due yet")
+            .into_condition(type_.as_str(), before, generation, now),
     }
 }
 
-/// What happened between two statuses that people would want to hear of. Checkpoints are told by themselves.
-pub fn happenings(
+/// Events for the transitions between two statuses; the first status is no transition. Checkpoints have their own event.
+pub fn transition_events(
     before: Option<&VmafxModelTrainingStatus>,
     after: &VmafxModelTrainingStatus,
-) -> Vec<Happening> {
+) -> Vec<ResourceEvent> {
     let Some(before) = before else { return Vec::new() };
     let (before, after) = (before.conditions.as_slice(), after.conditions.as_slice());
     let of = |type_: TrainingCondition, worth: &[Reason]| {
-        let (old, new) = change(before, after, type_.as_str())?;
+        let (old, new) = transition(before, after, type_.as_str())?;
         let reason = *worth.iter().find(|reason| new.reason == reason.as_str())?;
         Some(match new.status {
             ConditionStatus::True => {
-                Happening::normal(reason, format!("{}; it was {}", new.message, old.reason))
+                ResourceEvent::normal(reason, format!("{}; it was {}", new.message, old.reason))
             }
-            _ => Happening::warning(reason, new.message.clone()),
+            _ => ResourceEvent::warning(reason, new.message.clone()),
         })
     };
     let trainer = [Reason::Training, Reason::TrainingFailed, Reason::TrainerUnreachable];
@@ -219,7 +240,7 @@ pub fn happenings(
         of(TrainingCondition::CheckpointPushed, &[Reason::PushFailed]),
         of(TrainingCondition::GatePassed, &[Reason::GateMissed]),
     ];
-    workers::happenings(before, after).chain(more.into_iter().flatten()).collect()
+    workers::transition_events(before, after).chain(more.into_iter().flatten()).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use rcgen::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use super::clock::Now;
+use super::clock::SkewedTime;
 
 /// How long an authority is valid.
 pub const AUTHORITY_LIFE: SignedDuration = SignedDuration::from_hours(24 * 3650);
@@ -46,7 +46,7 @@ pub enum CaError {
 
 /// The certificate of an authority: what others trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Root {
+pub struct CaCertificate {
     /// As it is stored.
     pub pem: String,
     /// From when on it is valid.
@@ -56,7 +56,7 @@ pub struct Root {
     public_key: Vec<u8>,
 }
 
-impl Root {
+impl CaCertificate {
     /// Reads one certificate.
     pub fn read(pem: &str) -> Result<Self, CaError> {
         let der = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|_| CaError::Certificate)?;
@@ -76,15 +76,15 @@ impl Root {
 
 /// An authority with its key.
 #[derive(Debug)]
-pub struct Authority {
+pub struct CertificateAuthority {
     /// Its certificate.
-    pub root: Root,
+    pub root: CaCertificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
-impl Authority {
+impl CertificateAuthority {
     /// Makes one.
-    pub fn make(now: Now) -> Result<Self, CaError> {
+    pub fn make(now: SkewedTime) -> Result<Self, CaError> {
         let begins = now.time - now.skew;
         let key = KeyPair::generate().map_err(CaError::Make)?;
         let mut params = CertificateParams::default();
@@ -102,7 +102,7 @@ impl Authority {
 
     /// Reads one.
     pub fn read(certificate: &str, key: &str) -> Result<Self, CaError> {
-        let root = Root::read(certificate)?;
+        let root = CaCertificate::read(certificate)?;
         let key = KeyPair::from_pem(key).map_err(CaError::Key)?;
         if rcgen::PublicKeyData::subject_public_key_info(&key) != root.public_key {
             return Err(CaError::Mismatch);
@@ -117,7 +117,7 @@ impl Authority {
     }
 
     /// A certificate for a server that is called by these names and addresses.
-    pub fn sign(&self, names: &[String], now: Now) -> Result<Leaf, CaError> {
+    pub fn sign(&self, names: &[String], now: SkewedTime) -> Result<ServerCertificate, CaError> {
         let key = KeyPair::generate().map_err(CaError::Make)?;
         let (begins, ends) = (now.time - now.skew, (now.time + LEAF_LIFE).min(self.root.ends));
         let mut params = CertificateParams::new(names).map_err(CaError::Make)?;
@@ -128,7 +128,7 @@ impl Authority {
         params.not_before = system(begins).into();
         params.not_after = system(ends).into();
         let certificate = params.signed_by(&key, &self.issuer).map_err(CaError::Make)?;
-        Ok(Leaf {
+        Ok(ServerCertificate {
             authority: self.root.pem.clone(),
             certificate: certificate.der().clone(),
             key: key.serialize_der(),
@@ -140,7 +140,7 @@ impl Authority {
 }
 
 /// The certificate of a server, which lives in memory only.
-pub struct Leaf {
+pub struct ServerCertificate {
     /// The authority that signed it.
     pub authority: String,
     certificate: CertificateDer<'static>,
@@ -150,7 +150,7 @@ pub struct Leaf {
     ends: Timestamp,
 }
 
-impl Leaf {
+impl ServerCertificate {
     /// Whether it is time for another: two thirds of its life are over, or the clock was set back to before it.
     pub fn is_due(&self, now: Timestamp) -> bool {
         let life = self.ends.duration_since(self.made);
@@ -173,9 +173,12 @@ impl Leaf {
     }
 }
 
-impl std::fmt::Debug for Leaf {
+impl std::fmt::Debug for ServerCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Leaf").field("made", &self.made).field("ends", &self.ends).finish_non_exhaustive()
+        f.debug_struct("ServerCertificate")
+            .field("made", &self.made)
+            .field("ends", &self.ends)
+            .finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ const SKEW: SignedDuration = SignedDuration::from_hours(1);
 
 /// A time, and how far it may differ elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Now {
+pub struct SkewedTime {
     /// By our clock.
     pub time: Timestamp,
     /// Certificates begin this long before they are made, because other clocks may be behind.
@@ -21,28 +21,28 @@ pub struct Now {
 /// The wall clock, or one that a test turns. Certificates end by the wall clock, also while a machine sleeps and its
 /// monotonic clock stands still.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Now + Send + Sync>);
+pub struct WebhookClock(Arc<dyn Fn() -> SkewedTime + Send + Sync>);
 
-impl Clock {
+impl WebhookClock {
     /// The machine's.
     pub fn wall() -> Self {
         let time = || Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
-        Self::new(move || Now { time: time(), skew: SKEW })
+        Self::new(move || SkewedTime { time: time(), skew: SKEW })
     }
 
     /// Another.
-    pub fn new(now: impl Fn() -> Now + Send + Sync + 'static) -> Self {
+    pub fn new(now: impl Fn() -> SkewedTime + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
     /// The time.
-    pub fn now(&self) -> Now {
+    pub fn now(&self) -> SkewedTime {
         (self.0)()
     }
 }
 
-impl fmt::Debug for Clock {
+impl fmt::Debug for WebhookClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Clock").field(&self.now()).finish()
+        f.debug_tuple("WebhookClock").field(&self.now()).finish()
     }
 }

@@ -10,12 +10,12 @@ use kube::core::ObjectMeta;
 use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 use vmafx_kit::metrics::MetricLabel;
 
-use super::rules::Kind;
+use super::rules::ReviewedKind;
 use super::server;
 
 /// How the API server reaches the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum WebhookEndpoint {
     /// By a Service.
     Service {
         /// Its namespace.
@@ -31,14 +31,18 @@ pub enum Reach {
 
 /// The configuration for all kinds. `bundle` is left out where somebody puts it in: the operator itself, or
 /// cert-manager.
-pub fn configuration(name: &str, reach: &Reach, bundle: Option<&str>) -> ValidatingWebhookConfiguration {
+pub fn configuration(
+    name: &str,
+    reach: &WebhookEndpoint,
+    bundle: Option<&str>,
+) -> ValidatingWebhookConfiguration {
     ValidatingWebhookConfiguration {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-        webhooks: Some(Kind::all().into_iter().map(|kind| webhook(kind, reach, bundle)).collect()),
+        webhooks: Some(ReviewedKind::all().into_iter().map(|kind| webhook(kind, reach, bundle)).collect()),
     }
 }
 
-fn webhook(kind: Kind, reach: &Reach, bundle: Option<&str>) -> ValidatingWebhook {
+fn webhook(kind: ReviewedKind, reach: &WebhookEndpoint, bundle: Option<&str>) -> ValidatingWebhook {
     let words = |list: &[&str]| Some(list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
     ValidatingWebhook {
         name: format!("{}.{}", kind.value().to_lowercase(), vmafx_api::GROUP),
@@ -60,16 +64,16 @@ fn webhook(kind: Kind, reach: &Reach, bundle: Option<&str>) -> ValidatingWebhook
     }
 }
 
-fn client(kind: Kind, reach: &Reach, bundle: Option<&str>) -> WebhookClientConfig {
+fn client(kind: ReviewedKind, reach: &WebhookEndpoint, bundle: Option<&str>) -> WebhookClientConfig {
     let path = server::path(kind);
     let ca_bundle = bundle.map(|pem| ByteString(pem.as_bytes().to_vec()));
     match reach {
-        Reach::Url(base) => WebhookClientConfig {
+        WebhookEndpoint::Url(base) => WebhookClientConfig {
             ca_bundle,
             url: Some(format!("{base}{path}")),
             ..WebhookClientConfig::default()
         },
-        Reach::Service { namespace, name, port } => WebhookClientConfig {
+        WebhookEndpoint::Service { namespace, name, port } => WebhookClientConfig {
             ca_bundle,
             service: Some(ServiceReference {
                 namespace: namespace.clone(),
@@ -82,11 +86,11 @@ fn client(kind: Kind, reach: &Reach, bundle: Option<&str>) -> WebhookClientConfi
     }
 }
 
-fn plural(kind: Kind) -> String {
+fn plural(kind: ReviewedKind) -> String {
     match kind {
-        Kind::Job => VmafxJob::plural(&()),
-        Kind::Node => VmafxNode::plural(&()),
-        Kind::Training => VmafxModelTraining::plural(&()),
+        ReviewedKind::Job => VmafxJob::plural(&()),
+        ReviewedKind::Node => VmafxNode::plural(&()),
+        ReviewedKind::Training => VmafxModelTraining::plural(&()),
     }
     .into_owned()
 }
@@ -97,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_configuration_as_it_is_installed() {
-        let reach = Reach::Service {
+        let reach = WebhookEndpoint::Service {
             namespace: "vmafx-system".into(),
             name: "vmafx-operator-webhook".into(),
             port: 443,

@@ -11,9 +11,9 @@ use crate::error::{ApiError, call};
 
 /// What became of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Published {
+pub enum BundleState {
     /// It was there.
-    Already,
+    UpToDate,
     /// It is there now.
     Written,
     /// There is no configuration to put it into.
@@ -26,15 +26,15 @@ pub async fn publish(
     api: &Api<ValidatingWebhookConfiguration>,
     name: &str,
     bundle: &str,
-) -> Result<Published, ApiError> {
+) -> Result<BundleState, ApiError> {
     let Some(live) = call("read the webhook configuration", api.get_opt(name)).await? else {
-        return Ok(Published::NoConfiguration);
+        return Ok(BundleState::NoConfiguration);
     };
-    let Some(patch) = patch(&live, bundle) else { return Ok(Published::Already) };
+    let Some(patch) = patch(&live, bundle) else { return Ok(BundleState::UpToDate) };
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     call("publish the webhook's authorities", api.patch(name, &params, &Patch::Strategic(patch))).await?;
     tracing::info!(configuration = name, "the webhook's authorities were published");
-    Ok(Published::Written)
+    Ok(BundleState::Written)
 }
 
 /// A strategic patch, which merges webhooks by name, tied to the version that was looked at.
@@ -51,11 +51,11 @@ fn patch(live: &ValidatingWebhookConfiguration, bundle: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::configuration::{Reach, configuration};
+    use crate::webhook::configuration::{WebhookEndpoint, configuration};
 
     #[test]
     fn only_bundles_that_differ_are_written_and_only_to_the_version_that_was_seen() {
-        let reach = Reach::Url("https://127.0.0.1:1".into());
+        let reach = WebhookEndpoint::Url("https://127.0.0.1:1".into());
         let mut live = configuration("c", &reach, Some("new"));
         live.metadata.resource_version = Some("7".into());
         assert_eq!(patch(&live, "new"), None);

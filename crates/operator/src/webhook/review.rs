@@ -8,7 +8,7 @@ use serde_json::Value;
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::MetricLabel;
 
-use super::rules::{self, Findings, Kind, Violation};
+use super::rules::{self, Findings, ReviewedKind, Violation};
 
 /// Violations that are listed; the rest is counted.
 const LISTED: usize = 20;
@@ -18,7 +18,7 @@ const WARNINGS: usize = 10;
 
 closed_label! {
     /// How a review ended.
-    pub enum Outcome: "outcome" {
+    pub enum ReviewOutcome: "outcome" {
         /// The object may be stored.
         Allowed = "allowed",
         /// A rule is broken.
@@ -29,10 +29,10 @@ closed_label! {
 }
 
 /// Judges a review of objects of this kind.
-pub fn answer(kind: Kind, body: &[u8]) -> (AdmissionReview<DynamicObject>, Outcome) {
+pub fn answer(kind: ReviewedKind, body: &[u8]) -> (AdmissionReview<DynamicObject>, ReviewOutcome) {
     let (response, outcome) = match read(body) {
         Ok(request) => judged(kind, &request),
-        Err(malformed) => (*malformed, Outcome::Malformed),
+        Err(malformed) => (*malformed, ReviewOutcome::Malformed),
     };
     (response.into_review(), outcome)
 }
@@ -59,19 +59,22 @@ fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, Box<AdmissionRes
     Err(Box::new(malformed(uid, &format!("this is no AdmissionReview of admission.k8s.io/v1: {error}"))))
 }
 
-fn judged(kind: Kind, request: &AdmissionRequest<DynamicObject>) -> (AdmissionResponse, Outcome) {
+fn judged(
+    kind: ReviewedKind,
+    request: &AdmissionRequest<DynamicObject>,
+) -> (AdmissionResponse, ReviewOutcome) {
     let (asked, known) = (&request.kind, kind.value());
     if asked.group != vmafx_api::GROUP || asked.kind != known {
         let message =
             format!("this path judges {known}.{}, not {}.{}", vmafx_api::GROUP, asked.kind, asked.group);
-        return (malformed(&request.uid, &message), Outcome::Malformed);
+        return (malformed(&request.uid, &message), ReviewOutcome::Malformed);
     }
     let response = AdmissionResponse::from(request);
     if matches!(request.operation, Operation::Delete | Operation::Connect) {
-        return (response, Outcome::Allowed);
+        return (response, ReviewOutcome::Allowed);
     }
     let Some(new) = &request.object else {
-        return (malformed(&request.uid, "the review holds no object"), Outcome::Malformed);
+        return (malformed(&request.uid, "the review holds no object"), ReviewOutcome::Malformed);
     };
     let findings = rules::judge(kind, request.old_object.as_ref(), new);
     // A name that is still to be generated is shown by what it will begin with.
@@ -81,15 +84,15 @@ fn judged(kind: Kind, request: &AdmissionRequest<DynamicObject>) -> (AdmissionRe
 
 fn with(
     mut response: AdmissionResponse,
-    kind: Kind,
+    kind: ReviewedKind,
     name: &str,
     findings: Findings,
-) -> (AdmissionResponse, Outcome) {
+) -> (AdmissionResponse, ReviewOutcome) {
     let Findings { violations, mut warnings } = findings;
     warnings.truncate(WARNINGS);
     response.warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
     if violations.is_empty() {
-        return (response, Outcome::Allowed);
+        return (response, ReviewOutcome::Allowed);
     }
     let mut response = response.deny(message(kind, name, &violations));
     response.result.status = Some(StatusSummary::Failure);
@@ -103,11 +106,11 @@ fn with(
         causes: violations.iter().take(LISTED).map(cause).collect(),
         retry_after_seconds: 0,
     });
-    (response, Outcome::Refused)
+    (response, ReviewOutcome::Refused)
 }
 
 /// As the API server says it of its own kinds.
-fn message(kind: Kind, name: &str, violations: &[Violation]) -> String {
+fn message(kind: ReviewedKind, name: &str, violations: &[Violation]) -> String {
     let mut texts: Vec<_> = violations.iter().take(LISTED).map(ToString::to_string).collect();
     if let Some(more) = violations.len().checked_sub(LISTED).filter(|more| *more > 0) {
         texts.push(format!("and {more} more"));

@@ -16,10 +16,10 @@ use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::{ServerTls, TlsError};
 
-use super::ca::{CaError, Leaf};
-use super::clock::Clock;
-use super::publish::{Published, publish};
-use super::trust::{Change, Trust};
+use super::authorities::{AuthoritySet, RotationStep};
+use super::ca::{CaError, ServerCertificate};
+use super::clock::WebhookClock;
+use super::publish::{BundleState, publish};
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
 
@@ -34,7 +34,7 @@ const STEPS: usize = 4;
 
 /// Why a look was in vain.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum RotationError {
     /// The API server.
     #[error(transparent)]
     Api(#[from] ApiError),
@@ -46,9 +46,9 @@ pub enum KeepError {
     Show(#[from] TlsError),
 }
 
-/// What the keeper keeps.
+/// What the rotator keeps.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct WebhookNames {
     /// The Secret with the authorities.
     pub secret: String,
     /// The configuration whose bundles are kept.
@@ -59,22 +59,28 @@ pub struct Names {
 
 /// Keeps authorities and certificate. Every replica has one.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct CertificateRotator {
     secrets: Api<Secret>,
     configurations: Api<ValidatingWebhookConfiguration>,
-    names: Names,
-    clock: Clock,
+    names: WebhookNames,
+    clock: WebhookClock,
     tls: ServerTls,
     /// What was last read, for when the API server cannot be asked.
-    trust: Option<Trust>,
-    leaf: Option<Leaf>,
+    trust: Option<AuthoritySet>,
+    leaf: Option<ServerCertificate>,
     /// What was last said to the log, so that it is said once.
     said: Option<String>,
 }
 
-impl Keeper {
-    /// Nothing is shown before the first [`Keeper::look`].
-    pub fn new(client: Client, namespace: &str, names: Names, clock: Clock, tls: ServerTls) -> Self {
+impl CertificateRotator {
+    /// Nothing is shown before the first [`CertificateRotator::look`].
+    pub fn new(
+        client: Client,
+        namespace: &str,
+        names: WebhookNames,
+        clock: WebhookClock,
+        tls: ServerTls,
+    ) -> Self {
         Self {
             secrets: Api::namespaced(client.clone(), namespace),
             configurations: Api::all(client),
@@ -93,8 +99,8 @@ impl Keeper {
         loop {
             let Some(looked) = shutdown.run_until_begun(self.look()).await else { return Ok(()) };
             let (pause, problem) = match looked {
-                Ok(Published::Already | Published::Written) => (EVERY, None),
-                Ok(Published::NoConfiguration) => {
+                Ok(BundleState::UpToDate | BundleState::Written) => (EVERY, None),
+                Ok(BundleState::NoConfiguration) => {
                     trusted = false;
                     let name = &self.names.configuration;
                     (
@@ -121,11 +127,11 @@ impl Keeper {
     }
 
     /// Brings everything up to date, once.
-    pub async fn look(&mut self) -> Result<Published, KeepError> {
+    pub async fn look(&mut self) -> Result<BundleState, RotationError> {
         let mut told = self.tell().await;
         for _ in 1..STEPS {
             // Another replica was faster: what it wrote is as good.
-            if !matches!(told, Err(KeepError::Api(ApiError::Conflict { .. }))) {
+            if !matches!(told, Err(RotationError::Api(ApiError::Conflict { .. }))) {
                 break;
             }
             told = self.tell().await;
@@ -135,31 +141,31 @@ impl Keeper {
     }
 
     /// Reads the authorities, takes the steps that are due, and tells the API server after each.
-    async fn tell(&mut self) -> Result<Published, KeepError> {
+    async fn tell(&mut self) -> Result<BundleState, RotationError> {
         let (mut secret, mut trust) = self.stored().await?;
         for _ in 0..STEPS {
             self.trust = Some(trust.clone());
             let published = publish(&self.configurations, &self.names.configuration, &trust.bundle()).await?;
-            let step = trust.advance(self.clock.now(), published == Published::Already)?;
+            let step = trust.advance(self.clock.now(), published == BundleState::UpToDate)?;
             let Some((next, change)) = step else { return Ok(published) };
             next.write(&mut secret);
             secret = self.replace(&secret).await?;
             tracing::info!(secret = self.names.secret, "{}", words(change));
             trust = next;
         }
-        Ok(Published::Written)
+        Ok(BundleState::Written)
     }
 
     /// The Secret and what it holds; made if there is none, made anew if it cannot be used.
-    async fn stored(&self) -> Result<(Secret, Trust), KeepError> {
+    async fn stored(&self) -> Result<(Secret, AuthoritySet), RotationError> {
         let (name, now) = (self.names.secret.as_str(), self.clock.now());
         let Some(mut secret) = call("read the webhook's authority", self.secrets.get_opt(name)).await? else {
-            let trust = Trust::make(now)?;
+            let trust = AuthoritySet::make(now)?;
             let secret = self.create(&trust).await?;
             tracing::info!(secret = name, "a new authority for the webhook was made");
             return Ok((secret, trust));
         };
-        match Trust::read(&secret) {
+        match AuthoritySet::read(&secret) {
             Ok(trust) if trust.current.root.begins <= now.time => return Ok((secret, trust)),
             Ok(trust) => {
                 let begins = trust.current.root.begins;
@@ -174,12 +180,12 @@ impl Keeper {
                 );
             }
         }
-        let trust = Trust::make(now)?;
+        let trust = AuthoritySet::make(now)?;
         trust.write(&mut secret);
         Ok((self.replace(&secret).await?, trust))
     }
 
-    async fn create(&self, trust: &Trust) -> Result<Secret, ApiError> {
+    async fn create(&self, trust: &AuthoritySet) -> Result<Secret, ApiError> {
         let mut secret = Secret {
             metadata: ObjectMeta { name: Some(self.names.secret.clone()), ..ObjectMeta::default() },
             type_: Some("kubernetes.io/tls".to_owned()),
@@ -196,7 +202,7 @@ impl Keeper {
     }
 
     /// Shows another certificate, if it is time for one; `told` says whether the API server knows the authorities.
-    fn show(&mut self, told: bool) -> Result<(), KeepError> {
+    fn show(&mut self, told: bool) -> Result<(), RotationError> {
         let Some(trust) = &self.trust else { return Ok(()) };
         let now = self.clock.now();
         let wanted = match &self.leaf {
@@ -216,12 +222,12 @@ impl Keeper {
     }
 
     /// The certificate that is shown.
-    pub fn leaf(&self) -> Option<&Leaf> {
+    pub fn leaf(&self) -> Option<&ServerCertificate> {
         self.leaf.as_ref()
     }
 
     /// The authorities, as they were last seen.
-    pub fn trust(&self) -> Option<&Trust> {
+    pub fn trust(&self) -> Option<&AuthoritySet> {
         self.trust.as_ref()
     }
 
@@ -239,11 +245,11 @@ fn params() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
-fn words(change: Change) -> &'static str {
+fn words(change: RotationStep) -> &'static str {
     match change {
-        Change::NextMade => "the webhook's authority ends within a year; the next one was made",
-        Change::NextSigns => "the next authority signs the webhook's certificates",
-        Change::PreviousForgotten => "the previous authority of the webhook is forgotten",
+        RotationStep::NextMade => "the webhook's authority ends within a year; the next one was made",
+        RotationStep::NextSigns => "the next authority signs the webhook's certificates",
+        RotationStep::PreviousForgotten => "the previous authority of the webhook is forgotten",
     }
 }
 

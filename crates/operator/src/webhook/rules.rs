@@ -22,14 +22,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vmafx_kit::closed_label;
 
-pub use violation::{Findings, Flaw, Path, Violation};
+pub use violation::{FieldPath, Findings, Violation, ViolationType};
 
 closed_label! {
     /// A kind that has rules.
-    pub enum Kind: "kind" {
+    pub enum ReviewedKind: "kind" {
         /// One pair of clips.
         Job = "VmafxJob",
-        /// Workers.
+        /// WorkerCounts.
         Node = "VmafxNode",
         /// A model that learns.
         Training = "VmafxModelTraining",
@@ -40,7 +40,7 @@ closed_label! {
 const VENDORS: [&str; 4] = ["nvidia", "amd", "intel", "cpu"];
 
 /// What is to be said about `new`, which takes the place of `old` if that is given.
-pub fn judge(kind: Kind, old: Option<&DynamicObject>, new: &DynamicObject) -> Findings {
+pub fn judge(kind: ReviewedKind, old: Option<&DynamicObject>, new: &DynamicObject) -> Findings {
     // What is being deleted must be able to lose its finalizers, whatever else is wrong with it.
     if old.is_some() && new.metadata.deletion_timestamp.is_some() {
         return Findings::default();
@@ -55,18 +55,18 @@ pub fn judge(kind: Kind, old: Option<&DynamicObject>, new: &DynamicObject) -> Fi
     after
 }
 
-fn findings(kind: Kind, spec: &Value) -> Findings {
+fn findings(kind: ReviewedKind, spec: &Value) -> Findings {
     match kind {
-        Kind::Job => decoded(spec, job::check),
-        Kind::Node => match &spec["gpuVendor"] {
+        ReviewedKind::Job => decoded(spec, job::check),
+        ReviewedKind::Node => match &spec["gpuVendor"] {
             Value::String(vendor) if !VENDORS.contains(&vendor.as_str()) => {
                 let mut findings = Findings::default();
-                findings.unsupported(&Path::spec().field("gpuVendor"), vendor.as_str(), &VENDORS);
+                findings.unsupported(&FieldPath::spec().field("gpuVendor"), vendor.as_str(), &VENDORS);
                 findings
             }
             _ => decoded(spec, node::check),
         },
-        Kind::Training => decoded(spec, training::check),
+        ReviewedKind::Training => decoded(spec, training::check),
     }
 }
 
@@ -77,7 +77,7 @@ fn decoded<S: DeserializeOwned>(spec: &Value, check: fn(&S) -> Findings) -> Find
         Err(error) => {
             let mut findings = Findings::default();
             findings.invalid(
-                &Path::spec(),
+                &FieldPath::spec(),
                 "object",
                 format!("this release of the operator cannot read it: {error}"),
             );

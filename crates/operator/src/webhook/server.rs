@@ -12,8 +12,8 @@ use kube::core::admission::AdmissionReview;
 use vmafx_kit::metrics::{CounterBy, LabelSet, MetricLabel, Metrics};
 use vmafx_kit::serve::HttpLimits;
 
-use super::review::{self, Outcome};
-use super::rules::Kind;
+use super::review::{self, ReviewOutcome};
+use super::rules::ReviewedKind;
 
 /// Most bytes of a review: the old and the new object, each of which etcd limits to 1.5 MiB, written less tightly.
 const BODY: usize = 8 * 1024 * 1024;
@@ -23,7 +23,7 @@ const WITHIN: Option<Duration> = Some(Duration::from_secs(5));
 
 /// What is counted about reviews.
 #[derive(Clone, Debug)]
-pub struct AdmissionMetrics(CounterBy<(Kind, Outcome)>);
+pub struct AdmissionMetrics(CounterBy<(ReviewedKind, ReviewOutcome)>);
 
 impl AdmissionMetrics {
     /// Makes them.
@@ -36,14 +36,14 @@ impl AdmissionMetrics {
 }
 
 /// Where reviews of a kind are sent, named as kubebuilder names it.
-pub fn path(kind: Kind) -> String {
+pub fn path(kind: ReviewedKind) -> String {
     format!("/validate-vmafx-dev-v1-{}", kind.value().to_lowercase())
 }
 
 /// Answers reviews of every kind.
 pub fn router(metrics: AdmissionMetrics) -> Router {
     let router =
-        Kind::all().into_iter().fold(Router::new(), |router, kind| {
+        ReviewedKind::all().into_iter().fold(Router::new(), |router, kind| {
             let judge = move |State(metrics): State<AdmissionMetrics>,
                               body: Result<Bytes, BytesRejection>| async move {
                 Json(answer(kind, body, &metrics))
@@ -54,7 +54,7 @@ pub fn router(metrics: AdmissionMetrics) -> Router {
 }
 
 fn answer(
-    kind: Kind,
+    kind: ReviewedKind,
     body: Result<Bytes, BytesRejection>,
     metrics: &AdmissionMetrics,
 ) -> AdmissionReview<DynamicObject> {
@@ -62,7 +62,7 @@ fn answer(
         Ok(body) => review::answer(kind, &body),
         Err(error) => {
             let message = format!("the review could not be read: {}", error.body_text());
-            (review::malformed("", &message).into_review(), Outcome::Malformed)
+            (review::malformed("", &message).into_review(), ReviewOutcome::Malformed)
         }
     };
     metrics.0.get_or_create(&LabelSet((kind, outcome))).inc();

@@ -28,21 +28,21 @@
 //! `every_input_is_in_one_row_and_decided_as_the_row_says`. What holds for any sequence of them, with faults and others
 //! at work, is `whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched`.
 //!
-//! Every Replace becomes Refuse(ReplaceLoop) when there were [`MOST_REPLACEMENTS`] within ten minutes: somebody else
+//! Every Replace becomes Refuse(ReplaceLoop) when there were [`MAX_REPLACEMENTS`] within ten minutes: somebody else
 //! keeps making it, and we would only take turns with them (`an_impostor_that_comes_again_and_again_is_left_at_last`).
 
 use vmafx_api::workload::StatefulSetRef;
 
-use super::facts::Facts;
-use super::immutables::Immutables;
-use super::owner::Owner;
+use super::immutables::ImmutableFields;
+use super::owner::ResourceOwner;
+use super::snapshot::StatefulSetSnapshot;
 
 /// So often within ten minutes a workload is replaced, and no more.
-pub const MOST_REPLACEMENTS: usize = 5;
+pub const MAX_REPLACEMENTS: usize = 5;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum WorkloadDecision {
     /// There is none and there was none: make it.
     Create,
     /// The one that we had is gone: make it again.
@@ -69,8 +69,7 @@ pub enum Decision {
     Replace {
         /// Its UID.
         uid: String,
-        /// Why it cannot stay.
-        why: Why,
+        reason: ReplaceReason,
     },
     /// It is being deleted: wait.
     Wait {
@@ -78,14 +77,14 @@ pub enum Decision {
         uid: String,
     },
     /// It must not be touched.
-    Refuse(Refusal),
+    Refuse(RefusalReason),
     /// The resource itself is being deleted; garbage collection does the rest.
     Leave,
 }
 
 /// Why a StatefulSet is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum ReplaceReason {
     /// It is not the one that we made.
     Impostor,
     /// A field differs that cannot be changed in place.
@@ -94,7 +93,7 @@ pub enum Why {
 
 /// Why a StatefulSet is left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
+pub enum RefusalReason {
     /// Another controller owns it.
     ForeignOwner,
     /// Nobody owns it, but it could not be made ours.
@@ -107,32 +106,36 @@ pub enum Refusal {
 
 /// Says what is to be done. `replaced` counts the replacements of the last ten minutes.
 pub fn decide(
-    owner: &Owner,
+    owner: &ResourceOwner,
     tracked: Option<&StatefulSetRef>,
-    live: Option<&Facts>,
-    wanted: &Immutables,
+    live: Option<&StatefulSetSnapshot>,
+    desired: &ImmutableFields,
     replaced: usize,
-) -> Decision {
+) -> WorkloadDecision {
     if owner.deleting {
-        return Decision::Leave;
+        return WorkloadDecision::Leave;
     }
     let live = match (live, tracked) {
         (Some(live), _) => live,
-        (None, Some(tracked)) => return Decision::Recreate { lost: tracked.uid.clone() },
-        (None, None) => return Decision::Create,
+        (None, Some(tracked)) => return WorkloadDecision::Recreate { lost: tracked.uid.clone() },
+        (None, None) => return WorkloadDecision::Create,
     };
     let uid = live.identity.uid.clone();
     if live.terminating {
-        return Decision::Wait { uid };
+        return WorkloadDecision::Wait { uid };
     }
     let relation = Relation::of(tracked, live);
     let decision = match &live.controller {
-        Some(controller) if controller.uid != owner.uid => Decision::Refuse(Refusal::ForeignOwner),
-        Some(_) => ours(relation, uid, live.immutables == *wanted),
-        None => nobodys(relation, uid, live, wanted, owner.adopts),
+        Some(controller) if controller.uid != owner.uid => {
+            WorkloadDecision::Refuse(RefusalReason::ForeignOwner)
+        }
+        Some(_) => ours(relation, uid, live.immutables == *desired),
+        None => nobodys(relation, uid, live, desired, owner.adopts),
     };
     match decision {
-        Decision::Replace { .. } if replaced >= MOST_REPLACEMENTS => Decision::Refuse(Refusal::ReplaceLoop),
+        WorkloadDecision::Replace { .. } if replaced >= MAX_REPLACEMENTS => {
+            WorkloadDecision::Refuse(RefusalReason::ReplaceLoop)
+        }
         decision => decision,
     }
 }
@@ -151,7 +154,7 @@ enum Relation {
 }
 
 impl Relation {
-    fn of(tracked: Option<&StatefulSetRef>, live: &Facts) -> Self {
+    fn of(tracked: Option<&StatefulSetRef>, live: &StatefulSetSnapshot) -> Self {
         match tracked {
             None => Self::Untracked,
             Some(tracked) if tracked.uid == live.identity.uid => Self::Tracked,
@@ -162,25 +165,31 @@ impl Relation {
 }
 
 /// It has our owner reference.
-fn ours(relation: Relation, uid: String, compatible: bool) -> Decision {
+fn ours(relation: Relation, uid: String, compatible: bool) -> WorkloadDecision {
     match relation {
-        Relation::Stranger => Decision::Replace { uid, why: Why::Impostor },
-        _ if !compatible => Decision::Replace { uid, why: Why::ImmutableDrift },
-        Relation::Tracked => Decision::Keep { uid },
-        Relation::Untracked | Relation::Successor => Decision::Retrack { uid },
+        Relation::Stranger => WorkloadDecision::Replace { uid, reason: ReplaceReason::Impostor },
+        _ if !compatible => WorkloadDecision::Replace { uid, reason: ReplaceReason::ImmutableDrift },
+        Relation::Tracked => WorkloadDecision::Keep { uid },
+        Relation::Untracked | Relation::Successor => WorkloadDecision::Retrack { uid },
     }
 }
 
 /// It has no controller.
-fn nobodys(relation: Relation, uid: String, live: &Facts, wanted: &Immutables, adopts: bool) -> Decision {
-    let compatible = live.immutables == *wanted;
+fn nobodys(
+    relation: Relation,
+    uid: String,
+    live: &StatefulSetSnapshot,
+    desired: &ImmutableFields,
+    adopts: bool,
+) -> WorkloadDecision {
+    let compatible = live.immutables == *desired;
     match relation {
-        Relation::Tracked if !adopts => Decision::Refuse(Refusal::HandedOver),
-        Relation::Untracked | Relation::Tracked if compatible => Decision::Adopt { uid },
+        Relation::Tracked if !adopts => WorkloadDecision::Refuse(RefusalReason::HandedOver),
+        Relation::Untracked | Relation::Tracked if compatible => WorkloadDecision::Adopt { uid },
         // Without our owner reference the mark of a successor proves nothing.
-        Relation::Stranger | Relation::Successor if live.immutables.select_the_same(wanted) => {
-            Decision::Replace { uid, why: Why::Impostor }
+        Relation::Stranger | Relation::Successor if live.immutables.select_the_same(desired) => {
+            WorkloadDecision::Replace { uid, reason: ReplaceReason::Impostor }
         }
-        _ => Decision::Refuse(Refusal::Incompatible),
+        _ => WorkloadDecision::Refuse(RefusalReason::Incompatible),
     }
 }

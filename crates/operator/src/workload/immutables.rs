@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpe
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
-use crate::quantity::Amount;
+use crate::quantity::ParsedQuantity;
 
 /// Written the same way whether or not the API server has filled in its defaults, so that what we want and what it
 /// keeps of it are equal.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Immutables {
+pub struct ImmutableFields {
     selector: Selector,
     service_name: String,
     pod_management_policy: String,
@@ -33,7 +33,7 @@ struct Claim {
     spec: PersistentVolumeClaimSpec,
 }
 
-impl Immutables {
+impl ImmutableFields {
     /// Of a spec, rendered or as the API server sent it.
     pub fn of(spec: Option<&StatefulSetSpec>) -> Self {
         let Some(spec) = spec else { return Self::default() };
@@ -87,7 +87,7 @@ fn claim(claim: &PersistentVolumeClaim) -> Claim {
 }
 
 fn same_unit(amount: &mut Quantity) {
-    if let Some(same) = Amount::parse(&amount.0) {
+    if let Some(same) = ParsedQuantity::parse(&amount.0) {
         amount.0 = same.to_string();
     }
 }
@@ -98,8 +98,8 @@ mod tests {
 
     use super::*;
 
-    fn of(spec: Value) -> Immutables {
-        Immutables::of(Some(&serde_json::from_value(spec).unwrap()))
+    fn of(spec: Value) -> ImmutableFields {
+        ImmutableFields::of(Some(&serde_json::from_value(spec).unwrap()))
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics};
 
-use super::decide::{Decision, Refusal, Why};
+use super::decide::{RefusalReason, ReplaceReason, WorkloadDecision};
 
 closed_label! {
     /// What was decided, in a word.
-    pub enum WorkloadDecision: "decision" {
+    pub enum DecisionLabel: "decision" {
         /// Made.
         Create = "create",
         /// Made again.
@@ -37,22 +37,22 @@ closed_label! {
     }
 }
 
-impl From<&Decision> for WorkloadDecision {
-    fn from(decision: &Decision) -> Self {
+impl From<&WorkloadDecision> for DecisionLabel {
+    fn from(decision: &WorkloadDecision) -> Self {
         match decision {
-            Decision::Create => Self::Create,
-            Decision::Recreate { .. } => Self::Recreate,
-            Decision::Retrack { .. } => Self::Retrack,
-            Decision::Adopt { .. } => Self::Adopt,
-            Decision::Keep { .. } => Self::Keep,
-            Decision::Replace { why: Why::Impostor, .. } => Self::ReplaceImpostor,
-            Decision::Replace { why: Why::ImmutableDrift, .. } => Self::ReplaceImmutable,
-            Decision::Wait { .. } => Self::Wait,
-            Decision::Refuse(Refusal::ForeignOwner) => Self::RefuseForeignOwner,
-            Decision::Refuse(Refusal::Incompatible) => Self::RefuseIncompatible,
-            Decision::Refuse(Refusal::HandedOver) => Self::RefuseHandedOver,
-            Decision::Refuse(Refusal::ReplaceLoop) => Self::RefuseReplaceLoop,
-            Decision::Leave => Self::Leave,
+            WorkloadDecision::Create => Self::Create,
+            WorkloadDecision::Recreate { .. } => Self::Recreate,
+            WorkloadDecision::Retrack { .. } => Self::Retrack,
+            WorkloadDecision::Adopt { .. } => Self::Adopt,
+            WorkloadDecision::Keep { .. } => Self::Keep,
+            WorkloadDecision::Replace { reason: ReplaceReason::Impostor, .. } => Self::ReplaceImpostor,
+            WorkloadDecision::Replace { reason: ReplaceReason::ImmutableDrift, .. } => Self::ReplaceImmutable,
+            WorkloadDecision::Wait { .. } => Self::Wait,
+            WorkloadDecision::Refuse(RefusalReason::ForeignOwner) => Self::RefuseForeignOwner,
+            WorkloadDecision::Refuse(RefusalReason::Incompatible) => Self::RefuseIncompatible,
+            WorkloadDecision::Refuse(RefusalReason::HandedOver) => Self::RefuseHandedOver,
+            WorkloadDecision::Refuse(RefusalReason::ReplaceLoop) => Self::RefuseReplaceLoop,
+            WorkloadDecision::Leave => Self::Leave,
         }
     }
 }
@@ -60,7 +60,7 @@ impl From<&Decision> for WorkloadDecision {
 /// The metrics of all workloads.
 #[derive(Clone, Debug)]
 pub struct WorkloadMetrics {
-    decisions: CounterBy<(WorkloadDecision,)>,
+    decisions: CounterBy<(DecisionLabel,)>,
 }
 
 impl WorkloadMetrics {
@@ -74,7 +74,7 @@ impl WorkloadMetrics {
         }
     }
 
-    pub(super) fn decided(&self, decision: &Decision) {
+    pub(super) fn decided(&self, decision: &WorkloadDecision) {
         self.decisions.get_or_create(&LabelSet((decision.into(),))).inc();
     }
 }

@@ -8,7 +8,7 @@ use crate::key::ObjectKey;
 
 /// A resource that a workload is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct ResourceOwner {
     /// Namespace and name.
     pub key: ObjectKey,
     /// Tells it from another of its name.
@@ -23,7 +23,7 @@ pub struct Owner {
     pub adopts: bool,
 }
 
-impl Owner {
+impl ResourceOwner {
     /// Of a resource as the API server sent it.
     pub fn of<K: Resource<DynamicType = ()>>(object: &K) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The resources that a workload is made for.
+//! The resources that have a workload.
 
 use std::fmt::Debug;
 
@@ -9,26 +9,24 @@ use vmafx_api::conditions::{NodeCondition, TrainingCondition};
 use vmafx_api::workload::StatefulSetRef;
 use vmafx_api::{Condition, VmafxModelTraining, VmafxNode};
 
-use super::owner::Owner;
-use super::sync::Seen;
+use super::owner::ResourceOwner;
 use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
 
 /// A resource whose status records a StatefulSet.
-pub trait Tracks:
+pub trait TracksWorkload:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned
 {
-    /// The condition that says whether the workload is as wanted.
+    /// Type of the condition that says whether the workload is as desired.
     const SYNCED: &'static str;
 
     /// The StatefulSet that its status records.
     fn tracked(&self) -> Option<&StatefulSetRef>;
 
-    /// What its status says.
     fn conditions(&self) -> &[Condition];
 }
 
-impl Tracks for VmafxNode {
+impl TracksWorkload for VmafxNode {
     const SYNCED: &'static str = NodeCondition::WorkloadSynced.as_str();
 
     fn tracked(&self) -> Option<&StatefulSetRef> {
@@ -40,7 +38,7 @@ impl Tracks for VmafxNode {
     }
 }
 
-impl Tracks for VmafxModelTraining {
+impl TracksWorkload for VmafxModelTraining {
     const SYNCED: &'static str = TrainingCondition::WorkloadSynced.as_str();
 
     fn tracked(&self) -> Option<&StatefulSetRef> {
@@ -52,19 +50,28 @@ impl Tracks for VmafxModelTraining {
     }
 }
 
-impl Seen {
-    /// What the lifecycle needs of a resource.
-    pub fn of<K: Tracks>(resource: &K) -> Self {
-        let synced = resource.conditions().iter().find(|one| one.type_ == K::SYNCED);
+/// What the lifecycle of a workload needs of its resource, cached or read live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrackedResource {
+    pub owner: ResourceOwner,
+    /// The StatefulSet that the status records.
+    pub tracked: Option<StatefulSetRef>,
+    /// The reason that the condition `WorkloadSynced` has, which is not published as an event again.
+    pub synced_reason: Option<String>,
+}
+
+impl TrackedResource {
+    pub fn of<K: TracksWorkload>(resource: &K) -> Self {
+        let synced = resource.conditions().iter().find(|condition| condition.type_ == K::SYNCED);
         Self {
-            owner: Owner::of(resource),
+            owner: ResourceOwner::of(resource),
             tracked: resource.tracked().cloned(),
-            said: synced.map(|condition| condition.reason.clone()),
+            synced_reason: synced.map(|condition| condition.reason.clone()),
         }
     }
 
-    /// The same, read past every cache; `None` if it is gone.
-    pub async fn fresh<K: Tracks>(client: &Client, key: &ObjectKey) -> Result<Option<Self>, ApiError> {
+    /// Reads the resource from the API server, past every cache; `None` if it is gone.
+    pub async fn read<K: TracksWorkload>(client: &Client, key: &ObjectKey) -> Result<Option<Self>, ApiError> {
         let api: Api<K> = Api::namespaced(client.clone(), &key.namespace);
         let live = call("read the resource", api.get_opt(&key.name)).await?;
         Ok(live.as_ref().map(Self::of))

@@ -1,115 +1,114 @@
-//! What a StatefulSet says of its Pods, and what conditions and events say of that. Pure.
+//! The Pods of a StatefulSet in numbers, and the conditions and events that follow from them. Pure.
 
 use vmafx_api::conditions::{NodeCondition, Reason};
 use vmafx_api::{Condition, ConditionStatus};
 
-use super::facts::Facts;
-use crate::conditions::{Statement, change};
-use crate::events::Happening;
+use super::snapshot::StatefulSetSnapshot;
+use crate::conditions::{ConditionState, transition};
+use crate::events::ResourceEvent;
 
-/// The condition types that all kinds with a workload have in common, by the names that they share.
+/// Condition types that all kinds with a workload share.
 const PAUSED: &str = NodeCondition::Paused.as_str();
 const ROLLOUT: &str = NodeCondition::RolloutInProgress.as_str();
 
-/// What the StatefulSet says of its workers.
+/// The Pods of a StatefulSet, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Workers {
-    /// Whether the numbers speak of the spec as it is.
+pub struct WorkerCounts {
+    /// Whether the numbers describe the current spec.
     pub observed: bool,
-    /// How many there should be.
-    pub wanted: i32,
-    /// How many there are, those that are leaving included.
+    pub desired: i32,
+    /// Pods that exist, those that terminate included.
     pub existing: i32,
-    /// How many are ready.
     pub ready: i32,
-    /// How many are of the newest template.
-    pub renewed: i32,
-    /// Whether that is all there is.
+    /// Pods of the newest template.
+    pub updated: i32,
+    /// Whether all Pods are of the newest template.
     pub one_revision: bool,
-    /// The image of the newest template.
+    /// Image of the newest template.
     pub image: Option<String>,
 }
 
-impl From<&Facts> for Workers {
-    fn from(facts: &Facts) -> Self {
-        let numbers = &facts.numbers;
+impl From<&StatefulSetSnapshot> for WorkerCounts {
+    fn from(set: &StatefulSetSnapshot) -> Self {
+        let progress = &set.progress;
         Self {
-            observed: numbers.observed_generation >= facts.generation,
-            wanted: facts.replicas,
-            existing: numbers.replicas,
-            ready: numbers.ready,
-            renewed: numbers.updated,
-            one_revision: numbers.current_revision == numbers.update_revision
-                && numbers.updated >= numbers.replicas,
-            image: facts.image.clone(),
+            observed: progress.observed_generation >= set.generation,
+            desired: set.replicas,
+            existing: progress.replicas,
+            ready: progress.ready,
+            updated: progress.updated,
+            one_revision: progress.current_revision == progress.update_revision
+                && progress.updated >= progress.replicas,
+            image: set.image.clone(),
         }
     }
 }
 
-impl Workers {
-    /// Whether somebody may still be at work.
+impl WorkerCounts {
+    /// Whether a Pod may still be running.
     pub fn remain(&self) -> bool {
         !self.observed || self.existing > 0
     }
 }
 
-/// The condition `Paused`. `draining` and `drained` are its words while workers leave, and when they are gone.
+/// The condition `Paused`; `draining` and `drained` are its messages while Pods terminate and when they are gone.
 pub fn paused(
-    asked: bool,
-    workers: Option<&Workers>,
+    requested: bool,
+    workers: Option<&WorkerCounts>,
     before: &[Condition],
-    draining: impl FnOnce(&Workers) -> String,
+    draining: impl FnOnce(&WorkerCounts) -> String,
     drained: &str,
-) -> Statement {
-    if !asked {
-        let said = before.iter().find(|one| one.type_ == PAUSED);
-        let ever = said.is_some_and(|one| one.reason != Reason::NotPaused.as_str());
-        return Statement::no(if ever { Reason::Resumed } else { Reason::NotPaused }, "");
+) -> ConditionState {
+    if !requested {
+        let before = before.iter().find(|condition| condition.type_ == PAUSED);
+        let ever = before.is_some_and(|condition| condition.reason != Reason::NotPaused.as_str());
+        return ConditionState::unmet(if ever { Reason::Resumed } else { Reason::NotPaused }, "");
     }
     match workers {
-        Some(workers) if workers.remain() => Statement::no(Reason::Draining, draining(workers)),
-        _ => Statement::yes(Reason::Drained, drained),
+        Some(workers) if workers.remain() => ConditionState::unmet(Reason::Draining, draining(workers)),
+        _ => ConditionState::met(Reason::Drained, drained),
     }
 }
 
 /// The condition `RolloutInProgress`.
-pub fn rollout(workers: Option<&Workers>) -> Statement {
+pub fn rollout(workers: Option<&WorkerCounts>) -> ConditionState {
     match workers {
-        Some(workers) if workers.wanted > 0 && !(workers.observed && workers.one_revision) => Statement::yes(
-            Reason::RollingOut,
-            format!("{} of {} are of the newest template", workers.renewed, count(workers.wanted)),
-        ),
-        _ => Statement::no(Reason::AsExpected, ""),
+        Some(workers) if workers.desired > 0 && !(workers.observed && workers.one_revision) => {
+            ConditionState::met(
+                Reason::RollingOut,
+                format!("{} of {} are of the newest template", workers.updated, count(workers.desired)),
+            )
+        }
+        _ => ConditionState::unmet(Reason::AsExpected, ""),
     }
 }
 
-/// So many workers, in words.
 pub fn count(workers: i32) -> String {
     if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") }
 }
 
-/// What happened to both conditions that people would want to hear of.
-pub fn happenings(before: &[Condition], after: &[Condition]) -> impl Iterator<Item = Happening> {
-    let pause = change(before, after, PAUSED).map(|(old, new)| of_pause(old, new));
-    let rollout = change(before, after, ROLLOUT).and_then(|(old, new)| of_rollout(old, new));
+/// Events for the transitions of both conditions.
+pub fn transition_events(before: &[Condition], after: &[Condition]) -> impl Iterator<Item = ResourceEvent> {
+    let pause = transition(before, after, PAUSED).map(|(old, new)| pause_event(old, new));
+    let rollout = transition(before, after, ROLLOUT).and_then(|(old, new)| rollout_event(old, new));
     pause.into_iter().chain(rollout)
 }
 
-fn of_pause(old: &Condition, new: &Condition) -> Happening {
+fn pause_event(old: &Condition, new: &Condition) -> ResourceEvent {
     match (new.status, new.reason.as_str()) {
-        (ConditionStatus::True, _) => Happening::normal(Reason::Drained, new.message.clone()),
+        (ConditionStatus::True, _) => ResourceEvent::normal(Reason::Drained, new.message.clone()),
         (_, reason) if reason == Reason::Draining.as_str() => {
-            Happening::normal(Reason::Draining, new.message.clone())
+            ResourceEvent::normal(Reason::Draining, new.message.clone())
         }
-        _ => Happening::normal(Reason::Resumed, format!("workers come back; it was {}", old.reason)),
+        _ => ResourceEvent::normal(Reason::Resumed, format!("workers come back; it was {}", old.reason)),
     }
 }
 
-fn of_rollout(old: &Condition, new: &Condition) -> Option<Happening> {
+fn rollout_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {
     match (old.status, new.status) {
-        (_, ConditionStatus::True) => Some(Happening::normal(Reason::RollingOut, new.message.clone())),
+        (_, ConditionStatus::True) => Some(ResourceEvent::normal(Reason::RollingOut, new.message.clone())),
         (ConditionStatus::True, _) => {
-            Some(Happening::normal(Reason::RolledOut, "every worker is of the newest template"))
+            Some(ResourceEvent::normal(Reason::RolledOut, "every worker is of the newest template"))
         }
         _ => None,
     }

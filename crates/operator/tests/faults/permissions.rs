@@ -57,7 +57,7 @@ async fn nothing_is_denied_and_nothing_is_granted_in_vain() {
     assert_eq!(denied, Vec::<String>::new());
     let rules: Vec<PolicyRule> = grants().iter().flat_map(|grant| grant.rules().to_vec()).collect();
     let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
-    assert_eq!(unused, GUARDED.map(|guarded| format!("update {guarded}.vmafx.dev")));
+    assert_eq!(unused, GUARDED.map(|enforced| format!("update {enforced}.vmafx.dev")));
 }
 
 /// A training run gets its trainer.
@@ -122,9 +122,9 @@ async fn without_the_permission_that_no_request_names_nothing_could_be_owned() {
         }]},
         "spec": {"ports": [{"port": 80}]},
     });
-    for (name, guarded, allowed) in [("with", true, true), ("without", false, false)] {
+    for (name, enforced, allowed) in [("with", true, true), ("without", false, false)] {
         let account =
-            TestServiceAccount::create(world.namespace.cluster(), SYSTEM, name, &named(name, guarded))
+            TestServiceAccount::create(world.namespace.cluster(), SYSTEM, name, &named(name, enforced))
                 .await
                 .unwrap();
         let path = tempfile::tempdir().unwrap();
@@ -141,9 +141,9 @@ async fn without_the_permission_that_no_request_names_nothing_could_be_owned() {
 }
 
 /// The operator's role under another name, with or without what the guard asks for.
-fn named(name: &str, guarded: bool) -> Vec<Grant> {
+fn named(name: &str, enforced: bool) -> Vec<Grant> {
     let keeps = |rule: &PolicyRule| {
-        guarded
+        enforced
             || !rule
                 .resources
                 .as_ref()

@@ -82,7 +82,7 @@ async fn what_was_stored_before_the_rules_is_refused_only_for_what_a_change_brea
     old.metadata.finalizers = Some(vec!["example.com/held".into()]);
     jobs.create(&PostParams::default(), &old).await.unwrap();
     install(&hook.ns, &hook.base, None).await;
-    hook.keeper.look().await.unwrap();
+    hook.rotator.look().await.unwrap();
     asked(&hook.ns).await;
 
     let patch = |body: Value| {

@@ -11,10 +11,10 @@ use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 use vmafx_kit::tls::ServerTls;
-use vmafx_operator::rbac::{Grant, Part, Scope, TABLE};
-use vmafx_operator::webhook::publish::Published;
+use vmafx_operator::rbac::{GrantScope, OperatorPart, RbacGrant, TABLE};
+use vmafx_operator::webhook::publish::BundleState;
 
-use crate::hook::{Hook, asked, configurations, install, keeper, keeper_as};
+use crate::hook::{Hook, asked, configurations, install, rotator, rotator_as};
 
 fn secrets(hook: &Hook) -> Api<Secret> {
     Api::namespaced(hook.ns.client(), hook.ns.name())
@@ -24,11 +24,11 @@ fn secrets(hook: &Hook) -> Api<Secret> {
 async fn replicas_that_start_together_agree_on_one_authority() {
     let mut hook = Hook::asked("together").await;
     secrets(&hook).delete("webhook-ca", &DeleteParams::default()).await.unwrap();
-    let replica = |_| keeper(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
+    let replica = |_| rotator(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
     let mut replicas: Vec<_> = (0..5).map(replica).collect();
     join_all(replicas.iter_mut().map(|replica| async { replica.look().await.unwrap() })).await;
-    hook.keeper.look().await.unwrap();
-    let expected = &hook.keeper.leaf().unwrap().authority;
+    hook.rotator.look().await.unwrap();
+    let expected = &hook.rotator.leaf().unwrap().authority;
     for replica in &replicas {
         assert_eq!(&replica.leaf().unwrap().authority, expected);
     }
@@ -44,10 +44,10 @@ async fn nothing_is_written_when_nothing_changed() {
         (secret.resource_version, configuration.resource_version, configuration.generation)
     };
     let before = seen().await;
-    let mut other = keeper(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
-    assert_eq!(other.look().await.unwrap(), Published::Already);
+    let mut other = rotator(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
+    assert_eq!(other.look().await.unwrap(), BundleState::UpToDate);
     assert_eq!(seen().await, before);
-    assert_eq!(hook.keeper.look().await.unwrap(), Published::Already);
+    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::UpToDate);
 }
 
 #[tokio::test]
@@ -58,12 +58,12 @@ async fn a_bundle_that_somebody_changed_is_put_right_and_nothing_else() {
         { "name": "vmafxjob.vmafx.dev", "clientConfig": { "caBundle": null }, "timeoutSeconds": 9 },
     ] });
     let changed = api.patch(hook.ns.name(), &PatchParams::default(), &Patch::Strategic(body)).await.unwrap();
-    assert_eq!(hook.keeper.look().await.unwrap(), Published::Written);
+    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::Written);
     let mut mended = api.get(hook.ns.name()).await.unwrap();
     let mut expected = changed;
     for webhook in expected.webhooks.iter_mut().flatten() {
         webhook.client_config.ca_bundle =
-            Some(ByteString(hook.keeper.trust().unwrap().bundle().into_bytes()));
+            Some(ByteString(hook.rotator.trust().unwrap().bundle().into_bytes()));
     }
     expected.metadata = ObjectMeta::default();
     mended.metadata = ObjectMeta::default();
@@ -73,28 +73,28 @@ async fn a_bundle_that_somebody_changed_is_put_right_and_nothing_else() {
 #[tokio::test]
 async fn a_secret_that_was_tampered_with_gives_way_to_a_new_authority() {
     let mut hook = Hook::asked("tampered").await;
-    let before = hook.keeper.trust().unwrap().current.root.pem.clone();
+    let before = hook.rotator.trust().unwrap().current.root.pem.clone();
     let body = json!({ "stringData": { "tls.key": "garbage", "extra": "x" } });
     secrets(&hook).patch("webhook-ca", &PatchParams::default(), &Patch::Merge(body)).await.unwrap();
-    assert_eq!(hook.keeper.look().await.unwrap(), Published::Written);
-    let after = hook.keeper.trust().unwrap();
+    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::Written);
+    let after = hook.rotator.trust().unwrap();
     assert_ne!(after.current.root.pem, before);
     assert_eq!(after.bundle(), after.current.root.pem);
-    assert_eq!(hook.keeper.leaf().unwrap().authority, after.current.root.pem);
+    assert_eq!(hook.rotator.leaf().unwrap().authority, after.current.root.pem);
     asked(&hook.ns).await;
 }
 
 #[tokio::test]
 async fn a_missing_configuration_is_said_and_not_fatal() {
     let mut hook = Hook::new("missing").await;
-    assert_eq!(hook.keeper.look().await.unwrap(), Published::NoConfiguration);
-    assert!(hook.keeper.leaf().is_some());
+    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::NoConfiguration);
+    assert!(hook.rotator.leaf().is_some());
 }
 
 /// The rules of the table for one scope, with the names of this test.
-fn rules(hook: &Hook, scope: Scope) -> Vec<PolicyRule> {
+fn rules(hook: &Hook, scope: GrantScope) -> Vec<PolicyRule> {
     let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-    let rule = |grant: &Grant| PolicyRule {
+    let rule = |grant: &RbacGrant| PolicyRule {
         api_groups: Some(texts(&[grant.group])),
         resources: Some(texts(&[grant.resource])),
         verbs: texts(grant.verbs),
@@ -105,7 +105,11 @@ fn rules(hook: &Hook, scope: Scope) -> Vec<PolicyRule> {
         },
         ..PolicyRule::default()
     };
-    TABLE.iter().filter(|grant| grant.part == Part::Webhook && grant.scope == scope).map(rule).collect()
+    TABLE
+        .iter()
+        .filter(|grant| grant.part == OperatorPart::Webhook && grant.scope == scope)
+        .map(rule)
+        .collect()
 }
 
 /// Grants the table to the namespace's default account, and gives a client of that account.
@@ -123,7 +127,7 @@ async fn restricted(hook: &Hook) -> Client {
         kind: kind.into(),
         name: ns.into(),
     };
-    let role = Role { metadata: metadata.clone(), rules: Some(rules(hook, Scope::Own)) };
+    let role = Role { metadata: metadata.clone(), rules: Some(rules(hook, GrantScope::Own)) };
     Api::namespaced(client.clone(), ns).create(&post, &role).await.unwrap();
     let bound = RoleBinding {
         metadata: metadata.clone(),
@@ -133,7 +137,7 @@ async fn restricted(hook: &Hook) -> Client {
     Api::namespaced(client.clone(), ns).create(&post, &bound).await.unwrap();
     let role = ClusterRole {
         metadata: metadata.clone(),
-        rules: Some(rules(hook, Scope::Cluster)),
+        rules: Some(rules(hook, GrantScope::Cluster)),
         aggregation_rule: None,
     };
     Api::all(client.clone()).create(&post, &role).await.unwrap();
@@ -150,7 +154,7 @@ async fn the_table_of_permissions_is_enough_and_none_of_it_too_much() {
     let hook = Hook::new("permissions").await;
     install(&hook.ns, &hook.base, None).await;
     let client = restricted(&hook).await;
-    let mut keeper = keeper_as(client.clone(), &hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
+    let mut rotator = rotator_as(client.clone(), &hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
     // Grants are known to the authorizer a moment after they are stored.
     vmafx_testkit::wait::until(crate::hook::PATIENCE, "the grants", || async {
         let secrets = Api::<Secret>::namespaced(client.clone(), hook.ns.name()).get_opt("webhook-ca").await;
@@ -161,11 +165,11 @@ async fn the_table_of_permissions_is_enough_and_none_of_it_too_much() {
     })
     .await
     .unwrap();
-    assert_eq!(keeper.look().await.unwrap(), Published::Written);
+    assert_eq!(rotator.look().await.unwrap(), BundleState::Written);
     // A Secret that is there is updated.
     let body = json!({ "stringData": { "tls.key": "garbage" } });
     secrets(&hook).patch("webhook-ca", &PatchParams::default(), &Patch::Merge(body)).await.unwrap();
-    assert_eq!(keeper.look().await.unwrap(), Published::Written);
+    assert_eq!(rotator.look().await.unwrap(), BundleState::Written);
 
     let others = Api::<Secret>::namespaced(client.clone(), hook.ns.name());
     assert!(others.get("another").await.is_err_and(is_forbidden));

@@ -20,9 +20,9 @@ use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{HttpOptions, serve_with};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::ServerTls;
-use vmafx_operator::webhook::clock::{Clock, Now};
-use vmafx_operator::webhook::configuration::{Reach, configuration};
-use vmafx_operator::webhook::rotate::{Keeper, Names};
+use vmafx_operator::webhook::clock::{SkewedTime, WebhookClock};
+use vmafx_operator::webhook::configuration::{WebhookEndpoint, configuration};
+use vmafx_operator::webhook::rotate::{CertificateRotator, WebhookNames};
 use vmafx_operator::webhook::server::{self, AdmissionMetrics};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 use vmafx_testkit::wait;
@@ -64,7 +64,7 @@ pub(crate) fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Box<Status
 pub(crate) async fn install(ns: &TestNamespace, base: &str, bundle: Option<&str>) {
     let namespaces = Api::<Namespace>::all(ns.client());
     let owner = namespaces.get(ns.name()).await.unwrap();
-    let mut wanted = configuration(ns.name(), &Reach::Url(base.to_owned()), bundle);
+    let mut wanted = configuration(ns.name(), &WebhookEndpoint::Url(base.to_owned()), bundle);
     // Goes when the namespace goes, where somebody collects garbage.
     wanted.metadata.owner_references = Some(vec![OwnerReference {
         api_version: "v1".into(),
@@ -117,11 +117,11 @@ impl Turned {
         *self.0.lock().unwrap() += time;
     }
 
-    pub(crate) fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> WebhookClock {
         let time = Arc::clone(&self.0);
-        Clock::new(move || {
+        WebhookClock::new(move || {
             let time = *time.lock().unwrap();
-            Now { time, skew: time.duration_since(Timestamp::UNIX_EPOCH) }
+            SkewedTime { time, skew: time.duration_since(Timestamp::UNIX_EPOCH) }
         })
     }
 }
@@ -130,7 +130,7 @@ impl Turned {
 /// handshake.
 pub(crate) struct Hook {
     pub(crate) ns: TestNamespace,
-    pub(crate) keeper: Keeper,
+    pub(crate) rotator: CertificateRotator,
     pub(crate) clock: Turned,
     pub(crate) base: String,
     _serving: JoinSet<std::io::Result<()>>,
@@ -152,15 +152,15 @@ impl Hook {
         let mut serving = JoinSet::new();
         serving.spawn(serve_with(listener, router, options, Shutdown::new()));
         let clock = Turned::new();
-        let keeper = keeper(&ns, &clock, tls);
-        Self { ns, keeper, clock, base, _serving: serving }
+        let rotator = rotator(&ns, &clock, tls);
+        Self { ns, rotator, clock, base, _serving: serving }
     }
 
     /// Installed, trusted and asked.
     pub(crate) async fn asked(prefix: &str) -> Self {
         let mut hook = Self::new(prefix).await;
         install(&hook.ns, &hook.base, None).await;
-        hook.keeper.look().await.unwrap();
+        hook.rotator.look().await.unwrap();
         asked(&hook.ns).await;
         hook
     }
@@ -170,17 +170,22 @@ impl Hook {
     }
 }
 
-/// A replica's keeper for the webhook of this namespace.
-pub(crate) fn keeper(ns: &TestNamespace, clock: &Turned, tls: ServerTls) -> Keeper {
-    keeper_as(ns.client(), ns, clock, tls)
+/// A replica's rotator for the webhook of this namespace.
+pub(crate) fn rotator(ns: &TestNamespace, clock: &Turned, tls: ServerTls) -> CertificateRotator {
+    rotator_as(ns.client(), ns, clock, tls)
 }
 
 /// The same, as somebody who may not do everything.
-pub(crate) fn keeper_as(client: kube::Client, ns: &TestNamespace, clock: &Turned, tls: ServerTls) -> Keeper {
-    let names = Names {
+pub(crate) fn rotator_as(
+    client: kube::Client,
+    ns: &TestNamespace,
+    clock: &Turned,
+    tls: ServerTls,
+) -> CertificateRotator {
+    let names = WebhookNames {
         secret: "webhook-ca".into(),
         configuration: ns.name().to_owned(),
         hosts: vec!["127.0.0.1".into(), "localhost".into()],
     };
-    Keeper::new(client, ns.name(), names, clock.clock(), tls)
+    CertificateRotator::new(client, ns.name(), names, clock.clock(), tls)
 }

@@ -7,11 +7,11 @@ use k8s_openapi::jiff::SignedDuration;
 use kube::api::PostParams;
 use serde_json::json;
 use vmafx_kit::tls::ServerTls;
+use vmafx_operator::webhook::authorities::{KNOWN_FOR, TRUSTED_FOR};
 use vmafx_operator::webhook::ca::AUTHORITY_REPLACED_BEFORE;
-use vmafx_operator::webhook::trust::{KNOWN_FOR, TRUSTED_FOR};
 use vmafx_testkit::wait;
 
-use crate::hook::{Hook, PATIENCE, configurations, job, keeper};
+use crate::hook::{Hook, PATIENCE, configurations, job, rotator};
 
 /// Reviews that must come through between two steps.
 const BETWEEN: u32 = 100;
@@ -25,7 +25,7 @@ const MOST: u32 = 5_000;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leaf_and_authority_are_replaced_without_one_failed_admission() {
     let mut hook = Hook::asked("rotation").await;
-    let mut other = keeper(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
+    let mut other = rotator(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
     let (jobs, done, stop) = (hook.jobs(), Cell::new(0), Cell::new(false));
     let dry = PostParams { dry_run: true, ..PostParams::default() };
     let client = async |_| {
@@ -48,34 +48,34 @@ async fn leaf_and_authority_are_replaced_without_one_failed_admission() {
     };
     let steps = async {
         reviews().await;
-        let first = hook.keeper.trust().unwrap().current.root.clone();
-        let leaf = hook.keeper.leaf().unwrap().ends();
+        let first = hook.rotator.trust().unwrap().current.root.clone();
+        let leaf = hook.rotator.leaf().unwrap().ends();
 
         hook.clock.by(SignedDuration::from_hours(24 * 20));
-        hook.keeper.look().await.unwrap();
-        assert!(hook.keeper.leaf().unwrap().ends() > leaf, "the leaf was not replaced");
+        hook.rotator.look().await.unwrap();
+        assert!(hook.rotator.leaf().unwrap().ends() > leaf, "the leaf was not replaced");
         assert_eq!(bundle(&hook.ns).await, first.pem);
         reviews().await;
 
         hook.clock.to(first.ends - AUTHORITY_REPLACED_BEFORE);
-        hook.keeper.look().await.unwrap();
+        hook.rotator.look().await.unwrap();
         other.look().await.unwrap();
-        assert_eq!(hook.keeper.leaf().unwrap().authority, first.pem, "the next authority signs too early");
+        assert_eq!(hook.rotator.leaf().unwrap().authority, first.pem, "the next authority signs too early");
         assert_eq!(bundle(&hook.ns).await.matches("BEGIN CERTIFICATE").count(), 2);
         reviews().await;
 
         hook.clock.by(KNOWN_FOR);
-        hook.keeper.look().await.unwrap();
+        hook.rotator.look().await.unwrap();
         other.look().await.unwrap();
-        let second = hook.keeper.trust().unwrap().current.root.clone();
+        let second = hook.rotator.trust().unwrap().current.root.clone();
         assert_ne!(second.pem, first.pem);
-        assert_eq!(hook.keeper.leaf().unwrap().authority, second.pem);
+        assert_eq!(hook.rotator.leaf().unwrap().authority, second.pem);
         assert_eq!(other.leaf().unwrap().authority, second.pem);
         assert_eq!(bundle(&hook.ns).await.matches("BEGIN CERTIFICATE").count(), 2);
         reviews().await;
 
         hook.clock.by(TRUSTED_FOR);
-        hook.keeper.look().await.unwrap();
+        hook.rotator.look().await.unwrap();
         assert_eq!(bundle(&hook.ns).await, second.pem, "the previous authority is still trusted");
         reviews().await;
         stop.set(true);

@@ -35,7 +35,7 @@ async fn running(ns: &TestNamespace, args: &[String], test: impl AsyncFnOnce(&Re
     let args = Settings::parse_from([&["t".to_owned()], args].concat()).webhook;
     let mut metrics = Metrics::new("test");
     webhook::start(&args, ns.name(), ns.client(), &readiness, &mut metrics, &mut tasks).await.unwrap();
-    // Something to wait for: without the keeper there are only support tasks.
+    // Something to wait for: without the rotator there are only support tasks.
     tasks.service("test", {
         let shutdown = shutdown.clone();
         async move {

@@ -1,4 +1,4 @@
-//! The plain objects beside a workload.
+//! The Service beside a workload. A disruption budget takes the same code.
 
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
@@ -8,20 +8,25 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 use vmafx_api::VmafxNode;
 use vmafx_api::conditions::Reason;
+use vmafx_kit::metrics::Metrics;
 use vmafx_operator::FIELD_MANAGER;
 use vmafx_operator::runtime::Cache;
-use vmafx_operator::workload::{Children, Ensured, Owner, Plain};
+use vmafx_operator::workload::{
+    ChildDecision, ChildSnapshot, DesiredChild, DesiredWorkload, TrackedResource, WorkloadCaches,
+    WorkloadMetrics, Workloads,
+};
 use vmafx_testkit::kube::TestNamespace;
 
 use crate::driver::{Requests, namespace};
-use crate::objects::{NAME, controller};
+use crate::objects::{DesiredSet, NAME, controller};
+use crate::pass::Pass;
 
 struct Services {
     ns: TestNamespace,
     requests: Requests,
-    cache: Cache<Plain>,
-    children: Children<Service>,
-    owner: Owner,
+    cache: Cache<ChildSnapshot>,
+    workloads: Workloads,
+    resource: TrackedResource,
 }
 
 fn service(port: u16) -> Value {
@@ -33,76 +38,87 @@ fn service(port: u16) -> Value {
     })
 }
 
+fn node(name: &str) -> VmafxNode {
+    let node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
+                       "metadata": { "name": name }, "spec": { "gpuVendor": "cpu" } });
+    serde_json::from_value(node).unwrap()
+}
+
 impl Services {
     async fn start(prefix: &str) -> Self {
         let ns = namespace(prefix).await;
-        let node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
-                           "metadata": { "name": NAME }, "spec": { "gpuVendor": "cpu" } });
         let nodes = Api::<VmafxNode>::namespaced(ns.client(), ns.name());
-        let node =
-            nodes.create(&PostParams::default(), &serde_json::from_value(node).unwrap()).await.unwrap();
-        let (requests, cache) = (Requests::default(), Cache::default());
-        let children = Children::new(requests.client(&ns), cache.clone());
-        Self { ns, requests, cache, children, owner: Owner::of(&node) }
+        let node = nodes.create(&PostParams::default(), &node(NAME)).await.unwrap();
+        let (requests, caches) = (Requests::default(), WorkloadCaches::default());
+        let metrics = WorkloadMetrics::new(&mut Metrics::new("test"));
+        let workloads = Workloads::new(&requests.client(&ns), caches.clone(), metrics);
+        Self { ns, requests, cache: caches.services, workloads, resource: TrackedResource::of(&node) }
     }
 
     fn api(&self) -> Api<Service> {
         Api::namespaced(self.ns.client(), self.ns.name())
     }
 
-    /// The watch catches up, then one look.
-    async fn pass(&self, port: u16) -> Ensured {
+    /// The watch catches up, then one pass.
+    async fn pass(&self, port: u16) -> Pass {
         match self.api().get_opt(NAME).await.unwrap() {
-            Some(live) => drop(self.cache.take(Event::Apply(Plain::of(live)))),
+            Some(live) => drop(self.cache.handle(Event::Apply(ChildSnapshot::of(live)))),
             None => self.cache.all().iter().for_each(|gone| {
-                self.cache.take(Event::Delete((**gone).clone()));
+                self.cache.handle(Event::Delete((**gone).clone()));
             }),
         }
-        let wanted = serde_json::from_value(service(port)).unwrap();
-        self.children.ensure(&self.owner, &wanted).await.unwrap()
+        let owner = &self.resource.owner;
+        let service: Service = serde_json::from_value(service(port)).unwrap();
+        let service = Some(DesiredChild::of(&service, owner));
+        let desired = DesiredWorkload { service, ..DesiredSet::default().workload(owner) };
+        let read = || async { Ok(Some(self.resource.clone())) };
+        Pass::run(&self.workloads, &self.resource, desired, read).await.unwrap()
     }
 
-    async fn make(&self, manifest: Value) -> Service {
+    /// The requests about Services since the last call.
+    fn requests(&self) -> Vec<Method> {
+        self.requests.taken_for("/services")
+    }
+
+    async fn create(&self, manifest: Value) -> Service {
         let service = serde_json::from_value(manifest).unwrap();
         self.api().create(&PostParams::default(), &service).await.unwrap()
     }
 
-    /// It stays as it is, and the statement names it.
-    async fn refused(&self, made: &Service, word: &str) {
-        let Ensured::Not(statement) = self.pass(9090).await else { panic!("it was taken") };
-        assert_eq!(statement.reason, Reason::ForeignOwner);
-        assert!(
-            statement.message.contains(NAME) && statement.message.contains(word),
-            "{}",
-            statement.message
-        );
-        assert_eq!(self.requests.taken(), [Method::GET]);
-        assert_eq!(self.api().get(NAME).await.unwrap().resource_version(), made.resource_version());
+    /// The Service stays as it is, and the condition names it.
+    async fn is_refused(&self, created: &Service, word: &str) {
+        let pass = self.pass(9090).await;
+        assert!(matches!(pass.service(), ChildDecision::Refuse { .. }), "{pass:?}");
+        let synced = pass.status.synced;
+        assert_eq!(synced.reason, Reason::ForeignOwner);
+        assert!(synced.message.contains(NAME) && synced.message.contains(word), "{}", synced.message);
+        assert_eq!(self.requests(), [Method::GET]);
+        assert_eq!(self.api().get(NAME).await.unwrap().resource_version(), created.resource_version());
     }
 }
 
 #[tokio::test]
 async fn a_child_is_made_kept_without_requests_changed_and_made_again() {
     let services = Services::start("child").await;
-    assert_eq!(services.pass(9090).await, Ensured::AsWanted);
-    assert_eq!(services.requests.taken(), [Method::GET, Method::PATCH]);
-    let made = services.api().get(NAME).await.unwrap();
-    assert_eq!(made.owner_references(), [services.owner.reference()]);
+    assert_eq!(services.pass(9090).await.service(), ChildDecision::Create);
+    assert_eq!(services.requests(), [Method::GET, Method::PATCH]);
+    let created = services.api().get(NAME).await.unwrap();
+    assert_eq!(created.owner_references(), [services.resource.owner.reference()]);
     for _ in 0..5 {
-        assert_eq!(services.pass(9090).await, Ensured::AsWanted);
+        assert_eq!(services.pass(9090).await.service(), ChildDecision::Keep);
     }
-    assert_eq!(services.requests.taken(), Vec::<Method>::new());
+    assert_eq!(services.requests(), Vec::<Method>::new());
 
-    assert_eq!(services.pass(9091).await, Ensured::AsWanted);
-    assert_eq!(services.requests.taken(), [Method::PATCH]);
+    assert_eq!(services.pass(9091).await.service(), ChildDecision::Keep);
+    assert_eq!(services.requests(), [Method::PATCH]);
     let changed = services.api().get(NAME).await.unwrap();
     let ports: Vec<i32> =
         changed.spec.iter().flat_map(|spec| spec.ports.iter().flatten()).map(|port| port.port).collect();
     assert_eq!(ports, [9091]);
 
     services.api().delete(NAME, &DeleteParams::default()).await.unwrap();
-    assert_eq!(services.pass(9091).await, Ensured::AsWanted);
-    assert_ne!(services.api().get(NAME).await.unwrap().uid(), made.uid());
+    assert_eq!(services.pass(9091).await.service(), ChildDecision::Create);
+    assert_ne!(services.api().get(NAME).await.unwrap().uid(), created.uid());
 }
 
 #[tokio::test]
@@ -111,9 +127,9 @@ async fn what_somebody_changes_in_a_child_is_changed_back() {
     services.pass(9090).await;
     let change = json!({ "spec": { "selector": { "vmafx.dev/workload": "theirs" } } });
     services.api().patch(NAME, &PatchParams::default(), &Patch::Merge(change)).await.unwrap();
-    services.requests.taken();
-    assert_eq!(services.pass(9090).await, Ensured::AsWanted);
-    assert_eq!(services.requests.taken(), [Method::PATCH]);
+    services.requests();
+    assert_eq!(services.pass(9090).await.service(), ChildDecision::Keep);
+    assert_eq!(services.requests(), [Method::PATCH]);
     let selector = services.api().get(NAME).await.unwrap().spec.unwrap().selector.unwrap();
     assert_eq!(selector["vmafx.dev/workload"], NAME);
 }
@@ -121,30 +137,28 @@ async fn what_somebody_changes_in_a_child_is_changed_back() {
 #[tokio::test]
 async fn a_child_that_nobody_controls_is_refused_even_with_our_label() {
     let services = Services::start("child-unowned").await;
-    let made = services.make(service(1)).await;
-    services.refused(&made, "not made by the operator").await;
-    let ours = made.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER));
+    let created = services.create(service(1)).await;
+    services.is_refused(&created, "not made by the operator").await;
+    let ours = created.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER));
     assert!(!ours);
 }
 
 #[tokio::test]
 async fn a_child_of_somebody_else_is_refused() {
     let services = Services::start("child-foreign").await;
-    // Another resource of the same kind; it exists, or garbage collection would come.
+    // The other owner must exist, or garbage collection would remove the Service.
     let nodes = Api::<VmafxNode>::namespaced(services.ns.client(), services.ns.name());
-    let other = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
-                        "metadata": { "name": "other" }, "spec": { "gpuVendor": "cpu" } });
-    let other = nodes.create(&PostParams::default(), &serde_json::from_value(other).unwrap()).await.unwrap();
+    let other = nodes.create(&PostParams::default(), &node("other")).await.unwrap();
     let mut theirs = service(1);
     theirs["metadata"]["ownerReferences"] = json!([controller("VmafxNode", "other", &other.uid().unwrap())]);
-    let made = services.make(theirs).await;
-    services.refused(&made, "VmafxNode other").await;
+    let created = services.create(theirs).await;
+    services.is_refused(&created, "VmafxNode other").await;
 }
 
 #[tokio::test]
 async fn the_children_of_a_resource_that_is_deleted_are_left() {
     let mut services = Services::start("child-left").await;
-    services.owner.deleting = true;
-    assert_eq!(services.pass(9090).await, Ensured::Left);
-    assert_eq!(services.requests.taken(), Vec::<Method>::new());
+    services.resource.owner.deleting = true;
+    assert_eq!(services.pass(9090).await.service(), ChildDecision::Leave);
+    assert_eq!(services.requests(), Vec::<Method>::new());
 }

@@ -1,4 +1,4 @@
-//! A real API server with its controllers, and a reconciler reduced to what these tests are about.
+//! A real API server with its controllers, and a reconciler reduced to the workload.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,11 +18,15 @@ use vmafx_kit::metrics::Metrics;
 use vmafx_operator::FIELD_MANAGER;
 use vmafx_operator::error::ApiError;
 use vmafx_operator::runtime::Cache;
-use vmafx_operator::workload::{Facts, Owner, Seen, Synced, WorkloadMetrics, Workloads};
+use vmafx_operator::runtime::ReconcileError;
+use vmafx_operator::workload::{
+    StatefulSetSnapshot, TrackedResource, WorkloadCaches, WorkloadMetrics, Workloads,
+};
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
-use crate::objects::{NAME, Wanted};
+use crate::objects::{DesiredSet, NAME};
+use crate::pass::Pass;
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -38,21 +42,28 @@ pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
     SHARED.get_or_init(start).await.namespace(prefix).await.unwrap()
 }
 
-/// The requests that were sent, by method.
+/// Method and path of the requests that were sent.
 #[derive(Clone, Default)]
-pub(crate) struct Requests(Arc<Mutex<Vec<Method>>>);
+pub(crate) struct Requests(Arc<Mutex<Vec<(Method, String)>>>);
 
 impl Requests {
-    /// Those since the last call.
+    /// The methods of all requests since the last call.
     pub(crate) fn taken(&self) -> Vec<Method> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        self.taken_for("")
     }
 
-    /// A client whose requests are counted.
+    /// The same for requests about one resource only.
+    pub(crate) fn taken_for(&self, resource: &str) -> Vec<Method> {
+        let requests = std::mem::take(&mut *self.0.lock().unwrap()).into_iter();
+        requests.filter(|(_, path)| path.contains(resource)).map(|(method, _)| method).collect()
+    }
+
+    /// A client whose requests are recorded.
     pub(crate) fn client(&self, ns: &TestNamespace) -> Client {
         let sent = self.clone();
         let layer = MapRequestLayer::new(move |request: Request<Body>| {
-            sent.0.lock().unwrap().push(request.method().clone());
+            let sent_to = (request.method().clone(), request.uri().path().to_owned());
+            sent.0.lock().unwrap().push(sent_to);
             request
         });
         let builder = ClientBuilder::try_from(ns.cluster().config().clone()).unwrap();
@@ -60,12 +71,12 @@ impl Requests {
     }
 }
 
-/// The resource, its reconciler and what that has seen.
+/// A resource, its reconciler and the caches of that.
 pub(crate) struct Driver {
     pub(crate) ns: TestNamespace,
     pub(crate) requests: Requests,
-    pub(crate) wanted: Wanted,
-    cache: Cache<Facts>,
+    pub(crate) desired: DesiredSet,
+    cache: Cache<StatefulSetSnapshot>,
     workloads: Workloads,
     node: VmafxNode,
 }
@@ -80,7 +91,7 @@ impl Driver {
         let node = nodes.create(&PostParams::default(), &node).await.unwrap();
         let requests = Requests::default();
         let (workloads, cache) = started(&ns, &requests);
-        Self { ns, requests, wanted: Wanted::default(), cache, workloads, node }
+        Self { ns, requests, desired: DesiredSet::default(), cache, workloads, node }
     }
 
     pub(crate) fn nodes(&self) -> Api<VmafxNode> {
@@ -91,7 +102,6 @@ impl Driver {
         Api::namespaced(self.ns.client(), self.ns.name())
     }
 
-    /// The live StatefulSet.
     pub(crate) async fn set(&self) -> StatefulSet {
         self.sets().get(NAME).await.unwrap()
     }
@@ -100,13 +110,13 @@ impl Driver {
         self.set().await.uid().unwrap()
     }
 
-    /// Somebody makes one.
+    /// Somebody else creates a StatefulSet.
     pub(crate) async fn make(&self, manifest: Value) -> StatefulSet {
         let set = serde_json::from_value(manifest).unwrap();
         self.sets().create(&PostParams::default(), &set).await.unwrap()
     }
 
-    /// Somebody deletes it, and its Pods go with it.
+    /// Somebody else deletes the StatefulSet, and its Pods with it.
     pub(crate) async fn delete(&self) {
         self.sets().delete(NAME, &DeleteParams::background()).await.unwrap();
         self.gone().await;
@@ -119,12 +129,12 @@ impl Driver {
         gone.await.unwrap();
     }
 
-    /// Somebody changes it, by a merge patch.
+    /// Somebody else changes the StatefulSet.
     pub(crate) async fn patch(&self, patch: Value) {
         self.sets().patch(NAME, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
-    /// The operator starts anew: it remembers nothing.
+    /// The operator restarts with empty caches.
     pub(crate) fn restart(&mut self) {
         (self.workloads, self.cache) = started(&self.ns, &self.requests);
     }
@@ -133,23 +143,23 @@ impl Driver {
     pub(crate) async fn settled(&self) {
         let settled = wait::until(PATIENCE, "the StatefulSet to settle", || async {
             let Some(set) = self.sets().get_opt(NAME).await.unwrap() else { return true };
-            let (wanted, status) = (set.spec.unwrap().replicas.unwrap(), set.status.unwrap_or_default());
+            let (replicas, status) = (set.spec.unwrap().replicas.unwrap(), set.status.unwrap_or_default());
             set.metadata.deletion_timestamp.is_some()
                 || (status.observed_generation == set.metadata.generation
-                    && status.replicas == wanted
-                    && status.updated_replicas.unwrap_or_default() == wanted)
+                    && status.replicas == replicas
+                    && status.updated_replicas.unwrap_or_default() == replicas)
         });
         settled.await.unwrap();
     }
 
-    /// What watches would have told by now.
+    /// The watches catch up.
     pub(crate) async fn watch(&mut self) {
         self.settled().await;
-        self.cache.take(Event::Init);
+        self.cache.handle(Event::Init);
         for set in self.sets().list(&ListParams::default()).await.unwrap() {
-            self.cache.take(Event::InitApply(Facts::from(set)));
+            self.cache.handle(Event::InitApply(StatefulSetSnapshot::from(set)));
         }
-        self.cache.take(Event::InitDone);
+        self.cache.handle(Event::InitDone);
         self.node = self.nodes().get(NAME).await.unwrap();
     }
 
@@ -158,47 +168,51 @@ impl Driver {
         tracked(&self.nodes().get(NAME).await.unwrap()).map(|tracked| tracked.uid)
     }
 
-    /// One pass with watches that are up to date.
-    pub(crate) async fn pass(&mut self) -> Synced {
+    /// One pass with caches that are up to date.
+    pub(crate) async fn pass(&mut self) -> Pass {
         self.watch().await;
-        self.blind_pass().await
+        self.stale_pass().await
     }
 
-    /// One pass on what was seen last.
-    pub(crate) async fn blind_pass(&mut self) -> Synced {
-        let synced = self.sync().await.unwrap();
-        if synced.tracked != tracked(&self.node) {
-            self.record(synced.tracked.as_ref()).await;
+    /// One pass with the caches as they are.
+    pub(crate) async fn stale_pass(&mut self) -> Pass {
+        let pass = self.sync().await.unwrap();
+        if pass.status.tracked != tracked(&self.node) {
+            self.record(pass.status.tracked.as_ref()).await;
         }
-        synced
+        pass
     }
 
     /// One pass whose status is never written.
-    pub(crate) async fn pass_without_status(&mut self) -> Synced {
+    pub(crate) async fn pass_without_status(&mut self) -> Pass {
         self.watch().await;
         self.sync().await.unwrap()
     }
 
-    pub(crate) async fn sync(&mut self) -> Result<Synced, ApiError> {
-        let read = Mutex::new(None);
-        let (nodes, read_ref) = (self.nodes(), &read);
-        let fresh = || async move {
-            let node = nodes.get(NAME).await.map_err(|error| ApiError::of("read the resource", error))?;
-            let seen = seen(&node);
-            *read_ref.lock().unwrap() = Some(node);
-            Ok(Some(seen))
+    pub(crate) async fn sync(&mut self) -> Result<Pass, ReconcileError> {
+        let last_read = Mutex::new(None);
+        let (nodes, last_read_ref) = (self.nodes(), &last_read);
+        let read = || {
+            let nodes = nodes.clone();
+            async move {
+                let node = nodes.get(NAME).await.map_err(|error| ApiError::of("read the resource", error))?;
+                let resource = tracked_resource(&node);
+                *last_read_ref.lock().unwrap() = Some(node);
+                Ok(Some(resource))
+            }
         };
-        let wanted = self.wanted.rendered(self.ns.name());
-        let synced = self.workloads.sync(&seen(&self.node), &wanted, fresh).await;
-        if let Some(node) = read.into_inner().unwrap() {
+        let resource = tracked_resource(&self.node);
+        let desired = self.desired.workload(&resource.owner);
+        let pass = Pass::run(&self.workloads, &resource, desired, read).await;
+        if let Some(node) = last_read.into_inner().unwrap() {
             self.node = node;
         }
-        synced
+        pass
     }
 
     /// Writes the status, if the resource is still as it was read.
     async fn record(&mut self, tracked: Option<&StatefulSetRef>) {
-        // Never empty: the API server makes nothing of an object whose last field is taken away, and refuses it.
+        // Never empty: the API server refuses an object whose last field is removed.
         let mut status = json!({ "observedGeneration": self.node.metadata.generation });
         if let Some(tracked) = tracked {
             status["statefulSet"] = json!(tracked);
@@ -212,16 +226,16 @@ impl Driver {
     }
 }
 
-fn started(ns: &TestNamespace, requests: &Requests) -> (Workloads, Cache<Facts>) {
-    let cache = Cache::default();
+fn started(ns: &TestNamespace, requests: &Requests) -> (Workloads, Cache<StatefulSetSnapshot>) {
+    let caches = WorkloadCaches::default();
     let metrics = WorkloadMetrics::new(&mut Metrics::new("test"));
-    (Workloads::new(requests.client(ns), cache.clone(), metrics), cache)
+    (Workloads::new(&requests.client(ns), caches.clone(), metrics), caches.stateful_sets)
 }
 
 fn tracked(node: &VmafxNode) -> Option<StatefulSetRef> {
     node.status.as_ref()?.stateful_set.clone()
 }
 
-fn seen(node: &VmafxNode) -> Seen {
-    Seen { owner: Owner::of(node), tracked: tracked(node), said: None }
+fn tracked_resource(node: &VmafxNode) -> TrackedResource {
+    TrackedResource { synced_reason: None, ..TrackedResource::of(node) }
 }

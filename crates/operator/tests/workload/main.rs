@@ -1,4 +1,4 @@
-//! The workload lifecycle: its table, its properties against a model of the API server, and every row on a real one.
+//! The workload lifecycle: its decision table, its invariants against a simulated API server, and every row on a real one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod children;
@@ -7,6 +7,7 @@ mod faults;
 mod model;
 mod objects;
 mod ownership;
+mod pass;
 mod replacing;
 mod sent;
 mod table;

@@ -1,30 +1,37 @@
-//! Objects to start from.
+//! Objects that tests start from.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::{Value, json};
 use vmafx_operator::key::ObjectKey;
-use vmafx_operator::workload::Owner;
+use vmafx_operator::workload::{DesiredStatefulSet, DesiredWorkload, ResourceOwner};
 
 pub(crate) const NAMESPACE: &str = "video";
 pub(crate) const NAME: &str = "gpu";
 
-/// What a resource asks for.
+/// The StatefulSet that a resource asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct DesiredSet {
     pub(crate) replicas: i32,
     pub(crate) policy: &'static str,
 }
 
-impl Default for Wanted {
+impl Default for DesiredSet {
     fn default() -> Self {
         Self { replicas: 1, policy: "Parallel" }
     }
 }
 
-impl Wanted {
+impl DesiredSet {
     /// As a resource's reconciler would render it.
     pub(crate) fn rendered(self, namespace: &str) -> StatefulSet {
         serde_json::from_value(self.manifest(namespace)).unwrap()
+    }
+
+    /// The same without Service and disruption budget, as it is planned for.
+    pub(crate) fn workload(self, owner: &ResourceOwner) -> DesiredWorkload {
+        let set = self.rendered(&owner.key.namespace);
+        let stateful_set = DesiredStatefulSet::of(&set, owner).unwrap();
+        DesiredWorkload { stateful_set, service: None, budget: None }
     }
 
     pub(crate) fn manifest(self, namespace: &str) -> Value {
@@ -50,9 +57,8 @@ impl Wanted {
     }
 }
 
-/// A resource that nothing is wrong with.
-pub(crate) fn owner() -> Owner {
-    Owner {
+pub(crate) fn owner() -> ResourceOwner {
+    ResourceOwner {
         key: ObjectKey::new(NAMESPACE, NAME),
         uid: "owner".to_owned(),
         api_version: "vmafx.dev/v1".to_owned(),
@@ -62,7 +68,7 @@ pub(crate) fn owner() -> Owner {
     }
 }
 
-/// An owner reference of a controller.
+/// The owner reference of a controller.
 pub(crate) fn controller(kind: &str, name: &str, uid: &str) -> Value {
     json!({ "apiVersion": "vmafx.dev/v1", "kind": kind, "name": name, "uid": uid,
             "controller": true, "blockOwnerDeletion": true })

@@ -8,7 +8,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use vmafx_api::conditions::Reason;
 use vmafx_operator::FIELD_MANAGER;
-use vmafx_operator::workload::{ADOPT, Decision, Refusal};
+use vmafx_operator::workload::{ADOPT, RefusalReason, WorkloadDecision};
 
 use crate::driver::Driver;
 use crate::objects::NAME;
@@ -29,30 +29,30 @@ fn untouched(set: &StatefulSet) -> bool {
 #[tokio::test]
 async fn an_unowned_compatible_namesake_is_adopted() {
     let mut driver = Driver::start("adopted").await;
-    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    let mut theirs = driver.desired.manifest(driver.ns.name());
     theirs["spec"]["replicas"] = json!(0);
     let uid = driver.make(theirs).await.uid().unwrap();
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Adopt { uid: uid.clone() });
-    assert_eq!(synced.happening.unwrap().reason, Reason::Adopted);
+    let pass = driver.pass().await;
+    assert_eq!(pass.decision(), WorkloadDecision::Adopt { uid: uid.clone() });
+    assert_eq!(pass.status.event.unwrap().reason, Reason::Adopted);
     let set = driver.set().await;
     assert_eq!(set.uid().as_ref(), Some(&uid));
     assert_eq!(set.owner_references().len(), 1);
     assert_eq!(set.spec.unwrap().replicas, Some(1));
     assert_eq!(driver.tracked().await.as_ref(), Some(&uid));
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid });
 }
 
 #[tokio::test]
 async fn an_unowned_incompatible_namesake_is_refused() {
     let mut driver = Driver::start("incompatible").await;
-    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    let mut theirs = driver.desired.manifest(driver.ns.name());
     theirs["spec"]["selector"]["matchLabels"] = json!({ "app": "theirs" });
     theirs["spec"]["template"]["metadata"]["labels"] = json!({ "app": "theirs" });
     driver.make(theirs).await;
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Refuse(Refusal::Incompatible));
-    assert!(synced.statement.message.contains("selector"), "{}", synced.statement.message);
+    let pass = driver.pass().await;
+    assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::Incompatible));
+    assert!(pass.status.synced.message.contains("selector"), "{}", pass.status.synced.message);
     assert_eq!(driver.requests.taken(), [Method::GET]);
     assert!(untouched(&driver.set().await));
     assert_eq!(driver.tracked().await, None);
@@ -61,14 +61,14 @@ async fn an_unowned_incompatible_namesake_is_refused() {
 #[tokio::test]
 async fn what_another_controls_is_refused_and_untouched() {
     let mut driver = Driver::start("foreign").await;
-    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    let mut theirs = driver.desired.manifest(driver.ns.name());
     theirs["metadata"]["ownerReferences"] = another_controller(&driver).await;
     let made = driver.make(theirs).await;
     for _ in 0..3 {
-        let synced = driver.pass().await;
-        assert_eq!(synced.decision, Decision::Refuse(Refusal::ForeignOwner));
-        assert_eq!(synced.statement.reason, Reason::ForeignOwner);
-        assert!(synced.statement.message.contains("ConfigMap another"), "{}", synced.statement.message);
+        let pass = driver.pass().await;
+        assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::ForeignOwner));
+        assert_eq!(pass.status.synced.reason, Reason::ForeignOwner);
+        assert!(pass.status.synced.message.contains("ConfigMap another"), "{}", pass.status.synced.message);
     }
     assert_eq!(driver.requests.taken(), [Method::GET, Method::GET, Method::GET]);
     let set = driver.set().await;
@@ -82,10 +82,10 @@ async fn what_another_controls_is_refused_in_the_place_of_ours_too() {
     driver.pass().await;
     let ours = driver.uid().await;
     driver.delete().await;
-    let mut theirs = driver.wanted.manifest(driver.ns.name());
+    let mut theirs = driver.desired.manifest(driver.ns.name());
     theirs["metadata"]["ownerReferences"] = another_controller(&driver).await;
     let made = driver.make(theirs).await;
-    assert_eq!(driver.pass().await.decision, Decision::Refuse(Refusal::ForeignOwner));
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Refuse(RefusalReason::ForeignOwner));
     assert_eq!(driver.tracked().await, Some(ours), "it may come back");
     let set = driver.set().await;
     assert_eq!((set.uid(), set.metadata.generation), (made.uid(), made.metadata.generation));
@@ -100,20 +100,20 @@ async fn a_stripped_owner_reference_hands_it_over_until_it_is_asked_back() {
     driver.patch(json!({ "metadata": { "ownerReferences": null }, "spec": { "replicas": 2 } })).await;
     driver.requests.taken();
     for _ in 0..2 {
-        let synced = driver.pass().await;
-        assert_eq!(synced.decision, Decision::Refuse(Refusal::HandedOver));
-        assert_eq!(synced.happening.unwrap().reason, Reason::HandedOver);
+        let pass = driver.pass().await;
+        assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::HandedOver));
+        assert_eq!(pass.status.event.unwrap().reason, Reason::HandedOver);
     }
     assert_eq!(driver.requests.taken(), [Method::GET, Method::GET]);
     assert_eq!(driver.set().await.spec.unwrap().replicas, Some(2));
 
     let annotate = json!({ "metadata": { "annotations": { ADOPT: "true" } } });
     driver.nodes().patch(NAME, &PatchParams::default(), &Patch::Merge(annotate)).await.unwrap();
-    assert_eq!(driver.pass().await.decision, Decision::Adopt { uid: uid.clone() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Adopt { uid: uid.clone() });
     let set = driver.set().await;
     assert_eq!(set.owner_references().len(), 1);
     assert_eq!((set.uid().as_ref(), set.spec.unwrap().replicas), (Some(&uid), Some(1)));
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid });
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn the_workload_of_a_deleted_resource_is_left() {
     driver.nodes().delete(NAME, &DeleteParams::default()).await.unwrap();
     driver.delete().await;
     driver.requests.taken();
-    assert_eq!(driver.pass().await.decision, Decision::Leave);
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Leave);
     assert_eq!(driver.requests.taken(), Vec::<Method>::new());
     assert_eq!(driver.sets().get_opt(NAME).await.unwrap(), None, "nothing comes back");
 }

@@ -5,7 +5,7 @@ use kube::ResourceExt as _;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use vmafx_api::conditions::Reason;
-use vmafx_operator::workload::{Decision, MOST_REPLACEMENTS, Refusal, Why};
+use vmafx_operator::workload::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, WorkloadDecision};
 
 use crate::driver::Driver;
 use crate::objects::NAME;
@@ -25,25 +25,28 @@ async fn replaced(driver: &mut Driver, impostor: Value) {
     let ours = driver.uid().await;
     driver.delete().await;
     let impostor = driver.make(impostor).await.uid().unwrap();
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Replace { uid: impostor.clone(), why: Why::Impostor });
-    assert_eq!((synced.statement.reason, synced.tracked), (Reason::ReplacingImpostor, None));
-    let note = synced.happening.unwrap().note;
+    let pass = driver.pass().await;
+    assert_eq!(
+        pass.decision(),
+        WorkloadDecision::Replace { uid: impostor.clone(), reason: ReplaceReason::Impostor }
+    );
+    assert_eq!((pass.status.synced.reason, pass.status.tracked), (Reason::ReplacingImpostor, None));
+    let note = pass.status.event.unwrap().note;
     assert!(note.contains(&impostor) && note.contains(&ours), "{note}");
     assert_eq!(driver.tracked().await, None, "cleared by the same pass");
     driver.gone().await;
-    assert_eq!(driver.pass().await.decision, Decision::Create);
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Create);
     let made = driver.uid().await;
     assert!(made != ours && made != impostor);
     assert_eq!(driver.tracked().await.as_ref(), Some(&made));
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid: made });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: made });
 }
 
 #[tokio::test]
 async fn impostor_replaced_if_it_is_a_namesake_without_owner() {
     let mut driver = Driver::start("namesake").await;
     driver.pass().await;
-    let impostor = driver.wanted.manifest(driver.ns.name());
+    let impostor = driver.desired.manifest(driver.ns.name());
     replaced(&mut driver, impostor).await;
 }
 
@@ -71,7 +74,7 @@ async fn impostor_clear_prevents_churn() {
     driver.pass().await;
     let uid = driver.uid().await;
     for _ in 0..5 {
-        assert_eq!(driver.pass().await.decision, Decision::Keep { uid: uid.clone() });
+        assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: uid.clone() });
     }
     assert_eq!(driver.requests.taken(), [Method::GET, Method::PATCH]);
 }
@@ -85,10 +88,10 @@ async fn a_clear_that_is_lost_leads_to_no_churn_either() {
     driver.make(impostor).await;
     driver.pass_without_status().await;
     driver.gone().await;
-    assert!(matches!(driver.pass_without_status().await.decision, Decision::Recreate { .. }));
+    assert!(matches!(driver.pass_without_status().await.decision(), WorkloadDecision::Recreate { .. }));
     let uid = driver.uid().await;
-    assert_eq!(driver.pass().await.decision, Decision::Retrack { uid: uid.clone() });
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Retrack { uid: uid.clone() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid });
 }
 
 #[tokio::test]
@@ -96,19 +99,23 @@ async fn an_impostor_that_comes_again_and_again_is_left_at_last() {
     let mut driver = Driver::start("loop").await;
     driver.pass().await;
     let manifest = dump(&driver).await;
-    for _ in 0..MOST_REPLACEMENTS {
+    for _ in 0..MAX_REPLACEMENTS {
         driver.delete().await;
         driver.make(manifest.clone()).await;
-        assert!(matches!(driver.pass().await.decision, Decision::Replace { .. }));
+        assert!(matches!(driver.pass().await.decision(), WorkloadDecision::Replace { .. }));
         driver.gone().await;
         driver.pass().await;
     }
     driver.delete().await;
     let last = driver.make(manifest).await;
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Refuse(Refusal::ReplaceLoop));
+    let pass = driver.pass().await;
+    assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::ReplaceLoop));
     assert_eq!(driver.uid().await, last.uid().unwrap());
-    assert!(synced.again.as_secs() > 60, "when the oldest replacement no longer counts: {:?}", synced.again);
+    assert!(
+        pass.requeue_after().as_secs() > 60,
+        "when the oldest replacement no longer counts: {:?}",
+        pass.requeue_after()
+    );
 }
 
 #[tokio::test]
@@ -119,17 +126,17 @@ async fn terminating_is_waited_for() {
     driver.sets().delete(NAME, &DeleteParams::background()).await.unwrap();
     let old = driver.uid().await;
     driver.requests.taken();
-    driver.wanted.replicas = 3;
+    driver.desired.replicas = 3;
     for _ in 0..3 {
-        let synced = driver.pass().await;
-        assert_eq!(synced.decision, Decision::Wait { uid: old.clone() });
-        assert_eq!(synced.statement.reason, Reason::Terminating);
+        let pass = driver.pass().await;
+        assert_eq!(pass.decision(), WorkloadDecision::Wait { uid: old.clone() });
+        assert_eq!(pass.status.synced.reason, Reason::Terminating);
     }
     assert_eq!(driver.requests.taken(), [Method::GET, Method::GET, Method::GET]);
     assert_eq!(driver.tracked().await.as_ref(), Some(&old));
     driver.patch(json!({ "metadata": { "finalizers": null } })).await;
     driver.gone().await;
-    assert_eq!(driver.pass().await.decision, Decision::Recreate { lost: old });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Recreate { lost: old });
 }
 
 #[tokio::test]
@@ -137,14 +144,17 @@ async fn immutable_drift_is_replaced() {
     let mut driver = Driver::start("drift").await;
     driver.pass().await;
     let old = driver.uid().await;
-    driver.wanted.policy = "OrderedReady";
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Replace { uid: old, why: Why::ImmutableDrift });
-    assert_eq!(synced.statement.reason, Reason::ReplacingImmutable);
-    assert!(synced.statement.message.contains("podManagementPolicy"), "{}", synced.statement.message);
+    driver.desired.policy = "OrderedReady";
+    let pass = driver.pass().await;
+    assert_eq!(
+        pass.decision(),
+        WorkloadDecision::Replace { uid: old, reason: ReplaceReason::ImmutableDrift }
+    );
+    assert_eq!(pass.status.synced.reason, Reason::ReplacingImmutable);
+    assert!(pass.status.synced.message.contains("podManagementPolicy"), "{}", pass.status.synced.message);
     driver.gone().await;
-    assert_eq!(driver.pass().await.decision, Decision::Create);
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Create);
     let set = driver.set().await;
     assert_eq!(set.spec.as_ref().unwrap().pod_management_policy.as_deref(), Some("OrderedReady"));
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid: set.uid().unwrap() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: set.uid().unwrap() });
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use serde_json::{Map, Value};
 use vmafx_operator::workload::body;
 
-use crate::objects::{NAMESPACE, Wanted, owner};
+use crate::objects::{DesiredSet, NAMESPACE, owner};
 
 fn nulls(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
@@ -19,7 +19,7 @@ fn nulls(path: &str, value: &Value, found: &mut Vec<String>) {
 
 /// As it comes from the API server, with everything that it keeps in it.
 fn kept() -> StatefulSet {
-    let mut set = Wanted::default().rendered(NAMESPACE);
+    let mut set = DesiredSet::default().rendered(NAMESPACE);
     set.metadata.uid = Some("uid".to_owned());
     set.metadata.resource_version = Some("5".to_owned());
     set.metadata.generation = Some(5);
@@ -45,5 +45,5 @@ fn neither_status_nor_bookkeeping_nor_nulls_are_sent() {
 fn an_empty_object_that_means_something_is_sent() {
     let body = body(&kept(), &owner());
     assert_eq!(body["spec"]["template"]["spec"]["volumes"][0]["emptyDir"], Value::Object(Map::new()));
-    assert_eq!(body["spec"], Wanted::default().manifest(NAMESPACE)["spec"]);
+    assert_eq!(body["spec"], DesiredSet::default().manifest(NAMESPACE)["spec"]);
 }

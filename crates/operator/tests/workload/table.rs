@@ -4,10 +4,12 @@ mod rows;
 
 use serde_json::json;
 use vmafx_api::workload::StatefulSetRef;
-use vmafx_operator::workload::{Decision, Facts, Immutables, Owner, SUCCEEDS, decide};
+use vmafx_operator::workload::{
+    ImmutableFields, ResourceOwner, SUCCEEDS, StatefulSetSnapshot, WorkloadDecision, decide,
+};
 
 use self::rows::rows;
-use crate::objects::{NAME, NAMESPACE, Wanted, controller, owner};
+use crate::objects::{DesiredSet, NAME, NAMESPACE, controller, owner};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tracked {
@@ -87,20 +89,20 @@ fn every_input() -> Vec<Input> {
 }
 
 impl Input {
-    fn decided(self) -> Decision {
+    fn decided(self) -> WorkloadDecision {
         let tracked = match self.tracked {
             Tracked::None => None,
             Tracked::This => Some("this"),
             Tracked::Other => Some("other"),
         };
         let tracked = tracked.map(|uid| StatefulSetRef { name: NAME.to_owned(), uid: uid.to_owned() });
-        let owner = Owner { adopts: self.adopts, deleting: self.deleting, ..owner() };
-        let wanted = Immutables::of(Wanted::default().rendered(NAMESPACE).spec.as_ref());
+        let owner = ResourceOwner { adopts: self.adopts, deleting: self.deleting, ..owner() };
+        let wanted = ImmutableFields::of(DesiredSet::default().rendered(NAMESPACE).spec.as_ref());
         decide(&owner, tracked.as_ref(), self.facts(tracked.as_ref()).as_ref(), &wanted, self.replaced)
     }
 
-    fn facts(self, tracked: Option<&StatefulSetRef>) -> Option<Facts> {
-        let mut set = Wanted::default().manifest(NAMESPACE);
+    fn facts(self, tracked: Option<&StatefulSetRef>) -> Option<StatefulSetSnapshot> {
+        let mut set = DesiredSet::default().manifest(NAMESPACE);
         set["metadata"]["uid"] = json!("this");
         match self.live {
             Live::Absent => return None,
@@ -129,7 +131,9 @@ impl Input {
             }
             Succeeds::Another => set["metadata"]["annotations"] = json!({ SUCCEEDS: "long-gone" }),
         }
-        Some(Facts::from(serde_json::from_value::<k8s_openapi::api::apps::v1::StatefulSet>(set).unwrap()))
+        Some(StatefulSetSnapshot::from(
+            serde_json::from_value::<k8s_openapi::api::apps::v1::StatefulSet>(set).unwrap(),
+        ))
     }
 
     /// There, not on its way out, so controlled, and the resource is here to stay.
@@ -162,7 +166,10 @@ fn every_input_is_in_one_row_and_decided_as_the_row_says() {
 fn what_another_controls_is_never_written_nor_deleted() {
     for input in every_input().into_iter().filter(|input| input.owner == Controlled::Another) {
         let decision = input.decided();
-        let harmless = matches!(decision, Decision::Refuse(_) | Decision::Wait { .. } | Decision::Leave);
+        let harmless = matches!(
+            decision,
+            WorkloadDecision::Refuse(_) | WorkloadDecision::Wait { .. } | WorkloadDecision::Leave
+        );
         // Without an object there is nobody who controls it.
         assert!(harmless || input.live == Live::Absent, "{decision:?} for {input:?}");
     }
@@ -171,7 +178,7 @@ fn what_another_controls_is_never_written_nor_deleted() {
 #[test]
 fn nothing_is_deleted_without_a_proof_that_it_stands_in_our_place() {
     for input in every_input() {
-        if let Decision::Replace { .. } = input.decided() {
+        if let WorkloadDecision::Replace { .. } = input.decided() {
             let ours = input.owner == Controlled::Us;
             let selects_our_pods = input.fixed != Fixed::OtherSelector && input.tracked == Tracked::Other;
             assert!(input.live == Live::There && (ours || selects_our_pods), "{input:?}");

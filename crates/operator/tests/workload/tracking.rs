@@ -7,7 +7,7 @@ use kube::{Resource as _, ResourceExt as _};
 use serde_json::json;
 use vmafx_api::conditions::Reason;
 use vmafx_operator::FIELD_MANAGER;
-use vmafx_operator::workload::{Decision, SUCCEEDS};
+use vmafx_operator::workload::{SUCCEEDS, WorkloadDecision};
 use vmafx_testkit::wait;
 
 use crate::driver::{Driver, PATIENCE};
@@ -32,16 +32,16 @@ async fn pods(driver: &Driver, count: usize) -> Vec<String> {
 #[tokio::test]
 async fn tracked_on_status() {
     let mut driver = Driver::start("tracked").await;
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Create);
-    assert_eq!(synced.happening.unwrap().reason, Reason::Created);
+    let pass = driver.pass().await;
+    assert_eq!(pass.decision(), WorkloadDecision::Create);
+    assert_eq!(pass.status.event.unwrap().reason, Reason::Created);
     let set = driver.set().await;
     assert_eq!(driver.tracked().await, set.uid());
     let owners = set.owner_references();
     assert_eq!(owners.len(), 1);
     assert_eq!((owners[0].kind.as_str(), owners[0].name.as_str()), ("VmafxNode", NAME));
     assert_eq!((owners[0].controller, owners[0].block_owner_deletion), (Some(true), Some(true)));
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid: set.uid().unwrap() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: set.uid().unwrap() });
     assert_eq!(driver.requests.taken(), [Method::GET, Method::PATCH], "both of the first pass");
 }
 
@@ -51,9 +51,9 @@ async fn paused_scales_to_zero_and_back() {
     driver.pass().await;
     let before = pods(&driver, 1).await;
     for replicas in [0, 1] {
-        driver.wanted.replicas = replicas;
-        let synced = driver.pass().await;
-        assert_eq!(synced.live.unwrap().replicas, replicas);
+        driver.desired.replicas = replicas;
+        let pass = driver.pass().await;
+        assert_eq!(pass.live.unwrap().replicas, replicas);
         pods(&driver, usize::try_from(replicas).unwrap()).await;
     }
     assert_ne!(pods(&driver, 1).await, before);
@@ -66,13 +66,13 @@ async fn recreated_after_delete() {
     driver.pass().await;
     let lost = driver.uid().await;
     driver.delete().await;
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Recreate { lost: lost.clone() });
+    let pass = driver.pass().await;
+    assert_eq!(pass.decision(), WorkloadDecision::Recreate { lost: lost.clone() });
     let made = driver.set().await;
     assert_ne!(made.uid(), Some(lost.clone()));
     assert_eq!(made.annotations()[SUCCEEDS], lost);
     assert_eq!(driver.tracked().await, made.uid());
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid: made.uid().unwrap() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: made.uid().unwrap() });
 }
 
 #[tokio::test]
@@ -86,10 +86,10 @@ async fn a_lost_status_write_is_retracked_without_new_pods() {
     assert_eq!(driver.tracked().await, Some(first), "nobody has written the new one");
     let (second, running) = (driver.uid().await, pods(&driver, 1).await);
     driver.restart();
-    let synced = driver.pass().await;
-    assert_eq!(synced.decision, Decision::Retrack { uid: second.clone() });
+    let pass = driver.pass().await;
+    assert_eq!(pass.decision(), WorkloadDecision::Retrack { uid: second.clone() });
     assert_eq!(driver.tracked().await, Some(second.clone()));
-    assert_eq!(driver.pass().await.decision, Decision::Keep { uid: second });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Keep { uid: second });
     assert_eq!(pods(&driver, 1).await, running);
 }
 
@@ -98,7 +98,7 @@ async fn a_first_status_write_that_is_lost_is_retracked() {
     let mut driver = Driver::start("first-lost").await;
     driver.pass_without_status().await;
     let uid = driver.uid().await;
-    assert_eq!(driver.pass().await.decision, Decision::Retrack { uid: uid.clone() });
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Retrack { uid: uid.clone() });
     assert_eq!(driver.tracked().await, Some(uid));
 }
 
@@ -112,9 +112,9 @@ async fn nothing_is_written_at_rest() {
     let before = driver.set().await;
     let node = driver.nodes().get(NAME).await.unwrap();
     for _ in 0..20 {
-        let synced = driver.pass().await;
-        assert!(matches!(synced.decision, Decision::Keep { .. }));
-        assert_eq!(synced.happening, None);
+        let pass = driver.pass().await;
+        assert!(matches!(pass.decision(), WorkloadDecision::Keep { .. }));
+        assert_eq!(pass.status.event, None);
     }
     assert_eq!(driver.requests.taken(), Vec::<Method>::new());
     driver.restart();

@@ -1,7 +1,7 @@
 //! From samples to checkpoints, and from a checkpoint to the next run.
 
 use vmafx_api::training::TrainingPhase;
-use vmafx_operator::training::poll::Report;
+use vmafx_operator::training::poll::TrainerReport;
 use vmafx_proto::controller::v1::StreamSamplesRequest;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
@@ -141,7 +141,7 @@ async fn the_operator_parses_every_field_of_the_status() {
         .await;
     trainer.until("metrics", |status| status["srocc"].is_number()).await;
     let (_, body) = trainer.page("/status").await.unwrap();
-    let report = Report::parse(body.as_bytes()).unwrap();
+    let report = TrainerReport::parse(body.as_bytes()).unwrap();
     assert_eq!(report.phase, TrainingPhase::Running);
     assert_eq!((report.samples, report.samples_pending), (Some(300), Some(0)));
     assert!(report.checkpoint.is_some());

@@ -24,7 +24,7 @@ use vmafx_api::VmafxJob;
 use super::facts::JobFacts;
 use super::render::{PRIORITY, QUEUE, queue, queue_labels};
 use crate::reserved::HELD;
-use crate::workload::Owner;
+use crate::workload::ResourceOwner;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub enum Step {
 
 /// Decides.
 pub fn decide(job: &VmafxJob, live: Option<&JobFacts>) -> Step {
-    let (owner, spec) = (Owner::of(job), &job.spec);
+    let (owner, spec) = (ResourceOwner::of(job), &job.spec);
     let whose = live.map(|live| Whose::of(&owner, live));
     if spec.cancel {
         return match (whose, live) {
@@ -75,7 +75,7 @@ enum Whose {
 }
 
 impl Whose {
-    fn of(owner: &Owner, live: &JobFacts) -> Self {
+    fn of(owner: &ResourceOwner, live: &JobFacts) -> Self {
         match &live.controller {
             Some(controller) if controller.uid == owner.uid => Self::Ours,
             Some(controller) if controller.kind == owner.kind && controller.name == owner.key.name => {

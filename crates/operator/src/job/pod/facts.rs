@@ -7,8 +7,8 @@ use kube::ResourceExt as _;
 
 use super::render::{PRIORITY, QUEUE};
 use crate::key::ObjectKey;
-use crate::reserved::{CONTAINER, HELD, JOB_LABEL};
-use crate::runtime::{Cached, Identity};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL};
+use crate::runtime::{Cached, ObjectIdentity};
 use crate::workload::ControllerRef;
 
 /// As much of a Kubernetes Job as decisions and status need.
@@ -19,7 +19,7 @@ use crate::workload::ControllerRef;
 )]
 pub struct JobFacts {
     /// Name, UID and version.
-    pub identity: Identity,
+    pub identity: ObjectIdentity,
     /// Who controls it.
     pub controller: Option<ControllerRef>,
     /// Whether it is being deleted.
@@ -68,7 +68,7 @@ impl From<Job> for JobFacts {
         };
         let end = holds(["Complete", "Failed"]);
         Self {
-            identity: Identity::of(&job),
+            identity: ObjectIdentity::of(&job),
             controller: ControllerRef::of(&job.metadata),
             terminating: job.metadata.deletion_timestamp.is_some(),
             suspended: spec.suspend.unwrap_or_default(),
@@ -94,7 +94,7 @@ impl From<Job> for JobFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodFacts {
     /// Name, UID and version.
-    pub identity: Identity,
+    pub identity: ObjectIdentity,
     /// The Job that made it.
     pub controller: Option<ControllerRef>,
     /// The value of the label by which it is found.
@@ -175,7 +175,7 @@ impl PodFacts {
 impl From<Pod> for PodFacts {
     fn from(pod: Pod) -> Self {
         let status = pod.status.clone().unwrap_or_default();
-        let agent = status.container_statuses.iter().flatten().find(|one| one.name == CONTAINER);
+        let agent = status.container_statuses.iter().flatten().find(|one| one.name == AGENT_CONTAINER);
         let word = |type_: &str, wanted: &str| {
             let conditions = status.conditions.iter().flatten();
             let found = conditions.into_iter().find(|one| one.type_ == type_ && one.status == wanted)?;
@@ -185,7 +185,7 @@ impl From<Pod> for PodFacts {
             })
         };
         Self {
-            identity: Identity::of(&pod),
+            identity: ObjectIdentity::of(&pod),
             controller: ControllerRef::of(&pod.metadata),
             label: pod.labels().get(JOB_LABEL).cloned().unwrap_or_default(),
             resource: pod.annotations().get(JOB_LABEL).cloned(),
@@ -239,30 +239,14 @@ fn agent(status: &ContainerStatus) -> Agent {
 }
 
 impl Cached for JobFacts {
-    fn key(&self) -> ObjectKey {
-        self.identity.key.clone()
-    }
-
-    fn uid(&self) -> &str {
-        &self.identity.uid
-    }
-
-    fn version(&self) -> &str {
-        &self.identity.version
+    fn identity(&self) -> &ObjectIdentity {
+        &self.identity
     }
 }
 
 impl Cached for PodFacts {
-    fn key(&self) -> ObjectKey {
-        self.identity.key.clone()
-    }
-
-    fn uid(&self) -> &str {
-        &self.identity.uid
-    }
-
-    fn version(&self) -> &str {
-        &self.identity.version
+    fn identity(&self) -> &ObjectIdentity {
+        &self.identity
     }
 
     fn group(&self) -> Option<ObjectKey> {

@@ -17,11 +17,11 @@ use vmafx_job::RunResult;
 use super::args::{RESULT, args, literal};
 use super::name::{job_name, label_value};
 use crate::node::render::GpuResources;
-use crate::pod::{room, skeleton, template};
 use crate::render::pod::PLAIN_REGISTRIES;
-use crate::reserved::{CONTAINER, HELD, JOB_LABEL};
+use crate::render::{pod_defaults, scratch_limit, template};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL};
 use crate::webhook::rules::job::vendor;
-use crate::workload::Owner;
+use crate::workload::ResourceOwner;
 
 /// The label by which a Job is handed to a queue of Kueue, and the one with its priority there.
 pub const QUEUE: &str = "kueue.x-k8s.io/queue-name";
@@ -49,7 +49,7 @@ pub struct JobDefaults {
 pub enum RenderError {
     /// No image.
     #[error(
-        "no image: set it for the container {CONTAINER} in spec.podTemplate, or VMAFX_OPERATOR_NODE_IMAGE on the operator"
+        "no image: set it for the container {AGENT_CONTAINER} in spec.podTemplate, or VMAFX_OPERATOR_NODE_IMAGE on the operator"
     )]
     NoImage,
     /// Nothing may be read.
@@ -92,7 +92,7 @@ pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderErr
             namespace: job.namespace(),
             labels: Some(labels(job).into_iter().chain(queue_labels(job)).collect()),
             annotations: held.then(|| [(HELD.to_owned(), "true".to_owned())].into()),
-            owner_references: Some(vec![Owner::of(job).reference()]),
+            owner_references: Some(vec![ResourceOwner::of(job).reference()]),
             ..ObjectMeta::default()
         },
         spec: Some(JobSpec {
@@ -142,7 +142,7 @@ fn failure_policy() -> PodFailurePolicy {
             PodFailurePolicyRule {
                 action: "FailJob".to_owned(),
                 on_exit_codes: Some(PodFailurePolicyOnExitCodesRequirement {
-                    container_name: Some(CONTAINER.to_owned()),
+                    container_name: Some(AGENT_CONTAINER.to_owned()),
                     operator: "In".to_owned(),
                     values: own_fault.to_vec(),
                 }),
@@ -171,8 +171,8 @@ fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderE
             // A token for the API server is nothing that a scoring Pod needs.
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
-            security_context: Some(skeleton::pod_security()),
-            volumes: Some(vec![skeleton::scratch()]),
+            security_context: Some(pod_defaults::pod_security()),
+            volumes: Some(vec![pod_defaults::scratch()]),
             ..PodSpec::default()
         }),
     };
@@ -183,33 +183,33 @@ fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderE
         },
         "spec": {
             "restartPolicy": "Never",
-            "containers": [{ "name": CONTAINER, "env": environment }],
+            "containers": [{ "name": AGENT_CONTAINER, "env": environment }],
         },
     });
     let merged = template::merged(&rendered, job.spec.pod_template.as_ref(), &ours);
     let mut template = merged.map_err(RenderError::Template)?;
-    room::tell(&mut template);
+    scratch_limit::limit_agent(&mut template);
     let containers = template["spec"]["containers"].as_array().into_iter().flatten();
-    let agent = containers.into_iter().find(|container| container["name"] == CONTAINER);
+    let agent = containers.into_iter().find(|container| container["name"] == AGENT_CONTAINER);
     agent.filter(|agent| agent["image"].is_string()).ok_or(RenderError::NoImage)?;
     Ok(template)
 }
 
 fn agent(job: &VmafxJob, defaults: &JobDefaults, mut env: Vec<EnvVar>) -> Result<Container, RenderError> {
     if !defaults.plain_registries.is_empty() {
-        env.push(skeleton::variable(PLAIN_REGISTRIES, &defaults.plain_registries));
+        env.push(pod_defaults::variable(PLAIN_REGISTRIES, &defaults.plain_registries));
     }
     let vendor = vendor(job.spec.backend).ok_or(RenderError::Backend(job.spec.backend.name()))?;
     Ok(Container {
-        name: CONTAINER.to_owned(),
+        name: AGENT_CONTAINER.to_owned(),
         image: defaults.image.clone(),
         args: Some(args(&job.spec)),
         env: Some(env),
-        resources: skeleton::with_gpu(None, defaults.gpus.of(vendor)),
-        security_context: Some(skeleton::container_security()),
+        resources: pod_defaults::with_gpu(None, defaults.gpus.of(vendor)),
+        security_context: Some(pod_defaults::container_security()),
         termination_message_path: Some(RESULT.to_owned()),
         termination_message_policy: Some("File".to_owned()),
-        volume_mounts: Some(vec![skeleton::scratch_mount()]),
+        volume_mounts: Some(vec![pod_defaults::scratch_mount()]),
         ..Container::default()
     })
 }
@@ -220,8 +220,8 @@ fn environment(job: &VmafxJob, defaults: &JobDefaults) -> Result<Vec<EnvVar>, Re
     }
     let roots = defaults.roots.join(",").replace(NAMESPACE, &job.namespace().unwrap_or_default());
     Ok(vec![
-        skeleton::variable("VMAFX_BACKEND", job.spec.backend.name()),
-        skeleton::variable("VMAFX_SCORING_ROOTS", literal(&roots)),
+        pod_defaults::variable("VMAFX_BACKEND", job.spec.backend.name()),
+        pod_defaults::variable("VMAFX_SCORING_ROOTS", literal(&roots)),
     ])
 }
 

@@ -11,7 +11,7 @@ use super::Found;
 use super::facts::{Agent, JobFacts};
 use super::outcome::{Outcome, newest};
 use super::waiting::running;
-use crate::conditions::{Statement, whole_second};
+use crate::conditions::{ConditionState, whole_second};
 use crate::job::plan::cancel_text;
 use crate::job::status::{GO_ON, HELD_BACK, Said, completed, passed};
 
@@ -58,55 +58,60 @@ pub fn status(
 }
 
 fn said(job: &VmafxJob, found: &Found, ended: Option<&Outcome>, obstacle: Option<&Obstacle>) -> Said {
-    let finished = Statement::no(Reason::Finished, "");
+    let finished = ConditionState::unmet(Reason::Finished, "");
     let accepted = found.job.as_ref().map(|live| accepted(live));
     match (ended, obstacle) {
         (Some(Outcome::Scored { score, .. }), _) => {
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Finished, ""));
+            let accepted = accepted.unwrap_or_else(|| ConditionState::unmet(Reason::Finished, ""));
             Said::scored(accepted, completed(job, score.score), finished)
         }
         (Some(Outcome::Failed { reason, message, .. }), _) => {
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Finished, ""));
+            let accepted = accepted.unwrap_or_else(|| ConditionState::unmet(Reason::Finished, ""));
             Said::failed(accepted, *reason, message, finished)
         }
         (None, _) if job.spec.cancel => {
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Cancelled, ""));
+            let accepted = accepted.unwrap_or_else(|| ConditionState::unmet(Reason::Cancelled, ""));
             Said::failed(accepted, Reason::Cancelled, cancel_text(CancelCause::Requested), finished)
         }
         (None, Some(Obstacle { reason, message, is_final: true })) => {
-            Said::failed(Statement::no(*reason, message), *reason, message, finished)
+            Said::failed(ConditionState::unmet(*reason, message), *reason, message, finished)
         }
-        (None, Some(Obstacle { reason, message, .. })) => {
-            Said::open(Statement::no(*reason, message), Statement::no(*reason, ""), suspended(job, found))
-        }
+        (None, Some(Obstacle { reason, message, .. })) => Said::open(
+            ConditionState::unmet(*reason, message),
+            ConditionState::unmet(*reason, ""),
+            suspended(job, found),
+        ),
         (None, None) if job.spec.suspend => Said::open(
-            Statement::no(Reason::Suspended, HELD_BACK),
-            Statement::no(Reason::Suspended, ""),
+            ConditionState::unmet(Reason::Suspended, HELD_BACK),
+            ConditionState::unmet(Reason::Suspended, ""),
             suspended(job, found),
         ),
         (None, None) => {
             let running = match &found.job {
                 Some(live) => running(job, live, found),
-                None => Statement::no(Reason::Reconciling, ""),
+                None => ConditionState::unmet(Reason::Reconciling, ""),
             };
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Reconciling, ""));
+            let accepted = accepted.unwrap_or_else(|| ConditionState::unmet(Reason::Reconciling, ""));
             Said::open(accepted, running, suspended(job, found))
         }
     }
 }
 
-fn accepted(live: &JobFacts) -> Statement {
-    Statement::yes(Reason::JobCreated, format!("the Kubernetes Job {} is for it", live.identity.key.name))
+fn accepted(live: &JobFacts) -> ConditionState {
+    ConditionState::met(
+        Reason::JobCreated,
+        format!("the Kubernetes Job {} is for it", live.identity.key.name),
+    )
 }
 
-fn suspended(job: &VmafxJob, found: &Found) -> Statement {
+fn suspended(job: &VmafxJob, found: &Found) -> ConditionState {
     let at_work = found.leaving > 0
         || found.pods.iter().any(|pod| !pod.is_over())
         || found.job.as_ref().is_some_and(|live| !live.suspended && !live.terminating);
     match (job.spec.suspend, at_work) {
-        (true, false) => Statement::yes(Reason::Suspended, GO_ON),
-        (true, true) => Statement::no(Reason::Draining, "its Pod is being taken away"),
-        (false, _) => Statement::no(Reason::NotSuspended, ""),
+        (true, false) => ConditionState::met(Reason::Suspended, GO_ON),
+        (true, true) => ConditionState::unmet(Reason::Draining, "its Pod is being taken away"),
+        (false, _) => ConditionState::unmet(Reason::NotSuspended, ""),
     }
 }
 

@@ -8,10 +8,10 @@ use super::Found;
 use super::facts::{Agent, JobFacts, PodFacts};
 use super::outcome::{newest, why};
 use super::render::queue;
-use crate::conditions::Statement;
+use crate::conditions::ConditionState;
 
 /// Whether it runs, and if not, why.
-pub fn running(job: &VmafxJob, live: &JobFacts, found: &Found) -> Statement {
+pub fn running(job: &VmafxJob, live: &JobFacts, found: &Found) -> ConditionState {
     if live.suspended {
         return suspended(job);
     }
@@ -19,13 +19,13 @@ pub fn running(job: &VmafxJob, live: &JobFacts, found: &Found) -> Statement {
     match newest(&open).or_else(|| newest(&found.pods)) {
         Some(last) if last.phase == "Failed" && is_repeated(live, found, last) => {
             let text = format!("attempt {} failed, another follows: {}", live.failed.max(1), why(last).1);
-            Statement::no(Reason::BackingOff, text)
+            ConditionState::unmet(Reason::BackingOff, text)
         }
         Some(pod) => of_pod(pod),
         None => {
             let name = &live.identity.key.name;
             let text = format!("no Pod yet; if that does not change, `kubectl describe job {name}` says why");
-            Statement::no(Reason::JobCreated, text)
+            ConditionState::unmet(Reason::JobCreated, text)
         }
     }
 }
@@ -43,34 +43,34 @@ fn is_repeated(live: &JobFacts, found: &Found, last: &PodFacts) -> bool {
     !live.ending && !own_fault && failed <= allowed
 }
 
-fn suspended(job: &VmafxJob) -> Statement {
+fn suspended(job: &VmafxJob) -> ConditionState {
     let text = match queue(job) {
         Some(queue) => format!("Kueue holds it back until its queue {queue} admits it"),
         None => "its Kubernetes Job was suspended by somebody else, who is to let it go on".to_owned(),
     };
-    Statement::no(Reason::WaitingForAdmission, text)
+    ConditionState::unmet(Reason::WaitingForAdmission, text)
 }
 
-fn of_pod(pod: &PodFacts) -> Statement {
+fn of_pod(pod: &PodFacts) -> ConditionState {
     let name = &pod.identity.key.name;
     if pod.agent != Agent::Waiting || pod.is_over() {
         // Also in the moment between its end and that of the Job: other containers may still be at work.
         let node = pod.node.as_deref().unwrap_or("a node");
-        return Statement::yes(Reason::Scoring, format!("Pod {name} on {node} scores it"));
+        return ConditionState::met(Reason::Scoring, format!("Pod {name} on {node} scores it"));
     }
     if let Some(message) = &pod.unschedulable {
-        return Statement::no(Reason::Unschedulable, format!("no node takes Pod {name}: {message}"));
+        return ConditionState::unmet(Reason::Unschedulable, format!("no node takes Pod {name}: {message}"));
     }
     match &pod.waits {
-        Some(word) if is_about_an_image(&word.reason) => Statement::no(
+        Some(word) if is_about_an_image(&word.reason) => ConditionState::unmet(
             Reason::ImageUnavailable,
             format!("an image of Pod {name} cannot be pulled ({}): {}", word.reason, word.message),
         ),
-        Some(word) => Statement::no(
+        Some(word) => ConditionState::unmet(
             Reason::PodStuck,
             format!("Pod {name} cannot start ({}): {}", word.reason, word.message),
         ),
-        None => Statement::no(Reason::PodStarting, format!("Pod {name} is being started")),
+        None => ConditionState::unmet(Reason::PodStarting, format!("Pod {name} is being started")),
     }
 }
 

@@ -8,16 +8,20 @@ use vmafx_api::VmafxJob;
 use super::facts::{JobFacts, PodFacts};
 use crate::key::ObjectKey;
 use crate::reserved::JOB_LABEL;
-use crate::runtime::{Kind, Teller, Watch};
+use crate::runtime::{Notifier, Watch, WatchedKind};
 
 /// Of Kubernetes Jobs. A changed one concerns the resource that owns it.
-pub fn jobs(client: Client, teller: Teller) -> Watch<Job, JobFacts> {
-    Watch::new(Kind::BatchJob, client, <JobFacts as From<Job>>::from).labelled(JOB_LABEL).tells(teller, owner)
+pub fn jobs(client: Client, notifier: Notifier) -> Watch<Job, JobFacts> {
+    Watch::new(WatchedKind::BatchJob, client, <JobFacts as From<Job>>::from)
+        .labelled(JOB_LABEL)
+        .notifies(notifier, owner)
 }
 
 /// Of Pods. A changed one concerns the resource that it names.
-pub fn pods(client: Client, teller: Teller) -> Watch<Pod, PodFacts> {
-    Watch::new(Kind::Pod, client, <PodFacts as From<Pod>>::from).labelled(JOB_LABEL).tells(teller, named)
+pub fn pods(client: Client, notifier: Notifier) -> Watch<Pod, PodFacts> {
+    Watch::new(WatchedKind::Pod, client, <PodFacts as From<Pod>>::from)
+        .labelled(JOB_LABEL)
+        .notifies(notifier, named)
 }
 
 fn owner(job: &JobFacts) -> Vec<ObjectKey> {

@@ -7,12 +7,12 @@ use crate::job::Seen;
 use crate::job::label::{self, Late};
 use crate::job::link::Labelled;
 use crate::job::plan::{Remote, Why};
-use crate::runtime::Failure;
+use crate::runtime::ReconcileError;
 
 impl JobReconciler {
     /// Tells the controller what viewers say of a job that has ended. Once for each change of the resource: its
     /// generation is written, with the answer or without.
-    pub(super) async fn label_late(&self, job: &VmafxJob) -> Result<(), Failure> {
+    pub(super) async fn label_late(&self, job: &VmafxJob) -> Result<(), ReconcileError> {
         let told = match label::late(job) {
             Late::Tell { id, value } => self.tell(id, value).await.map_err(failure)?,
             Late::Useless(why) => Labelled::Refused(why.to_owned()),
@@ -21,7 +21,7 @@ impl JobReconciler {
         let Some(written) = crate::status::apply(&self.client, job, &after).await? else { return Ok(()) };
         self.jobs.put(Seen::from(written));
         if let (Labelled::Refused(why), Some(value)) = (&told, job.spec.ground_truth) {
-            self.recorder.tell(job, &label::refused(value, why)).await;
+            self.recorder.publish(job, &label::refused(value, why)).await;
         }
         Ok(())
     }

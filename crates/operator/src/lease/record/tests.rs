@@ -21,8 +21,8 @@ fn lease(holder: &str, renewed: i64) -> Lease {
     Lease { spec: Some(spec), ..Lease::default() }
 }
 
-fn held(by: &str) -> Standing {
-    Standing::Held { by: by.to_owned() }
+fn held(by: &str) -> LeaseStanding {
+    LeaseStanding::Held { by: by.to_owned() }
 }
 
 fn after(start: Instant, seconds: u64) -> Instant {
@@ -32,65 +32,65 @@ fn after(start: Instant, seconds: u64) -> Instant {
 #[rstest]
 #[case::just_seen("them", 0, held("them"))]
 #[case::almost_expired("them", 14, held("them"))]
-#[case::expired("them", 15, Standing::Free)]
-#[case::ours("us", 0, Standing::Ours)]
-#[case::ours_however_old("us", 100, Standing::Ours)]
-#[case::released("", 0, Standing::Free)]
+#[case::expired("them", 15, LeaseStanding::Free)]
+#[case::ours("us", 0, LeaseStanding::Ours)]
+#[case::ours_however_old("us", 100, LeaseStanding::Ours)]
+#[case::released("", 0, LeaseStanding::Free)]
 fn a_lease_expires_by_the_clock_of_the_one_who_looks(
     #[case] holder: &str,
     #[case] seconds: u64,
-    #[case] expected: Standing,
+    #[case] expected: LeaseStanding,
 ) {
     let start = Instant::now();
     // The time of day in the record is years old: it does not count.
-    let seen = Observed::see(None, lease(holder, 0), start);
-    let again = Observed::see(Some(seen), lease(holder, 0), after(start, seconds));
+    let seen = ObservedLease::see(None, lease(holder, 0), start);
+    let again = ObservedLease::see(Some(seen), lease(holder, 0), after(start, seconds));
     assert_eq!(again.standing(US, FIFTEEN, after(start, seconds)), expected);
 }
 
 #[test]
 fn a_renewal_begins_the_wait_anew() {
     let start = Instant::now();
-    let seen = Observed::see(None, lease("them", 0), start);
-    let renewed = Observed::see(Some(seen), lease("them", 2), after(start, 14));
+    let seen = ObservedLease::see(None, lease("them", 0), start);
+    let renewed = ObservedLease::see(Some(seen), lease("them", 2), after(start, 14));
     assert_eq!(renewed.standing(US, FIFTEEN, after(start, 28)), held("them"));
-    assert_eq!(renewed.standing(US, FIFTEEN, after(start, 29)), Standing::Free);
+    assert_eq!(renewed.standing(US, FIFTEEN, after(start, 29)), LeaseStanding::Free);
 }
 
 #[test]
 fn a_new_label_is_no_sign_of_life() {
     let start = Instant::now();
-    let seen = Observed::see(None, lease("them", 0), start);
+    let seen = ObservedLease::see(None, lease("them", 0), start);
     let mut labelled = lease("them", 0);
     labelled.metadata.resource_version = Some("2".to_owned());
     labelled.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
-    let again = Observed::see(Some(seen), labelled.clone(), after(start, 15));
-    assert_eq!(again.standing(US, FIFTEEN, after(start, 15)), Standing::Free);
+    let again = ObservedLease::see(Some(seen), labelled.clone(), after(start, 15));
+    assert_eq!(again.standing(US, FIFTEEN, after(start, 15)), LeaseStanding::Free);
     assert_eq!(again.lease, labelled, "the newest version is the one to replace");
 }
 
 #[rstest]
 #[case::longer_than_ours(Some(30), 29, held("them"))]
-#[case::shorter_than_ours(Some(5), 5, Standing::Free)]
+#[case::shorter_than_ours(Some(5), 5, LeaseStanding::Free)]
 #[case::none(None, 14, held("them"))]
-#[case::none_and_expired(None, 15, Standing::Free)]
+#[case::none_and_expired(None, 15, LeaseStanding::Free)]
 #[case::nonsense(Some(-1), 14, held("them"))]
 fn the_duration_is_the_one_that_the_holder_wrote(
     #[case] told: Option<i32>,
     #[case] seconds: u64,
-    #[case] expected: Standing,
+    #[case] expected: LeaseStanding,
 ) {
     let start = Instant::now();
     let mut lease = lease("them", 0);
     lease.spec.as_mut().unwrap().lease_duration_seconds = told;
-    let seen = Observed::see(None, lease, start);
+    let seen = ObservedLease::see(None, lease, start);
     assert_eq!(seen.standing(US, FIFTEEN, after(start, seconds)), expected);
 }
 
 #[test]
 fn an_empty_lease_is_free() {
-    let seen = Observed::see(None, Lease::default(), Instant::now());
-    assert_eq!(seen.standing(US, FIFTEEN, Instant::now()), Standing::Free);
+    let seen = ObservedLease::see(None, Lease::default(), Instant::now());
+    assert_eq!(seen.standing(US, FIFTEEN, Instant::now()), LeaseStanding::Free);
 }
 
 #[test]

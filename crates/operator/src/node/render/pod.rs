@@ -7,18 +7,18 @@ use kube::ResourceExt as _;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
-use super::{Defaults, RenderError, workload_name};
-use crate::pod::skeleton::{self, variable};
-use crate::pod::template::grace_seconds;
+use super::{NodeDefaults, RenderError, workload_name};
 use crate::render::NODE;
-use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, patience, probe, template};
-use crate::reserved::CONTAINER;
+use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, probe, shutdown_time, template};
+use crate::render::pod_defaults::{self, variable};
+use crate::render::template::grace_seconds;
+use crate::reserved::AGENT_CONTAINER;
 
 /// The port of its health pages.
 pub const HTTP_PORT: i32 = 9090;
 
 /// Makes it, as far as it is ours to make.
-pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<PodTemplateSpec, RenderError> {
+pub fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<PodTemplateSpec, RenderError> {
     let grace = grace_seconds(node.spec.pod_template.as_ref(), defaults.drain_seconds + MARGIN_SECONDS);
     let labels = NODE.labels(&workload_name(node));
     let mut template = template(labels, agent(node, defaults, grace)?, &defaults.controller, grace);
@@ -29,27 +29,35 @@ pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<PodTemplateSpec, 
     Ok(template)
 }
 
-fn agent(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Result<Container, RenderError> {
-    let image = node.spec.image.clone().or_else(|| defaults.image.clone()).ok_or(RenderError::NoImage)?;
+fn agent(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Result<Container, RenderError> {
+    let image = node
+        .spec
+        .image
+        .clone()
+        .or_else(|| defaults.image.clone())
+        .ok_or(RenderError::NoImage { setting: "VMAFX_OPERATOR_NODE_IMAGE" })?;
     Ok(Container {
         env: Some(environment(node, defaults, grace)),
         startup_probe: Some(probe("/startupz", 2, 30)),
         liveness_probe: Some(probe("/livez", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        resources: skeleton::with_gpu(node.spec.resources.clone(), defaults.gpus.of(node.spec.gpu_vendor)),
-        ..container(CONTAINER, image, HTTP_PORT)
+        resources: pod_defaults::with_gpu(
+            node.spec.resources.clone(),
+            defaults.gpus.of(node.spec.gpu_vendor),
+        ),
+        ..container(AGENT_CONTAINER, image, HTTP_PORT)
     })
 }
 
 /// What the agent is told. The names are those of `vmafx-node`.
-fn environment(node: &VmafxNode, defaults: &Defaults, grace: i64) -> Vec<EnvVar> {
+fn environment(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Vec<EnvVar> {
     let mut all = vec![
         EnvVar { name: "VMAFX_NODE_ID".to_owned(), value: None, value_from: Some(field("metadata.name")) },
         variable("VMAFX_HTTP_ADDR", format!(":{HTTP_PORT}")),
         variable("VMAFX_BACKEND", backend(node.spec.gpu_vendor)),
         variable("VMAFX_NODE_SLOTS", node.spec.capacity.to_string()),
         variable("VMAFX_NODE_LABELS", label_list(node)),
-        variable("VMAFX_NODE_GRACEFUL_SHUTDOWN", patience(grace)),
+        variable("VMAFX_NODE_GRACEFUL_SHUTDOWN", shutdown_time(grace)),
         variable("VMAFX_CLUSTER", &defaults.controller.cluster),
         variable("VMAFX_NODE_RESOURCE_NAMESPACE", node.namespace().unwrap_or_default()),
         variable("VMAFX_NODE_RESOURCE_NAME", node.name_any()),

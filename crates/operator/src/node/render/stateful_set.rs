@@ -3,16 +3,16 @@
 use serde_json::Value;
 use vmafx_api::VmafxNode;
 
-use super::{Defaults, RenderError, metadata, pod, selector, workload_name};
-use crate::pod::room;
+use super::{NodeDefaults, RenderError, metadata, pod, selector, workload_name};
+use crate::render::scratch_limit;
 use crate::render::stateful_set::{parallel, with_template};
 
 /// Makes it.
-pub fn render(node: &VmafxNode, defaults: &Defaults) -> Result<Value, RenderError> {
+pub fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<Value, RenderError> {
     let template = pod::render(node, defaults)?;
     let replicas = if node.spec.paused { 0 } else { node.spec.replicas };
     let set = parallel(metadata(node), selector(node), workload_name(node), replicas);
     let mut set = with_template(&set, &template, node.spec.pod_template.as_ref())?;
-    room::tell(&mut set["spec"]["template"]);
+    scratch_limit::limit_agent(&mut set["spec"]["template"]);
     Ok(set)
 }

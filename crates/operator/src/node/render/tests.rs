@@ -1,12 +1,12 @@
 #![allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
 
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
-fn defaults() -> Defaults {
-    Defaults {
+pub(crate) fn defaults() -> NodeDefaults {
+    NodeDefaults {
         image: Some("vmafx-node:1".to_owned()),
         controller: ControllerAccess {
             address: "vmafx-controller.vmafx-system.svc.cluster.local:9090".to_owned(),
@@ -161,7 +161,7 @@ fn labels_of_tools_are_no_labels_of_hardware() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let bare = Defaults { image: None, ..defaults() };
+    let bare = NodeDefaults { image: None, ..defaults() };
     let error = render(&node(json!({ "gpuVendor": "cpu" })), &bare).unwrap_err();
     assert_eq!(error.to_string(), "no image: set spec.image, or VMAFX_OPERATOR_NODE_IMAGE on the operator");
     let wrong = node(json!({ "gpuVendor": "cpu", "podTemplate": { "spec": { "containers": "agent" } } }));
@@ -171,7 +171,7 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn registries_without_tls_are_told_and_may_be_chosen_anew() {
-    let defaults = Defaults { plain_registries: "registry:5000".to_owned(), ..defaults() };
+    let defaults = NodeDefaults { plain_registries: "registry:5000".to_owned(), ..defaults() };
     let told = |spec: Value| {
         let set = render(&node(spec), &defaults).unwrap().stateful_set;
         variable(&set, "VMAFX_OCI_PLAIN_HTTP").map(str::to_owned)

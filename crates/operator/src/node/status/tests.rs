@@ -1,10 +1,10 @@
 #![allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
 
 use rstest::rstest;
-use vmafx_api::node::VmafxNodeStatus;
+use vmafx_api::workload::StatefulSetRef;
 
 use super::*;
-use crate::node::health::LOOK_EVERY;
+use crate::node::health::RECHECK_INTERVAL;
 
 fn node(spec: serde_json::Value) -> VmafxNode {
     serde_json::from_value(serde_json::json!({
@@ -19,43 +19,49 @@ fn cpu(paused: bool) -> VmafxNode {
     node(serde_json::json!({ "gpuVendor": "cpu", "replicas": 2, "paused": paused }))
 }
 
-fn well() -> Health {
-    Health {
+fn healthy() -> AgentHealth {
+    AgentHealth {
         healthy: true,
-        statement: Statement::yes(Reason::AsExpected, "agents report in time"),
-        again: LOOK_EVERY,
+        state: ConditionState::met(Reason::AsExpected, "agents report in time"),
+        recheck_after: RECHECK_INTERVAL,
     }
 }
 
-fn two_at_work() -> Workers {
-    Workers {
+fn two_at_work() -> WorkerCounts {
+    WorkerCounts {
         observed: true,
-        wanted: 2,
+        desired: 2,
         existing: 2,
         ready: 2,
-        renewed: 2,
+        updated: 2,
         one_revision: true,
         image: Some("worker:1".to_owned()),
     }
 }
 
-fn found(workers: Option<Workers>) -> Found {
+fn workload(workers: Option<WorkerCounts>) -> WorkloadStatus {
     let tracked = StatefulSetRef { name: "vmafx-node-pool".into(), uid: "u".into() };
-    Found { tracked: Some(tracked), synced: Statement::yes(Reason::AsExpected, ""), workers, health: well() }
+    let synced = ConditionState::met(Reason::AsExpected, "");
+    WorkloadStatus { tracked: Some(tracked), synced, workers, event: None }
+}
+
+/// The status of a node with healthy agents.
+fn status_of(node: &VmafxNode, workload: &WorkloadStatus, at: i64) -> VmafxNodeStatus {
+    status(node, workload, &healthy(), second(at))
 }
 
 fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn said(status: &VmafxNodeStatus, type_: NodeCondition) -> (ConditionStatus, &str) {
+fn condition(status: &VmafxNodeStatus, type_: NodeCondition) -> (ConditionStatus, &str) {
     let condition = status.conditions.iter().find(|condition| condition.type_ == type_.as_str()).unwrap();
     (condition.status, &condition.reason)
 }
 
 #[test]
 fn every_condition_is_there_from_the_first_write_and_names_the_generation() {
-    let status = status(&cpu(false), found(None), second(5));
+    let status = status_of(&cpu(false), &workload(None), 5);
     let types: Vec<_> = status.conditions.iter().map(|condition| condition.type_.as_str()).collect();
     assert_eq!(types, NodeCondition::ALL.iter().map(|type_| type_.as_str()).collect::<Vec<_>>());
     assert!(status.conditions.iter().all(|condition| condition.observed_generation == Some(3)));
@@ -71,7 +77,7 @@ fn what_is_the_controllers_is_never_named() {
         detected_device: Some("Xeon".to_owned()),
         ..VmafxNodeStatus::default()
     });
-    let status = serde_json::to_value(status(&node, found(Some(two_at_work())), second(5))).unwrap();
+    let status = serde_json::to_value(status_of(&node, &workload(Some(two_at_work())), 5)).unwrap();
     for field in ["lastHeartbeat", "assignedJobs", "detectedDevice"] {
         assert!(status.get(field).is_none(), "{status}");
     }
@@ -79,104 +85,108 @@ fn what_is_the_controllers_is_never_named() {
 
 #[rstest]
 #[case::at_work(false, Some(two_at_work()), ConditionStatus::True, "AsExpected")]
-#[case::starting(false, Some(Workers { ready: 1, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
-#[case::not_seen_yet(false, Some(Workers { observed: false, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
-#[case::scaled_to_zero(false, Some(Workers { observed: true, ..Workers::default() }), ConditionStatus::False, "Drained")]
-#[case::draining(true, Some(Workers { wanted: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
-#[case::drained(true, Some(Workers { observed: true, ..Workers::default() }), ConditionStatus::False, "Drained")]
+#[case::starting(false, Some(WorkerCounts { ready: 1, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
+#[case::not_seen_yet(false, Some(WorkerCounts { observed: false, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
+#[case::scaled_to_zero(false, Some(WorkerCounts { observed: true, ..WorkerCounts::default() }), ConditionStatus::False, "Drained")]
+#[case::draining(true, Some(WorkerCounts { desired: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::drained(true, Some(WorkerCounts { observed: true, ..WorkerCounts::default() }), ConditionStatus::False, "Drained")]
 fn ready_is_the_first_thing_in_the_way(
     #[case] paused: bool,
-    #[case] workers: Option<Workers>,
+    #[case] workers: Option<WorkerCounts>,
     #[case] ready: ConditionStatus,
     #[case] reason: &str,
 ) {
-    let status = status(&cpu(paused), found(workers), second(5));
-    assert_eq!(said(&status, NodeCondition::Ready), (ready, reason));
+    let status = status_of(&cpu(paused), &workload(workers), 5);
+    assert_eq!(condition(&status, NodeCondition::Ready), (ready, reason));
 }
 
 #[test]
 fn a_workload_that_is_not_synced_is_the_reason_even_when_paused() {
-    let refused = Found { synced: Statement::no(Reason::ForeignOwner, "somebody's"), ..found(None) };
-    let status = status(&cpu(true), refused, second(5));
-    assert_eq!(said(&status, NodeCondition::Ready), (ConditionStatus::False, "ForeignOwner"));
+    let refused = WorkloadStatus {
+        synced: ConditionState::unmet(Reason::ForeignOwner, "somebody's"),
+        ..workload(None)
+    };
+    let status = status_of(&cpu(true), &refused, 5);
+    assert_eq!(condition(&status, NodeCondition::Ready), (ConditionStatus::False, "ForeignOwner"));
 }
 
 #[rstest]
-#[case::asked_for_and_not_seen(Some(Workers { observed: false, wanted: 0, existing: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
-#[case::leaving(Some(Workers { wanted: 0, existing: 1, ..two_at_work() }), ConditionStatus::False, "Draining")]
-#[case::gone(Some(Workers { wanted: 0, existing: 0, ..two_at_work() }), ConditionStatus::True, "Drained")]
+#[case::asked_for_and_not_seen(Some(WorkerCounts { observed: false, desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::leaving(Some(WorkerCounts { desired: 0, existing: 1, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::gone(Some(WorkerCounts { desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::True, "Drained")]
 #[case::nothing_there(None, ConditionStatus::True, "Drained")]
 fn paused_is_true_when_the_last_worker_is_gone(
-    #[case] workers: Option<Workers>,
+    #[case] workers: Option<WorkerCounts>,
     #[case] paused: ConditionStatus,
     #[case] reason: &str,
 ) {
-    let status = status(&cpu(true), found(workers), second(5));
-    assert_eq!(said(&status, NodeCondition::Paused), (paused, reason));
+    let status = status_of(&cpu(true), &workload(workers), 5);
+    assert_eq!(condition(&status, NodeCondition::Paused), (paused, reason));
 }
 
 #[rstest]
 #[case::done(two_at_work(), ConditionStatus::False)]
-#[case::one_by_one(Workers { one_revision: false, renewed: 1, ..two_at_work() }, ConditionStatus::True)]
-#[case::not_seen_yet(Workers { observed: false, ..two_at_work() }, ConditionStatus::True)]
-#[case::none_to_renew(Workers { wanted: 0, one_revision: false, ..two_at_work() }, ConditionStatus::False)]
-fn a_rollout_lasts_until_every_worker_is_new(#[case] workers: Workers, #[case] rollout: ConditionStatus) {
-    let status = status(&cpu(false), found(Some(workers)), second(5));
-    assert_eq!(said(&status, NodeCondition::RolloutInProgress).0, rollout);
+#[case::one_by_one(WorkerCounts { one_revision: false, updated: 1, ..two_at_work() }, ConditionStatus::True)]
+#[case::not_seen_yet(WorkerCounts { observed: false, ..two_at_work() }, ConditionStatus::True)]
+#[case::none_to_renew(WorkerCounts { desired: 0, one_revision: false, ..two_at_work() }, ConditionStatus::False)]
+fn a_rollout_lasts_until_every_worker_is_new(
+    #[case] workers: WorkerCounts,
+    #[case] rollout: ConditionStatus,
+) {
+    let status = status_of(&cpu(false), &workload(Some(workers)), 5);
+    assert_eq!(condition(&status, NodeCondition::RolloutInProgress).0, rollout);
 }
 
 #[test]
 fn the_image_is_that_of_the_workers_and_not_that_of_the_wish() {
     let mut node = cpu(false);
-    let first = status(&node, found(Some(two_at_work())), second(5));
+    let first = status_of(&node, &workload(Some(two_at_work())), 5);
     assert_eq!(first.current_image.as_deref(), Some("worker:1"));
     node.status = Some(first);
-    let half = Workers { one_revision: false, image: Some("worker:2".to_owned()), ..two_at_work() };
-    let during = status(&node, found(Some(half)), second(6));
+    let half = WorkerCounts { one_revision: false, image: Some("worker:2".to_owned()), ..two_at_work() };
+    let during = status_of(&node, &workload(Some(half)), 6);
     assert_eq!(during.current_image.as_deref(), Some("worker:1"));
 }
 
 #[test]
 fn somebody_elses_workers_have_health_and_nothing_else() {
     let node = node(serde_json::json!({ "gpuVendor": "cpu", "managementPolicy": "External" }));
-    let external = Found { tracked: None, synced: Statement::yes(Reason::External, ""), ..found(None) };
-    let status = status(&node, external, second(5));
-    assert_eq!(said(&status, NodeCondition::Ready), (ConditionStatus::True, "AsExpected"));
+    let external =
+        WorkloadStatus { tracked: None, synced: ConditionState::met(Reason::External, ""), ..workload(None) };
+    let status = status_of(&node, &external, 5);
+    assert_eq!(condition(&status, NodeCondition::Ready), (ConditionStatus::True, "AsExpected"));
     assert_eq!((status.replicas, status.selector.clone(), status.healthy), (None, None, Some(true)));
 }
 
 #[test]
 fn the_same_facts_make_the_same_status() {
     let mut node = cpu(false);
-    let first = status(&node, found(Some(two_at_work())), second(5));
+    let first = status_of(&node, &workload(Some(two_at_work())), 5);
     node.status = Some(first.clone());
-    assert_eq!(status(&node, found(Some(two_at_work())), second(99)), first);
+    assert_eq!(status_of(&node, &workload(Some(two_at_work())), 99), first);
 }
 
 #[test]
-fn people_hear_of_transitions_and_of_nothing_else() {
-    let heard = |before: &VmafxNodeStatus, after: &VmafxNodeStatus| {
-        happenings(Some(before), after)
-            .into_iter()
-            .map(|happening| happening.reason.as_str())
-            .collect::<Vec<_>>()
+fn events_are_published_for_transitions_and_for_nothing_else() {
+    let events = |before: &VmafxNodeStatus, after: &VmafxNodeStatus| {
+        let events = transition_events(Some(before), after).into_iter();
+        events.map(|event| event.reason.as_str()).collect::<Vec<_>>()
     };
-    let at_work = status(&cpu(false), found(Some(two_at_work())), second(5));
-    assert_eq!(happenings(None, &at_work), [], "a beginning is no transition");
-    assert_eq!(heard(&at_work, &at_work), [""; 0]);
-    let leaving = Workers { wanted: 0, ..two_at_work() };
-    let draining = status(&cpu(true), found(Some(leaving)), second(6));
-    let drained = status(&cpu(true), found(None), second(7));
-    assert_eq!(heard(&at_work, &draining), ["Draining"]);
-    assert_eq!(heard(&draining, &drained), ["Drained"]);
-    assert_eq!(heard(&drained, &at_work), ["Resumed"]);
-    let stale =
-        Health { healthy: false, statement: Statement::no(Reason::HeartbeatStale, ""), again: LOOK_EVERY };
-    let stale = status(&cpu(false), Found { health: stale, ..found(Some(two_at_work())) }, second(8));
-    assert_eq!(heard(&at_work, &stale), ["HeartbeatStale"]);
-    assert_eq!(heard(&stale, &at_work), ["AgentsHealthy"]);
-    let half = Workers { one_revision: false, renewed: 1, ..two_at_work() };
-    let rolling = status(&cpu(false), found(Some(half)), second(9));
-    assert_eq!(heard(&at_work, &rolling), ["RollingOut"]);
-    assert_eq!(heard(&rolling, &at_work), ["RolledOut"]);
+    let at_work = status_of(&cpu(false), &workload(Some(two_at_work())), 5);
+    assert_eq!(transition_events(None, &at_work), [], "the first status is no transition");
+    assert_eq!(events(&at_work, &at_work), [""; 0]);
+    let leaving = WorkerCounts { desired: 0, ..two_at_work() };
+    let draining = status_of(&cpu(true), &workload(Some(leaving)), 6);
+    let drained = status_of(&cpu(true), &workload(None), 7);
+    assert_eq!(events(&at_work, &draining), ["Draining"]);
+    assert_eq!(events(&draining, &drained), ["Drained"]);
+    assert_eq!(events(&drained, &at_work), ["Resumed"]);
+    let stale = AgentHealth::without_agents(Reason::HeartbeatStale, "");
+    let stale = status(&cpu(false), &workload(Some(two_at_work())), &stale, second(8));
+    assert_eq!(events(&at_work, &stale), ["HeartbeatStale"]);
+    assert_eq!(events(&stale, &at_work), ["AgentsHealthy"]);
+    let half = WorkerCounts { one_revision: false, updated: 1, ..two_at_work() };
+    let rolling = status_of(&cpu(false), &workload(Some(half)), 9);
+    assert_eq!(events(&at_work, &rolling), ["RollingOut"]);
+    assert_eq!(events(&rolling, &at_work), ["RolledOut"]);
 }

@@ -13,11 +13,11 @@ use crate::conditions::whole_second;
 /// An answer that is no report.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0}")]
-pub struct Senseless(String);
+pub struct InvalidReport(String);
 
 /// What a trainer says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct TrainerReport {
     /// Where it stands; a word that is not known is one of a trainer that is not ready.
     pub phase: TrainingPhase,
     /// Samples learned from.
@@ -44,7 +44,7 @@ pub struct Report {
     pub error: String,
 }
 
-impl Default for Report {
+impl Default for TrainerReport {
     fn default() -> Self {
         Self {
             phase: TrainingPhase::Initializing,
@@ -85,14 +85,14 @@ struct Wire {
     error: Option<String>,
 }
 
-impl Report {
+impl TrainerReport {
     /// Reads an answer. What is wrong with it names the key.
-    pub fn parse(body: &[u8]) -> Result<Self, Senseless> {
+    pub fn parse(body: &[u8]) -> Result<Self, InvalidReport> {
         // An object first: a list of seventeen values would pass for one.
         let object: Map<String, Value> =
-            serde_json::from_slice(body).map_err(|error| Senseless(error.to_string()))?;
+            serde_json::from_slice(body).map_err(|error| InvalidReport(error.to_string()))?;
         let read: Result<Wire, _> = serde_path_to_error::deserialize(Value::Object(object));
-        let wire = read.map_err(|error| Senseless(error.to_string()))?;
+        let wire = read.map_err(|error| InvalidReport(error.to_string()))?;
         Ok(Self {
             phase: phase(wire.phase.as_deref().unwrap_or_default()),
             samples: wire.current_samples.map(count),
@@ -160,14 +160,14 @@ mod tests {
     fn the_four_keys_of_every_trainer() {
         let body = json!({ "phase": "running", "current_samples": 4200,
             "last_checkpoint_time": "2026-11-16T10:00:00.75+01:00", "model_version": "m-v000004" });
-        let expected = Report {
+        let expected = TrainerReport {
             phase: TrainingPhase::Running,
             samples: Some(4200),
             checkpoint: Some("2026-11-16T09:00:00Z".parse().unwrap()),
             version: Some("m-v000004".to_owned()),
-            ..Report::default()
+            ..TrainerReport::default()
         };
-        assert_eq!(Report::parse(body.to_string().as_bytes()), Ok(expected));
+        assert_eq!(TrainerReport::parse(body.to_string().as_bytes()), Ok(expected));
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
             "digest": "sha256:ab", "rmse": 0.25, "plcc": 0.5, "srocc": 0.75, "base_rmse": 1, "base_srocc": -0.5,
             "gate_passed": false, "gate_message": "too far off", "push_error": "401", "error": "no samples",
             "of_next_year": { "a": [] } });
-        let report = Report::parse(body.to_string().as_bytes()).unwrap();
+        let report = TrainerReport::parse(body.to_string().as_bytes()).unwrap();
         let metrics = TrainingMetrics {
             rmse: Some(0.25),
             plcc: Some(0.5),
@@ -202,7 +202,7 @@ mod tests {
         #[case] phase: TrainingPhase,
     ) {
         let body = json!({ "phase": word }).to_string();
-        assert_eq!(Report::parse(body.as_bytes()).unwrap().phase, phase);
+        assert_eq!(TrainerReport::parse(body.as_bytes()).unwrap().phase, phase);
     }
 
     #[rstest]
@@ -211,7 +211,7 @@ mod tests {
     #[case::empty(json!({ "last_checkpoint_time": "", "model_version": "", "digest": "" }))]
     #[case::no_time(json!({ "last_checkpoint_time": "0001-01-01T00:00:00Z" }))]
     fn what_is_not_said_is_not_known(#[case] body: serde_json::Value) {
-        assert_eq!(Report::parse(body.to_string().as_bytes()), Ok(Report::default()));
+        assert_eq!(TrainerReport::parse(body.to_string().as_bytes()), Ok(TrainerReport::default()));
     }
 
     #[rstest]
@@ -226,13 +226,13 @@ mod tests {
     #[case("", "EOF")]
     #[case("{} {}", "trailing")]
     fn what_makes_no_sense_names_the_key(#[case] body: &str, #[case] words: &str) {
-        let Senseless(said) = Report::parse(body.as_bytes()).unwrap_err();
+        let InvalidReport(said) = TrainerReport::parse(body.as_bytes()).unwrap_err();
         assert!(said.contains(words), "{said}");
     }
 
     #[test]
     fn more_samples_than_fit_are_as_many_as_fit() {
-        let report = Report::parse(br#"{"current_samples": 9000000000}"#).unwrap();
+        let report = TrainerReport::parse(br#"{"current_samples": 9000000000}"#).unwrap();
         assert_eq!(report.samples, Some(i32::MAX));
     }
 }

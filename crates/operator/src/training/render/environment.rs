@@ -29,10 +29,10 @@ use kube::ResourceExt as _;
 use serde_json::{Value, json};
 use vmafx_api::VmafxModelTraining;
 
-use super::Defaults;
+use super::TrainerDefaults;
 use super::pod::PORT;
-use crate::pod::skeleton::variable;
-use crate::render::pod::{PLAIN_REGISTRIES, patience};
+use crate::render::pod::{PLAIN_REGISTRIES, shutdown_time};
+use crate::render::pod_defaults::variable;
 
 /// Where the registry's credentials are.
 pub(super) const REGISTRY_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/registry";
@@ -43,7 +43,7 @@ pub(super) const CA_DIRECTORY: &str = "/var/run/vmafx.dev/controller-ca";
 pub(super) const CA_FILE: &str = "ca.crt";
 
 /// All of them.
-pub(super) fn of(training: &VmafxModelTraining, defaults: &Defaults, grace: i64) -> Vec<EnvVar> {
+pub(super) fn of(training: &VmafxModelTraining, defaults: &TrainerDefaults, grace: i64) -> Vec<EnvVar> {
     let (spec, controller) = (&training.spec, &defaults.controller);
     let selector = spec.data_source.as_ref().and_then(|source| source.node_selector.as_ref());
     let selector = selector.filter(|labels| !labels.is_empty()).map(|labels| json!(labels).to_string());
@@ -60,7 +60,7 @@ pub(super) fn of(training: &VmafxModelTraining, defaults: &Defaults, grace: i64)
         variable("VMAFX_TRAINER_GATE_MAX_RMSE_RATIO", spec.gate.max_rmse_ratio.to_string()),
         variable("VMAFX_TRAINER_NODE_SELECTOR", selector.unwrap_or_default()),
         variable("VMAFX_TRAINER_STATUS_ADDR", format!(":{PORT}")),
-        variable("VMAFX_TRAINER_GRACEFUL_SHUTDOWN", patience(grace)),
+        variable("VMAFX_TRAINER_GRACEFUL_SHUTDOWN", shutdown_time(grace)),
         variable("VMAFX_CLUSTER", &controller.cluster),
         variable(PLAIN_REGISTRIES, &defaults.plain_registries),
     ];

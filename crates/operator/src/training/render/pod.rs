@@ -9,10 +9,10 @@ use kube::ResourceExt as _;
 use vmafx_api::VmafxModelTraining;
 
 use super::environment::{self, CA_DIRECTORY, CA_FILE, REGISTRY_DIRECTORY};
-use super::{Defaults, RenderError};
-use crate::pod::template::grace_seconds;
+use super::{RenderError, TrainerDefaults};
 use crate::render::TRAINER;
 use crate::render::pod::{MARGIN_SECONDS, container, probe, read_only, template};
+use crate::render::template::grace_seconds;
 use crate::reserved::{self, CA_VOLUME, REGISTRY_VOLUME};
 
 /// The port of its status and health pages.
@@ -22,15 +22,23 @@ pub const PORT: i32 = 9091;
 pub const DRAIN_SECONDS: i64 = 60;
 
 /// Makes it.
-pub fn render(training: &VmafxModelTraining, defaults: &Defaults) -> Result<PodTemplateSpec, RenderError> {
-    let image = training.spec.image.clone().or_else(|| defaults.image.clone()).ok_or(RenderError::NoImage)?;
+pub fn render(
+    training: &VmafxModelTraining,
+    defaults: &TrainerDefaults,
+) -> Result<PodTemplateSpec, RenderError> {
+    let image = training
+        .spec
+        .image
+        .clone()
+        .or_else(|| defaults.image.clone())
+        .ok_or(RenderError::NoImage { setting: "VMAFX_OPERATOR_TRAINER_IMAGE" })?;
     let grace = grace_seconds(training.spec.pod_template.as_ref(), DRAIN_SECONDS + MARGIN_SECONDS);
     let mut trainer = Container {
         env: Some(environment::of(training, defaults, grace)),
         startup_probe: Some(probe("/healthz", 2, 30)),
         liveness_probe: Some(probe("/healthz", 10, 3)),
         readiness_probe: Some(probe("/readyz", 5, 2)),
-        ..container(reserved::TRAINER, image, PORT)
+        ..container(reserved::TRAINER_CONTAINER, image, PORT)
     };
     let more = [
         training.spec.registry_secret.as_deref().map(|secret| (registry(secret), REGISTRY_DIRECTORY)),
@@ -61,7 +69,7 @@ fn registry(secret: &str) -> Volume {
     }
 }
 
-fn ca(defaults: &Defaults) -> Option<Volume> {
+fn ca(defaults: &TrainerDefaults) -> Option<Volume> {
     defaults.controller.tls.as_ref()?;
     let name = defaults.ca_config_map.clone()?;
     Some(Volume {

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::render::ControllerTls;
-use crate::reserved::LEARNER;
+use crate::reserved::TRAINER_NAMES;
 
-fn defaults() -> Defaults {
-    Defaults {
+pub(crate) fn defaults() -> TrainerDefaults {
+    TrainerDefaults {
         image: Some("vmafx-trainer:1".to_owned()),
         controller: ControllerAccess {
             address: "vmafx-controller.vmafx-system.svc.cluster.local:9090".to_owned(),
@@ -33,7 +33,7 @@ fn named(name: &str, more: Value) -> VmafxModelTraining {
         "algorithm": "online-sgd-ema",
         "outputRegistry": "registry.example.com/video/models",
     });
-    crate::pod::merge::merge(&mut spec, &more);
+    crate::render::merge::merge(&mut spec, &more);
     serde_json::from_value(json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining",
         "metadata": { "name": name, "namespace": "video", "uid": "11111111-2222-3333-4444-555555555555" },
@@ -42,11 +42,11 @@ fn named(name: &str, more: Value) -> VmafxModelTraining {
     .unwrap()
 }
 
-fn set(rendered: Rendered) -> StatefulSet {
+fn set(rendered: RenderedWorkload) -> StatefulSet {
     serde_json::from_value(rendered.stateful_set).unwrap()
 }
 
-fn pod(training: &VmafxModelTraining, defaults: &Defaults) -> PodSpec {
+fn pod(training: &VmafxModelTraining, defaults: &TrainerDefaults) -> PodSpec {
     set(render(training, defaults).unwrap()).spec.unwrap().template.spec.unwrap()
 }
 
@@ -85,7 +85,7 @@ fn a_paused_run_has_no_trainer(#[case] paused: bool, #[case] wanted: i32) {
 fn the_image_is_the_runs_own_or_the_operators() {
     let own = pod(&training(json!({ "image": "mine:2" })), &defaults());
     assert_eq!(own.containers[0].image.as_deref(), Some("mine:2"));
-    let bare = Defaults { image: None, ..defaults() };
+    let bare = TrainerDefaults { image: None, ..defaults() };
     let missing = render(&training(json!({})), &bare).unwrap_err();
     assert_eq!(
         missing.to_string(),
@@ -116,7 +116,7 @@ fn the_controller_is_known_by_its_authority(
     #[case] file: Option<&str>,
 ) {
     let tls = server_name.map(|name| ControllerTls { server_name: Some(name.to_owned()) });
-    let defaults = Defaults {
+    let defaults = TrainerDefaults {
         controller: ControllerAccess { tls, ..defaults().controller },
         ca_config_map: config_map.map(str::to_owned),
         ..defaults()
@@ -185,7 +185,7 @@ fn a_template_that_is_none_is_named() {
 fn every_variable_of_a_trainer_is_kept_from_templates() {
     let all = training(json!({ "registrySecret": "s", "dataSource": { "nodeSelector": { "a": "b" } } }));
     for variable in pod(&all, &defaults()).containers[0].env.iter().flatten() {
-        assert!(LEARNER.variable(&variable.name).is_some(), "{}", variable.name);
+        assert!(TRAINER_NAMES.variable(&variable.name).is_some(), "{}", variable.name);
     }
 }
 
@@ -197,7 +197,7 @@ fn every_node_is_no_selector() {
 
 #[test]
 fn the_table_of_variables_is_what_is_set() {
-    let defaults = Defaults {
+    let defaults = TrainerDefaults {
         controller: ControllerAccess {
             tls: Some(ControllerTls { server_name: Some("c".to_owned()) }),
             ..defaults().controller

@@ -4,14 +4,14 @@ use super::*;
 
 const SKEW: SignedDuration = SignedDuration::from_hours(1);
 
-fn now() -> Now {
-    Now { time: "2026-11-16T06:00:00Z".parse().unwrap(), skew: SKEW }
+fn now() -> SkewedTime {
+    SkewedTime { time: "2026-11-16T06:00:00Z".parse().unwrap(), skew: SKEW }
 }
 
 #[test]
 fn an_authority_is_read_back_as_it_was_stored() {
-    let made = Authority::make(now()).unwrap();
-    let read = Authority::read(&made.root.pem, &made.key_pem()).unwrap();
+    let made = CertificateAuthority::make(now()).unwrap();
+    let read = CertificateAuthority::read(&made.root.pem, &made.key_pem()).unwrap();
     assert_eq!(read.root, made.root);
     assert_eq!(read.key_pem(), made.key_pem());
     assert_eq!((made.root.begins, made.root.ends), (now().time - SKEW, now().time + AUTHORITY_LIFE));
@@ -19,8 +19,10 @@ fn an_authority_is_read_back_as_it_was_stored() {
 
 #[test]
 fn what_is_no_authority_is_refused() {
-    let (one, other) = (Authority::make(now()).unwrap(), Authority::make(now()).unwrap());
-    let refused = |certificate: &str, key: &str| Authority::read(certificate, key).unwrap_err().to_string();
+    let (one, other) =
+        (CertificateAuthority::make(now()).unwrap(), CertificateAuthority::make(now()).unwrap());
+    let refused =
+        |certificate: &str, key: &str| CertificateAuthority::read(certificate, key).unwrap_err().to_string();
     assert_eq!(refused("", &one.key_pem()), "the certificate cannot be read");
     assert_eq!(refused(&one.root.pem, "?"), "the key cannot be read");
     assert_eq!(refused(&one.root.pem, &other.key_pem()), "the key is not that of the certificate");
@@ -41,15 +43,15 @@ fn a_leaf_is_replaced_after_two_thirds_of_its_life(
     #[case] due: bool,
     #[case] ended: bool,
 ) {
-    let leaf = Authority::make(now()).unwrap().sign(&["localhost".into()], now()).unwrap();
+    let leaf = CertificateAuthority::make(now()).unwrap().sign(&["localhost".into()], now()).unwrap();
     let later = now().time + SignedDuration::from_hours(hours);
     assert_eq!((leaf.is_due(later), leaf.has_ended(later)), (due, ended));
 }
 
 #[test]
 fn a_leaf_does_not_outlive_its_authority() {
-    let authority = Authority::make(now()).unwrap();
-    let late = Now { time: authority.root.ends - SignedDuration::from_hours(24), ..now() };
+    let authority = CertificateAuthority::make(now()).unwrap();
+    let late = SkewedTime { time: authority.root.ends - SignedDuration::from_hours(24), ..now() };
     let leaf = authority.sign(&["localhost".into()], late).unwrap();
     assert_eq!(leaf.ends(), authority.root.ends);
 }

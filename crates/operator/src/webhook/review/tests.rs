@@ -19,8 +19,8 @@ fn job(spec: &Value) -> Value {
     json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": "a" }, "spec": spec })
 }
 
-fn ask(review: &Value) -> (AdmissionResponse, Outcome) {
-    let (review, outcome) = answer(Kind::Job, review.to_string().as_bytes());
+fn ask(review: &Value) -> (AdmissionResponse, ReviewOutcome) {
+    let (review, outcome) = answer(ReviewedKind::Job, review.to_string().as_bytes());
     (review.response.unwrap(), outcome)
 }
 
@@ -28,7 +28,7 @@ fn ask(review: &Value) -> (AdmissionResponse, Outcome) {
 fn several_violations_are_listed_at_once_as_the_api_server_does() {
     let spec = json!({ "reference": "ref.mp4", "distorted": "s3://bucket", "ttlSecondsAfterFinished": 0 });
     let (response, outcome) = ask(&review("VmafxJob", "CREATE", &job(&spec), &Value::Null));
-    assert_eq!(outcome, Outcome::Refused);
+    assert_eq!(outcome, ReviewOutcome::Refused);
     assert_eq!((response.uid.as_str(), response.allowed), ("u-1", false));
     assert_eq!((response.result.code, response.result.reason.as_str()), (422, "Invalid"));
     assert_eq!(
@@ -48,7 +48,7 @@ fn several_violations_are_listed_at_once_as_the_api_server_does() {
 #[case::connect("CONNECT")]
 fn what_stores_nothing_is_allowed(#[case] operation: &str) {
     let (response, outcome) = ask(&review("VmafxJob", operation, &Value::Null, &job(&json!({}))));
-    assert_eq!((response.allowed, outcome), (true, Outcome::Allowed));
+    assert_eq!((response.allowed, outcome), (true, ReviewOutcome::Allowed));
 }
 
 #[rstest]
@@ -61,9 +61,9 @@ fn what_stores_nothing_is_allowed(#[case] operation: &str) {
     "u-2"
 )]
 fn a_malformed_review_is_answered_by_a_review_with_its_uid(#[case] body: &[u8], #[case] uid: &str) {
-    let (review, outcome) = answer(Kind::Job, body);
+    let (review, outcome) = answer(ReviewedKind::Job, body);
     let response = review.response.unwrap();
-    assert_eq!((response.uid.as_str(), response.allowed, outcome), (uid, false, Outcome::Malformed));
+    assert_eq!((response.uid.as_str(), response.allowed, outcome), (uid, false, ReviewOutcome::Malformed));
     assert!(response.result.message.starts_with("this is no AdmissionReview of admission.k8s.io/v1: "));
     assert_eq!(review.types.api_version, "admission.k8s.io/v1");
 }
@@ -73,7 +73,7 @@ fn a_malformed_review_is_answered_by_a_review_with_its_uid(#[case] body: &[u8], 
 #[case::no_object("VmafxJob", Value::Null, "the review holds no object")]
 fn a_review_of_something_else_is_malformed(#[case] kind: &str, #[case] object: Value, #[case] message: &str) {
     let (response, outcome) = ask(&review(kind, "CREATE", &object, &Value::Null));
-    assert_eq!((response.uid.as_str(), response.allowed, outcome), ("u-1", false, Outcome::Malformed));
+    assert_eq!((response.uid.as_str(), response.allowed, outcome), ("u-1", false, ReviewOutcome::Malformed));
     assert_eq!(response.result.message, message);
 }
 
@@ -90,8 +90,8 @@ fn the_list_of_violations_has_an_end() {
 proptest::proptest! {
     #[test]
     fn no_body_goes_without_an_answer(body in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
-        let (review, outcome) = answer(Kind::Node, &body);
+        let (review, outcome) = answer(ReviewedKind::Node, &body);
         proptest::prop_assert!(review.response.is_some());
-        proptest::prop_assert_eq!(outcome, Outcome::Malformed);
+        proptest::prop_assert_eq!(outcome, ReviewOutcome::Malformed);
     }
 }

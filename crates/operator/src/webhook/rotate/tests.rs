@@ -1,4 +1,4 @@
-//! A keeper whose API server comes and goes.
+//! A rotator whose API server comes and goes.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::webhook::clock::Now;
+use crate::webhook::clock::SkewedTime;
 
 /// An API server with one Secret and no configuration.
 #[derive(Clone, Default)]
@@ -50,72 +50,73 @@ impl Server {
     }
 }
 
-/// A keeper, and the hours that its clock has gone.
-fn keeper(server: &Server) -> (Keeper, Arc<AtomicI64>) {
+/// A rotator, and the hours that its clock has gone.
+fn rotator(server: &Server) -> (CertificateRotator, Arc<AtomicI64>) {
     let hours = Arc::new(AtomicI64::new(0));
     let gone = Arc::clone(&hours);
     let start: Timestamp = "2026-11-16T06:00:00Z".parse().unwrap();
-    let clock = Clock::new(move || Now {
+    let clock = WebhookClock::new(move || SkewedTime {
         time: start + SignedDuration::from_hours(gone.load(Ordering::Relaxed)),
         skew: SignedDuration::from_hours(1),
     });
-    let names = Names { secret: "ca".into(), configuration: "c".into(), hosts: vec!["localhost".into()] };
+    let names =
+        WebhookNames { secret: "ca".into(), configuration: "c".into(), hosts: vec!["localhost".into()] };
     let tls = ServerTls::in_memory(&[]).unwrap();
-    (Keeper::new(server.client(), "ns", names, clock, tls), hours)
+    (CertificateRotator::new(server.client(), "ns", names, clock, tls), hours)
 }
 
 #[tokio::test]
 async fn a_leaf_is_renewed_from_memory_while_the_api_server_does_not_answer() {
     let server = Server::default();
-    let (mut keeper, hours) = keeper(&server);
-    assert_eq!(keeper.look().await.unwrap(), Published::NoConfiguration);
-    let first = keeper.leaf().unwrap().ends();
+    let (mut rotator, hours) = rotator(&server);
+    assert_eq!(rotator.look().await.unwrap(), BundleState::NoConfiguration);
+    let first = rotator.leaf().unwrap().ends();
 
     server.down.store(true, Ordering::Relaxed);
     hours.store(20 * 24, Ordering::Relaxed);
-    let error = keeper.look().await.unwrap_err();
+    let error = rotator.look().await.unwrap_err();
     assert!(chain(&error).contains("connection refused"), "{}", chain(&error));
-    assert!(keeper.leaf().unwrap().ends() > first);
+    assert!(rotator.leaf().unwrap().ends() > first);
 }
 
 #[tokio::test]
 async fn a_new_authority_signs_only_once_the_api_server_was_told_of_it() {
     let server = Server::default();
-    let (mut keeper, _) = keeper(&server);
-    keeper.look().await.unwrap();
-    let before = keeper.leaf().unwrap().authority.clone();
+    let (mut rotator, _) = rotator(&server);
+    rotator.look().await.unwrap();
+    let before = rotator.leaf().unwrap().authority.clone();
 
     *server.secret.lock().unwrap() = None;
     server.half.store(true, Ordering::Relaxed);
-    assert!(keeper.look().await.is_err());
-    assert_eq!(keeper.leaf().unwrap().authority, before);
+    assert!(rotator.look().await.is_err());
+    assert_eq!(rotator.leaf().unwrap().authority, before);
 
     server.half.store(false, Ordering::Relaxed);
-    keeper.look().await.unwrap();
-    assert_ne!(keeper.leaf().unwrap().authority, before);
-    assert_eq!(keeper.leaf().unwrap().authority, keeper.trust().unwrap().current.root.pem);
+    rotator.look().await.unwrap();
+    assert_ne!(rotator.leaf().unwrap().authority, before);
+    assert_eq!(rotator.leaf().unwrap().authority, rotator.trust().unwrap().current.root.pem);
 }
 
 #[tokio::test]
 async fn without_an_api_server_nothing_is_shown_and_it_is_said() {
     let server = Server::default();
     server.down.store(true, Ordering::Relaxed);
-    let (mut keeper, _) = keeper(&server);
-    assert!(keeper.look().await.is_err());
-    assert!(keeper.leaf().is_none());
+    let (mut rotator, _) = rotator(&server);
+    assert!(rotator.look().await.is_err());
+    assert!(rotator.leaf().is_none());
 }
 
 #[tokio::test]
 async fn an_authority_from_the_future_is_replaced() {
     let server = Server::default();
-    let (mut keeper, hours) = keeper(&server);
-    keeper.look().await.unwrap();
-    let before = keeper.trust().unwrap().current.root.clone();
+    let (mut rotator, hours) = rotator(&server);
+    rotator.look().await.unwrap();
+    let before = rotator.trust().unwrap().current.root.clone();
     hours.store(-2, Ordering::Relaxed);
-    keeper.look().await.unwrap();
-    let after = &keeper.trust().unwrap().current.root;
+    rotator.look().await.unwrap();
+    let after = &rotator.trust().unwrap().current.root;
     assert!(after.begins < before.begins);
-    assert_eq!(keeper.leaf().unwrap().authority, after.pem);
+    assert_eq!(rotator.leaf().unwrap().authority, after.pem);
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,7 +125,7 @@ async fn readiness_follows_what_the_api_server_can_trust() {
 
     let server = Server::default();
     server.down.store(true, Ordering::Relaxed);
-    let (keeper, _) = keeper(&server);
+    let (rotator, _) = rotator(&server);
     let shutdown = Shutdown::new();
     let readiness = Readiness::new(shutdown.clone());
     let gate = readiness.gate("webhook", "not made yet");
@@ -139,6 +140,6 @@ async fn readiness_follows_what_the_api_server_can_trust() {
         }
         shutdown.begin();
     };
-    let (ran, ()) = tokio::join!(keeper.run(gate, shutdown.clone()), watched);
+    let (ran, ()) = tokio::join!(rotator.run(gate, shutdown.clone()), watched);
     ran.unwrap();
 }

@@ -5,14 +5,14 @@ use vmafx_api::job::{Backend, Execution};
 use vmafx_api::node::GpuVendor;
 
 use super::location;
-use super::pod_template::{self, Target};
-use super::violation::{Findings, Path};
-use crate::reserved::AGENT;
+use super::pod_template::{self, TemplateTarget};
+use super::violation::{FieldPath, Findings};
+use crate::reserved::AGENT_NAMES;
 
 /// Checks a job.
 pub fn check(spec: &VmafxJobSpec) -> Findings {
     let mut findings = Findings::default();
-    let path = Path::spec();
+    let path = FieldPath::spec();
     location::uri(&path.field("reference"), &spec.reference, &mut findings);
     location::uri(&path.field("distorted"), &spec.distorted, &mut findings);
     if spec.reference == spec.distorted {
@@ -34,13 +34,13 @@ pub fn check(spec: &VmafxJobSpec) -> Findings {
     }
     if let Some(template) = &spec.pod_template {
         let vendor = vendor(spec.backend);
-        let target = Target { own: &AGENT, restart_policy: "Never", stateful: false, vendor };
+        let target = TemplateTarget { own: &AGENT_NAMES, restart_policy: "Never", stateful: false, vendor };
         pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     findings
 }
 
-fn report_uri(path: &Path, report: &str, spec: &VmafxJobSpec, findings: &mut Findings) {
+fn report_uri(path: &FieldPath, report: &str, spec: &VmafxJobSpec, findings: &mut Findings) {
     location::uri(path, report, findings);
     for (field, clip) in [("reference", &spec.reference), ("distorted", &spec.distorted)] {
         if report == clip {

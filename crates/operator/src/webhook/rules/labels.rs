@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::violation::{Findings, Path};
+use super::violation::{FieldPath, Findings};
 
 /// A map of labels or of a node selector.
-pub(super) fn check(path: &Path, labels: &BTreeMap<String, String>, findings: &mut Findings) {
+pub(super) fn check(path: &FieldPath, labels: &BTreeMap<String, String>, findings: &mut Findings) {
     for (key, value) in labels {
         if !is_key(key) {
             findings.invalid(path, key.as_str(), KEY);

@@ -2,10 +2,10 @@
 
 use url::Url;
 
-use super::violation::{Findings, Path};
+use super::violation::{FieldPath, Findings};
 
 /// The address of a clip or report, in the spellings that a node understands.
-pub(super) fn uri(path: &Path, text: &str, findings: &mut Findings) {
+pub(super) fn uri(path: &FieldPath, text: &str, findings: &mut Findings) {
     let Some((scheme, rest)) =
         text.split_once("://").filter(|(scheme, rest)| is_scheme(scheme) && !rest.is_empty())
     else {
@@ -32,7 +32,7 @@ fn is_scheme(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b))
 }
 
-fn file(path: &Path, text: &str, rest: &str, findings: &mut Findings) {
+fn file(path: &FieldPath, text: &str, rest: &str, findings: &mut Findings) {
     let file = Url::parse(text).ok().and_then(|url| url.to_file_path().ok());
     match file {
         None => {
@@ -46,7 +46,7 @@ fn file(path: &Path, text: &str, rest: &str, findings: &mut Findings) {
     }
 }
 
-fn web(path: &Path, text: &str, findings: &mut Findings) {
+fn web(path: &FieldPath, text: &str, findings: &mut Findings) {
     match Url::parse(text) {
         Err(error) => findings.invalid(path, text, format!("is no web address: {error}")),
         Ok(url) if !url.has_host() => findings.invalid(path, text, "names no host: write https://host/path"),
@@ -57,7 +57,7 @@ fn web(path: &Path, text: &str, findings: &mut Findings) {
     }
 }
 
-fn object(path: &Path, text: &str, store: &str, rest: &str, findings: &mut Findings) {
+fn object(path: &FieldPath, text: &str, store: &str, rest: &str, findings: &mut Findings) {
     let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
     let named = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
     if bucket.is_empty() || bucket.len() > 255 || !bucket.bytes().all(named) {
@@ -73,7 +73,7 @@ fn object(path: &Path, text: &str, store: &str, rest: &str, findings: &mut Findi
 }
 
 /// A model: a name, a file, or `oci://`.
-pub(super) fn model(path: &Path, text: &str, findings: &mut Findings) {
+pub(super) fn model(path: &FieldPath, text: &str, findings: &mut Findings) {
     let Some((scheme, rest)) = text.split_once("://") else { return };
     if scheme != "oci" {
         let advice =
@@ -93,7 +93,7 @@ pub(super) fn model(path: &Path, text: &str, findings: &mut Findings) {
 }
 
 /// A repository for images or models, with or without `oci://`.
-pub(super) fn repository(path: &Path, text: &str, findings: &mut Findings) {
+pub(super) fn repository(path: &FieldPath, text: &str, findings: &mut Findings) {
     let rest = text.strip_prefix("oci://").unwrap_or(text);
     let host = rest.split('/').next().unwrap_or_default();
     if !is_authority(host) {
@@ -106,7 +106,7 @@ fn is_authority(host: &str) -> bool {
 }
 
 /// An image as the kubelet pulls it.
-pub(super) fn image(path: &Path, text: &str, findings: &mut Findings) {
+pub(super) fn image(path: &FieldPath, text: &str, findings: &mut Findings) {
     if text.contains(char::is_whitespace) || text.contains("://") {
         findings.invalid(path, text, "write registry/repository:tag, without a scheme and without spaces");
         return;
@@ -128,9 +128,9 @@ mod tests {
 
     use super::*;
 
-    fn findings(check: fn(&Path, &str, &mut Findings), text: &str) -> Findings {
+    fn findings(check: fn(&FieldPath, &str, &mut Findings), text: &str) -> Findings {
         let mut findings = Findings::default();
-        check(&Path::spec(), text, &mut findings);
+        check(&FieldPath::spec(), text, &mut findings);
         findings
     }
 

@@ -2,15 +2,15 @@
 
 use vmafx_api::VmafxNodeSpec;
 
-use super::pod_template::{self, Target};
-use super::violation::{Findings, Path};
+use super::pod_template::{self, TemplateTarget};
+use super::violation::{FieldPath, Findings};
 use super::{labels, location, resources, tolerations};
-use crate::reserved::AGENT;
+use crate::reserved::AGENT_NAMES;
 
 /// Checks a pool of workers.
 pub fn check(spec: &VmafxNodeSpec) -> Findings {
     let mut findings = Findings::default();
-    let path = Path::spec();
+    let path = FieldPath::spec();
     if let Some(image) = &spec.image {
         location::image(&path.field("image"), image, &mut findings);
     }
@@ -27,7 +27,7 @@ pub fn check(spec: &VmafxNodeSpec) -> Findings {
     );
     if let Some(template) = &spec.pod_template {
         let vendor = Some(spec.gpu_vendor);
-        let target = Target { own: &AGENT, restart_policy: "Always", stateful: true, vendor };
+        let target = TemplateTarget { own: &AGENT_NAMES, restart_policy: "Always", stateful: true, vendor };
         pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     if spec.paused && spec.replicas == 0 {

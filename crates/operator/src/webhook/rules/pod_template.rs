@@ -1,7 +1,7 @@
 //! A partial Pod template: what the schema leaves open on purpose, and what belongs to the operator.
 
 mod containers;
-mod shape;
+mod decoding;
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use vmafx_api::pod_template::PartialPodTemplate;
 
 use super::labels::{self, NAME};
 use super::tolerations;
-use super::violation::{Findings, Path};
-use crate::reserved::{self, Own};
+use super::violation::{FieldPath, Findings};
+use crate::reserved::{self, ReservedNames};
 
 /// What a template is merged into.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct TemplateTarget {
     /// Its container that is ours.
-    pub(super) own: &'static Own,
+    pub(super) own: &'static ReservedNames,
     /// The only restart policy that works there.
     pub(super) restart_policy: &'static str,
     /// Whether Pods are named and numbered by a StatefulSet.
@@ -29,13 +29,18 @@ pub(super) struct Target {
 }
 
 /// Checks a template.
-pub(super) fn check(path: &Path, template: &PartialPodTemplate, target: Target, findings: &mut Findings) {
+pub(super) fn check(
+    path: &FieldPath,
+    template: &PartialPodTemplate,
+    target: TemplateTarget,
+    findings: &mut Findings,
+) {
     let written = Value::Object(template.0.clone());
     let decoded: PodTemplateSpec = match serde_json::from_value(written.clone()) {
         Ok(decoded) => decoded,
-        Err(_) => return shape::explain::<PodTemplateSpec>(path, &written, findings),
+        Err(_) => return decoding::explain::<PodTemplateSpec>(path, &written, findings),
     };
-    shape::unknown(path, &written, &decoded, findings);
+    decoding::unknown(path, &written, &decoded, findings);
     if let Some(meta) = &decoded.metadata {
         metadata(&path.field("metadata"), meta, findings);
     }
@@ -56,7 +61,7 @@ pub(super) fn check(path: &Path, template: &PartialPodTemplate, target: Target, 
     }
 }
 
-fn metadata(path: &Path, meta: &kube::core::ObjectMeta, findings: &mut Findings) {
+fn metadata(path: &FieldPath, meta: &kube::core::ObjectMeta, findings: &mut Findings) {
     let named = [("name", &meta.name), ("namespace", &meta.namespace), ("generateName", &meta.generate_name)];
     for (field, value) in named {
         if value.is_some() {
@@ -69,9 +74,11 @@ fn metadata(path: &Path, meta: &kube::core::ObjectMeta, findings: &mut Findings)
     }
     for (field, map) in [("labels", &meta.labels), ("annotations", &meta.annotations)] {
         for key in map.iter().flatten().map(|(key, _)| key) {
-            if key.starts_with(reserved::PREFIX) {
-                let advice =
-                    format!("{} is the operator's own: remove it or use another prefix", reserved::PREFIX);
+            if key.starts_with(reserved::RESERVED_PREFIX) {
+                let advice = format!(
+                    "{} is the operator's own: remove it or use another prefix",
+                    reserved::RESERVED_PREFIX
+                );
                 findings.forbidden(&path.field(field).key(key), advice);
             }
             if field == "annotations" && !labels::is_key(&key.to_ascii_lowercase()) {
@@ -82,7 +89,7 @@ fn metadata(path: &Path, meta: &kube::core::ObjectMeta, findings: &mut Findings)
 }
 
 /// Fields of the Pod that follow from the workload it is part of.
-fn owned(path: &Path, spec: &PodSpec, target: Target, findings: &mut Findings) {
+fn owned(path: &FieldPath, spec: &PodSpec, target: TemplateTarget, findings: &mut Findings) {
     if let Some(policy) = spec.restart_policy.as_deref().filter(|policy| *policy != target.restart_policy) {
         let advice = format!("must be {}: remove it", target.restart_policy);
         findings.invalid(&path.field("restartPolicy"), policy, advice);
@@ -110,7 +117,12 @@ fn owned(path: &Path, spec: &PodSpec, target: Target, findings: &mut Findings) {
 }
 
 /// Checks the volumes and says which there are, the operator's own included.
-fn volumes<'a>(path: &Path, volumes: &'a [Volume], own: &Own, findings: &mut Findings) -> BTreeSet<&'a str> {
+fn volumes<'a>(
+    path: &FieldPath,
+    volumes: &'a [Volume],
+    own: &ReservedNames,
+    findings: &mut Findings,
+) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for (index, volume) in volumes.iter().enumerate() {
         let (path, name) = (path.item(index).field("name"), volume.name.as_str());

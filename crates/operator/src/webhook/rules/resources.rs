@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use vmafx_api::node::GpuVendor;
 
-use super::violation::{Findings, Path};
-use crate::quantity::Amount;
+use super::violation::{FieldPath, Findings};
+use crate::quantity::ParsedQuantity;
 
 /// The domains under which device plugins offer GPUs.
 const DOMAINS: [(GpuVendor, &str); 3] =
@@ -15,7 +15,7 @@ const DOMAINS: [(GpuVendor, &str); 3] =
 
 /// Checks the resources of a container; `vendor` is the only one whose GPUs it can use, if that is known.
 pub(super) fn check(
-    path: &Path,
+    path: &FieldPath,
     resources: &ResourceRequirements,
     vendor: Option<GpuVendor>,
     findings: &mut Findings,
@@ -32,9 +32,9 @@ pub(super) fn check(
     }
     for (name, requested) in requests {
         let path = path.field("requests").key(name);
-        let Some(amount) = Amount::parse(&requested.0) else { continue };
+        let Some(amount) = ParsedQuantity::parse(&requested.0) else { continue };
         match limits.get(name) {
-            Some(limit) => match Amount::parse(&limit.0) {
+            Some(limit) => match ParsedQuantity::parse(&limit.0) {
                 Some(most) if is_extended(name) && amount != most => {
                     let advice =
                         format!("devices cannot be shared: write the same as the limit, {}", limit.0);
@@ -59,8 +59,8 @@ pub(super) fn check(
     }
 }
 
-fn check_amount(path: &Path, name: &str, quantity: &Quantity, findings: &mut Findings) {
-    match Amount::parse(&quantity.0) {
+fn check_amount(path: &FieldPath, name: &str, quantity: &Quantity, findings: &mut Findings) {
+    match ParsedQuantity::parse(&quantity.0) {
         None => findings.invalid(path, quantity.0.as_str(), "write an amount such as 2, 500m, 1.5Gi or 200M"),
         Some(amount) if amount.is_negative() => {
             findings.invalid(path, quantity.0.as_str(), "must not be negative");
@@ -72,7 +72,7 @@ fn check_amount(path: &Path, name: &str, quantity: &Quantity, findings: &mut Fin
     }
 }
 
-fn check_vendor(path: &Path, name: &str, vendor: Option<GpuVendor>, findings: &mut Findings) {
+fn check_vendor(path: &FieldPath, name: &str, vendor: Option<GpuVendor>, findings: &mut Findings) {
     let offered = DOMAINS.iter().find(|(_, domain)| name.starts_with(domain)).map(|(vendor, _)| *vendor);
     let (Some(wanted), Some(offered)) = (vendor, offered) else { return };
     if wanted != offered {

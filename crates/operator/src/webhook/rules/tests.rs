@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 
-pub(super) fn object(kind: Kind, spec: &Value) -> DynamicObject {
+pub(super) fn object(kind: ReviewedKind, spec: &Value) -> DynamicObject {
     use vmafx_kit::metrics::MetricLabel;
     let value = json!({
         "apiVersion": "vmafx.dev/v1", "kind": kind.value(), "metadata": { "name": "a" }, "spec": spec,
@@ -23,17 +23,20 @@ pub(super) fn merged(mut base: Value, over: &Value) -> Value {
 }
 
 pub(super) fn job(over: &Value) -> DynamicObject {
-    object(Kind::Job, &merged(json!({ "reference": "s3://b/ref.mp4", "distorted": "s3://b/dis.mp4" }), over))
+    object(
+        ReviewedKind::Job,
+        &merged(json!({ "reference": "s3://b/ref.mp4", "distorted": "s3://b/dis.mp4" }), over),
+    )
 }
 
 pub(super) fn node(over: &Value) -> DynamicObject {
-    object(Kind::Node, &merged(json!({ "gpuVendor": "nvidia" }), over))
+    object(ReviewedKind::Node, &merged(json!({ "gpuVendor": "nvidia" }), over))
 }
 
 fn training(over: &Value) -> DynamicObject {
     let base = json!({ "baseModel": "vmaf_v0.6.1", "algorithm": "online-sgd-ema",
                        "outputRegistry": "localhost:5000/models" });
-    object(Kind::Training, &merged(base, over))
+    object(ReviewedKind::Training, &merged(base, over))
 }
 
 fn template(spec: &Value) -> DynamicObject {
@@ -72,7 +75,7 @@ fn refused(findings: &Findings, field: &str, words: &str) {
     "a GPU of amd is used here"
 )]
 fn a_broken_job_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
-    refused(&judge(Kind::Job, None, &job(&over)), field, words);
+    refused(&judge(ReviewedKind::Job, None, &job(&over)), field, words);
 }
 
 #[rstest]
@@ -129,7 +132,7 @@ fn a_broken_job_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[
     "only for NoExecute"
 )]
 fn a_broken_node_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
-    refused(&judge(Kind::Node, None, &node(&over)), field, words);
+    refused(&judge(ReviewedKind::Node, None, &node(&over)), field, words);
 }
 
 #[rstest]
@@ -171,7 +174,7 @@ fn a_broken_node_is_refused_by_field(#[case] over: Value, #[case] field: &str, #
     "no GPU is used here"
 )]
 fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
-    refused(&judge(Kind::Training, None, &training(&over)), field, words);
+    refused(&judge(ReviewedKind::Training, None, &training(&over)), field, words);
 }
 
 #[rstest]
@@ -295,7 +298,7 @@ fn a_broken_template_is_refused_by_field(
     #[case] field: &str,
     #[case] words: &str,
 ) {
-    refused(&judge(Kind::Node, None, &object), field, words);
+    refused(&judge(ReviewedKind::Node, None, &object), field, words);
 }
 
 #[test]
@@ -324,7 +327,7 @@ fn a_template_as_people_write_it_passes_without_a_word() {
             },
         },
     }));
-    assert_eq!(judge(Kind::Node, None, &object), Findings::default());
+    assert_eq!(judge(ReviewedKind::Node, None, &object), Findings::default());
 }
 
 #[test]
@@ -334,32 +337,32 @@ fn a_container_of_a_trainer_may_be_called_as_those_of_others_are() {
         { "name": "agent", "image": "proxy:1", "env": [{ "name": "VMAFX_BACKEND", "value": "mine" }] },
     ] } });
     let object = training(&json!({ "podTemplate": template }));
-    assert_eq!(judge(Kind::Training, None, &object), Findings::default());
+    assert_eq!(judge(ReviewedKind::Training, None, &object), Findings::default());
 }
 
 #[test]
 fn a_job_in_a_pod_of_its_own_chooses_its_image_in_the_template() {
     let template = json!({ "spec": { "containers": [{ "name": "agent", "image": "node:2" }] } });
     let object = job(&json!({ "execution": "Pod", "podTemplate": template }));
-    assert_eq!(judge(Kind::Job, None, &object), Findings::default());
+    assert_eq!(judge(ReviewedKind::Job, None, &object), Findings::default());
 }
 
 #[rstest]
-#[case::same_clip(Kind::Job, job(&json!({ "distorted": "s3://b/ref.mp4" })), "spec.distorted: is the reference itself")]
-#[case::learned_by_nobody(Kind::Job, job(&json!({ "groundTruth": 50, "execution": "Pod" })), "nothing learns from them")]
-#[case::gone_at_once(Kind::Job, job(&json!({ "ttlSecondsAfterFinished": 0 })), "nobody keeps its score")]
-#[case::image(Kind::Node, node(&json!({ "image": "node" })), "write a tag or a digest")]
-#[case::paused(Kind::Node, node(&json!({ "paused": true, "replicas": 0 })), "no worker will return")]
+#[case::same_clip(ReviewedKind::Job, job(&json!({ "distorted": "s3://b/ref.mp4" })), "spec.distorted: is the reference itself")]
+#[case::learned_by_nobody(ReviewedKind::Job, job(&json!({ "groundTruth": 50, "execution": "Pod" })), "nothing learns from them")]
+#[case::gone_at_once(ReviewedKind::Job, job(&json!({ "ttlSecondsAfterFinished": 0 })), "nobody keeps its score")]
+#[case::image(ReviewedKind::Node, node(&json!({ "image": "node" })), "write a tag or a digest")]
+#[case::paused(ReviewedKind::Node, node(&json!({ "paused": true, "replicas": 0 })), "no worker will return")]
 #[case::misspelt(
-    Kind::Node,
+    ReviewedKind::Node,
     with_container(&json!({ "name": "agent", "volumeMount": [] })),
     "unknown field \"spec.podTemplate.spec.containers[0].volumeMount\""
 )]
-#[case::node_name(Kind::Node, template(&json!({ "nodeName": "n1" })), "past the scheduler")]
-#[case::gate(Kind::Training, training(&json!({ "gate": { "maxRmseRatio": 0 } })), "the stable tag will never move")]
-#[case::anonymous(Kind::Training, training(&json!({ "outputRegistry": "r.example.com/m" })), "the push is anonymous")]
+#[case::node_name(ReviewedKind::Node, template(&json!({ "nodeName": "n1" })), "past the scheduler")]
+#[case::gate(ReviewedKind::Training, training(&json!({ "gate": { "maxRmseRatio": 0 } })), "the stable tag will never move")]
+#[case::anonymous(ReviewedKind::Training, training(&json!({ "outputRegistry": "r.example.com/m" })), "the push is anonymous")]
 fn what_is_legal_and_probably_not_meant_is_warned_about(
-    #[case] kind: Kind,
+    #[case] kind: ReviewedKind,
     #[case] object: DynamicObject,
     #[case] words: &str,
 ) {
@@ -371,6 +374,6 @@ fn what_is_legal_and_probably_not_meant_is_warned_about(
 
 #[test]
 fn a_spec_of_another_release_is_refused_with_the_reason() {
-    let findings = judge(Kind::Job, None, &job(&json!({ "backend": "quantum" })));
+    let findings = judge(ReviewedKind::Job, None, &job(&json!({ "backend": "quantum" })));
     refused(&findings, "spec", "unknown variant `quantum`");
 }

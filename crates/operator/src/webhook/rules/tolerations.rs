@@ -3,17 +3,17 @@
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::labels::{self, KEY, VALUE};
-use super::violation::{Findings, Path};
+use super::violation::{FieldPath, Findings};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-pub(super) fn check(path: &Path, tolerations: &[Toleration], findings: &mut Findings) {
+pub(super) fn check(path: &FieldPath, tolerations: &[Toleration], findings: &mut Findings) {
     for (index, toleration) in tolerations.iter().enumerate() {
         check_one(&path.item(index), toleration, findings);
     }
 }
 
-fn check_one(path: &Path, toleration: &Toleration, findings: &mut Findings) {
+fn check_one(path: &FieldPath, toleration: &Toleration, findings: &mut Findings) {
     let key = toleration.key.as_deref().unwrap_or_default();
     let value = toleration.value.as_deref().unwrap_or_default();
     let effect = toleration.effect.as_deref().unwrap_or_default();

@@ -3,15 +3,15 @@
 use vmafx_api::VmafxModelTrainingSpec;
 use vmafx_api::node::GpuVendor;
 
-use super::pod_template::{self, Target};
-use super::violation::{Findings, Path};
+use super::pod_template::{self, TemplateTarget};
+use super::violation::{FieldPath, Findings};
 use super::{labels, location};
-use crate::reserved::LEARNER;
+use crate::reserved::TRAINER_NAMES;
 
 /// Checks a training run.
 pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
     let mut findings = Findings::default();
-    let path = Path::spec();
+    let path = FieldPath::spec();
     location::model(&path.field("baseModel"), &spec.base_model, &mut findings);
     location::repository(&path.field("outputRegistry"), &spec.output_registry, &mut findings);
     if let Some(image) = &spec.image {
@@ -22,7 +22,7 @@ pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
     }
     if let Some(template) = &spec.pod_template {
         let vendor = Some(GpuVendor::Cpu);
-        let target = Target { own: &LEARNER, restart_policy: "Always", stateful: true, vendor };
+        let target = TemplateTarget { own: &TRAINER_NAMES, restart_policy: "Always", stateful: true, vendor };
         pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     if spec.gate.max_rmse_ratio == 0.0 {

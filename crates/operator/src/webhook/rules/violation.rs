@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What kind of mistake it is; the words are the API server's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
+pub enum ViolationType {
     /// The value is wrong.
     Invalid,
     /// The value is not one of those that exist.
@@ -19,7 +19,7 @@ pub enum Flaw {
     Forbidden,
 }
 
-impl Flaw {
+impl ViolationType {
     /// The word in `status.details.causes`.
     pub fn reason(self) -> &'static str {
         match self {
@@ -44,9 +44,9 @@ impl Flaw {
 
 /// Where a field is, as in `spec.podTemplate.spec.containers[1].name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path(String);
+pub struct FieldPath(String);
 
-impl Path {
+impl FieldPath {
     /// `spec`
     pub fn spec() -> Self {
         Self("spec".to_owned())
@@ -71,7 +71,7 @@ impl Path {
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -83,7 +83,7 @@ pub struct Violation {
     /// Where.
     pub field: String,
     /// How.
-    pub flaw: Flaw,
+    pub flaw: ViolationType,
     /// What is wrong and what to do, the offending value first.
     pub message: String,
 }
@@ -125,36 +125,47 @@ pub struct Findings {
 
 impl Findings {
     /// A value that is wrong.
-    pub fn invalid(&mut self, path: &Path, value: impl Into<Value>, advice: impl fmt::Display) {
-        self.push(path, Flaw::Invalid, Some(value.into()), advice);
+    pub fn invalid(&mut self, path: &FieldPath, value: impl Into<Value>, advice: impl fmt::Display) {
+        self.push(path, ViolationType::Invalid, Some(value.into()), advice);
     }
 
     /// A value out of none.
-    pub fn unsupported(&mut self, path: &Path, value: impl Into<Value>, known: &[&str]) {
-        self.push(path, Flaw::Unsupported, Some(value.into()), format!("use one of {}", known.join(", ")));
+    pub fn unsupported(&mut self, path: &FieldPath, value: impl Into<Value>, known: &[&str]) {
+        self.push(
+            path,
+            ViolationType::Unsupported,
+            Some(value.into()),
+            format!("use one of {}", known.join(", ")),
+        );
     }
 
     /// A value that is there twice.
-    pub fn duplicate(&mut self, path: &Path, value: impl Into<Value>, advice: impl fmt::Display) {
-        self.push(path, Flaw::Duplicate, Some(value.into()), advice);
+    pub fn duplicate(&mut self, path: &FieldPath, value: impl Into<Value>, advice: impl fmt::Display) {
+        self.push(path, ViolationType::Duplicate, Some(value.into()), advice);
     }
 
     /// A value that is missing.
-    pub fn required(&mut self, path: &Path, advice: impl fmt::Display) {
-        self.push(path, Flaw::Required, None, advice);
+    pub fn required(&mut self, path: &FieldPath, advice: impl fmt::Display) {
+        self.push(path, ViolationType::Required, None, advice);
     }
 
     /// A field that is not the user's.
-    pub fn forbidden(&mut self, path: &Path, advice: impl fmt::Display) {
-        self.push(path, Flaw::Forbidden, None, advice);
+    pub fn forbidden(&mut self, path: &FieldPath, advice: impl fmt::Display) {
+        self.push(path, ViolationType::Forbidden, None, advice);
     }
 
     /// Something legal that is probably not meant.
-    pub fn warn(&mut self, path: &Path, text: impl fmt::Display) {
+    pub fn warn(&mut self, path: &FieldPath, text: impl fmt::Display) {
         self.warnings.push(format!("{path}: {text}"));
     }
 
-    fn push(&mut self, path: &Path, flaw: Flaw, value: Option<Value>, advice: impl fmt::Display) {
+    fn push(
+        &mut self,
+        path: &FieldPath,
+        flaw: ViolationType,
+        value: Option<Value>,
+        advice: impl fmt::Display,
+    ) {
         let value = value.map(|value| format!("{value}: ")).unwrap_or_default();
         let message = format!("{}: {value}{advice}", flaw.words());
         self.violations.push(Violation { field: path.to_string(), flaw, message });
@@ -177,7 +188,7 @@ mod tests {
     fn findings(fields: &[(&str, &str)]) -> Findings {
         let mut findings = Findings::default();
         for (field, value) in fields {
-            findings.invalid(&Path((*field).to_owned()), *value, "no");
+            findings.invalid(&FieldPath((*field).to_owned()), *value, "no");
         }
         findings
     }
@@ -185,7 +196,7 @@ mod tests {
     #[test]
     fn a_violation_reads_as_the_api_servers_own() {
         let mut findings = Findings::default();
-        findings.invalid(&Path::spec().field("list").item(1).field("name"), "x y", "write one word");
+        findings.invalid(&FieldPath::spec().field("list").item(1).field("name"), "x y", "write one word");
         assert_eq!(
             findings.violations[0].to_string(),
             "spec.list[1].name: Invalid value: \"x y\": write one word"

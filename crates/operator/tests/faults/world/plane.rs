@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use vmafx_api::{VmafxModelTraining, VmafxNode};
 use vmafx_operator::rbac;
 use vmafx_operator::webhook::args::CONFIGURATION;
-use vmafx_operator::webhook::configuration::{Reach, configuration};
+use vmafx_operator::webhook::configuration::{WebhookEndpoint, configuration};
 use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
 use vmafx_testkit::kube::{AuditLevel, ControlPlane, ControlPlaneOptions, TestCluster, install_crds};
 use vmafx_testkit::wait;
@@ -70,7 +70,8 @@ impl Plane {
 
 /// What an operator with webhooks looks for. It is asked about the operator's own namespace alone, where nothing is made.
 async fn webhook(cluster: &TestCluster) {
-    let mut wanted = configuration(CONFIGURATION, &Reach::Url("https://127.0.0.1:1".to_owned()), None);
+    let mut wanted =
+        configuration(CONFIGURATION, &WebhookEndpoint::Url("https://127.0.0.1:1".to_owned()), None);
     let here = [("kubernetes.io/metadata.name".to_owned(), SYSTEM.to_owned())].into();
     let selector = LabelSelector { match_labels: Some(here), ..LabelSelector::default() };
     for webhook in wanted.webhooks.iter_mut().flatten() {

@@ -1,4 +1,4 @@
-//! An API server for one StatefulSet, in memory: what it does with applies, fences and deletions, and who did what.
+//! An API server for one StatefulSet, in memory: applies, fences, deletions, and a record of what the operator must not do.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,72 +8,72 @@ use http_body_util::{BodyExt as _, Full};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::objects::{NAME, NAMESPACE, Wanted, controller};
+use crate::objects::{DesiredSet, NAME, NAMESPACE, controller};
 
-/// What somebody else does.
+/// What somebody else does to the StatefulSet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Deed {
+pub(crate) enum Interference {
     Delete,
-    /// A namesake without owner; a compatible one if true.
+    /// A StatefulSet of the same name without owner; compatible if true.
     Create(bool),
-    /// The last one that we made, from a dump, under a new UID.
+    /// The last one of the operator, from a dump, under a new UID.
     ApplyDump,
     StripOwner,
     /// Another controller takes it.
-    Take,
-    /// Another controller lets go of it.
-    LetGo,
+    TakeOver,
+    /// Another controller gives it up.
+    GiveUp,
     Scale,
-    Hold,
-    LetEnd,
+    AddFinalizer,
+    RemoveFinalizer,
 }
 
-impl Deed {
+impl Interference {
     pub(crate) const ALL: [Self; 10] = [
         Self::Delete,
         Self::Create(true),
         Self::Create(false),
         Self::ApplyDump,
         Self::StripOwner,
-        Self::Take,
-        Self::LetGo,
+        Self::TakeOver,
+        Self::GiveUp,
         Self::Scale,
-        Self::Hold,
-        Self::LetEnd,
+        Self::AddFinalizer,
+        Self::RemoveFinalizer,
     ];
 }
 
-/// What goes wrong with a request.
+/// What goes wrong with the requests of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// From this one on nothing is answered nor done.
+    /// From this request on nothing is done, and the answer is an error.
     Refused(usize),
-    /// From this one on everything is done and nothing is answered.
+    /// From this request on everything is done, and the answer is an error.
     Unanswered(usize),
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) object: Option<Value>,
-    /// The last one that had our owner reference.
+    /// The last version with the operator's owner reference.
     dump: Option<Value>,
     clock: u64,
-    /// The resource's status: the UID it records, and its version.
+    /// The UID that the resource's status records, and the version of that status.
     pub(crate) tracked: Option<String>,
     pub(crate) status_version: u64,
     pub(crate) adopts: bool,
-    /// Since the pass began.
+    /// Requests since the pass began.
     pub(crate) requests: usize,
     pub(crate) writes: usize,
     pub(crate) fault: Fault,
-    pub(crate) meanwhile: Option<(usize, Deed)>,
-    /// The UID of the last one that we made, until somebody else puts a hand on its owner.
+    pub(crate) meanwhile: Option<(usize, Interference)>,
+    /// The UID of the last one that the operator created, until somebody else changes its owner.
     made: Option<String>,
-    /// The policy that is wanted, which cannot be changed in place.
+    /// The desired policy, which cannot be changed in place.
     pub(crate) policy: &'static str,
-    /// Whether somebody else did something since our last deletion.
-    pub(crate) stirred: bool,
+    /// Whether somebody else interfered since the operator's last deletion.
+    pub(crate) interfered: bool,
     pub(crate) violations: Vec<String>,
 }
 
@@ -94,8 +94,8 @@ impl Server {
             fault: Fault::None,
             meanwhile: None,
             made: None,
-            policy: Wanted::default().policy,
-            stirred: true,
+            policy: DesiredSet::default().policy,
+            interfered: true,
             violations: Vec::new(),
         })))
     }
@@ -140,11 +140,11 @@ pub(crate) fn owner_uid(object: &Value) -> Option<&str> {
 }
 
 impl State {
-    /// Somebody may do something first, and the request may fail.
-    pub(crate) fn step(&mut self) -> bool {
+    /// Counts a request, before which somebody else may interfere; `false` if the request fails.
+    pub(crate) fn receive(&mut self) -> bool {
         self.requests += 1;
-        if let Some((_, deed)) = self.meanwhile.take_if(|(at, _)| *at == self.requests) {
-            self.deed(deed);
+        if let Some((_, by)) = self.meanwhile.take_if(|(at, _)| *at == self.requests) {
+            self.interfere(by);
         }
         !matches!(self.fault, Fault::Refused(from) if self.requests >= from)
     }
@@ -153,7 +153,7 @@ impl State {
         if *method != Method::GET {
             self.writes += 1;
         }
-        if !self.step() {
+        if !self.receive() {
             return failure(500, "");
         }
         let answer = match *method {
@@ -225,15 +225,15 @@ impl State {
         if ours && object["spec"]["podManagementPolicy"] == json!(self.policy) {
             self.violations.push(format!("deleted what we made ourselves: {object}"));
         }
-        if !self.stirred {
+        if !self.interfered {
             self.violations.push(format!("deleted twice in a row: {object}"));
         }
-        self.stirred = false;
+        self.interfered = false;
         self.end(object);
         (200, json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success" }))
     }
 
-    /// One with a finalizer stays until that is gone.
+    /// An object with a finalizer stays until the finalizer is removed.
     fn end(&mut self, mut object: Value) {
         if object["metadata"].get("finalizers").is_some() {
             object["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z");
@@ -267,48 +267,50 @@ impl State {
         object
     }
 
-    pub(crate) fn deed(&mut self, deed: Deed) {
-        self.stirred = true;
-        if matches!(deed, Deed::StripOwner | Deed::Take | Deed::LetGo) {
+    pub(crate) fn interfere(&mut self, by: Interference) {
+        self.interfered = true;
+        if matches!(by, Interference::StripOwner | Interference::TakeOver | Interference::GiveUp) {
             self.made = None;
         }
-        match (deed, self.object.clone()) {
-            (Deed::Delete, Some(object)) => self.end(object),
-            (Deed::Create(compatible), None) => {
-                let mut object = Wanted::default().manifest(NAMESPACE);
+        match (by, self.object.clone()) {
+            (Interference::Delete, Some(object)) => self.end(object),
+            (Interference::Create(compatible), None) => {
+                let mut object = DesiredSet::default().manifest(NAMESPACE);
                 object["spec"]["replicas"] = json!(7);
                 if !compatible {
                     object["spec"]["selector"] = json!({ "matchLabels": { "app": "theirs" } });
                 }
                 self.store(object, true);
             }
-            (Deed::ApplyDump, None) => {
+            (Interference::ApplyDump, None) => {
                 if let Some(mut dump) = self.dump.clone() {
                     let metadata = dump["metadata"].as_object_mut().unwrap();
                     metadata.retain(|field, _| field != "deletionTimestamp" && field != "finalizers");
                     self.store(dump, true);
                 }
             }
-            (Deed::StripOwner, Some(mut object)) => {
+            (Interference::StripOwner, Some(mut object)) => {
                 object["metadata"].as_object_mut().unwrap().remove("ownerReferences");
                 self.store(object, false);
             }
-            (Deed::Take, Some(mut object)) => {
+            (Interference::TakeOver, Some(mut object)) => {
                 object["metadata"]["ownerReferences"] = json!([controller("Other", NAME, "another")]);
                 self.store(object, false);
             }
-            (Deed::LetGo, Some(object)) if owner_uid(&object) == Some("another") => {
-                self.deed(Deed::StripOwner);
+            (Interference::GiveUp, Some(object)) if owner_uid(&object) == Some("another") => {
+                self.interfere(Interference::StripOwner);
             }
-            (Deed::Scale, Some(mut object)) => {
+            (Interference::Scale, Some(mut object)) => {
                 object["spec"]["replicas"] = json!(9);
                 self.store(object, false);
             }
-            (Deed::Hold, Some(mut object)) if object["metadata"].get("deletionTimestamp").is_none() => {
+            (Interference::AddFinalizer, Some(mut object))
+                if object["metadata"].get("deletionTimestamp").is_none() =>
+            {
                 object["metadata"]["finalizers"] = json!(["example.com/hold"]);
                 self.store(object, false);
             }
-            (Deed::LetEnd, Some(mut object)) => {
+            (Interference::RemoveFinalizer, Some(mut object)) => {
                 object["metadata"].as_object_mut().unwrap().remove("finalizers");
                 if object["metadata"].get("deletionTimestamp").is_some() {
                     self.object = None;

@@ -1,6 +1,6 @@
 //! The rows, each with its own words for where it applies.
 
-use vmafx_operator::workload::{Decision, Refusal, Why};
+use vmafx_operator::workload::{RefusalReason, ReplaceReason, WorkloadDecision};
 
 use super::{Controlled, Fixed, Input, Live, Succeeds, Tracked};
 
@@ -8,10 +8,10 @@ use super::{Controlled, Fixed, Input, Live, Succeeds, Tracked};
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) applies: fn(&Input) -> bool,
-    pub(super) says: fn() -> Decision,
+    pub(super) says: fn() -> WorkloadDecision,
 }
 
-fn row(name: &'static str, applies: fn(&Input) -> bool, says: fn() -> Decision) -> Row {
+fn row(name: &'static str, applies: fn(&Input) -> bool, says: fn() -> WorkloadDecision) -> Row {
     Row { name, applies, says }
 }
 
@@ -29,17 +29,17 @@ fn absent() -> Vec<Row> {
         row(
             "1: creates when nothing exists",
             |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::None,
-            || Decision::Create,
+            || WorkloadDecision::Create,
         ),
         row(
             "5: makes again what has vanished: this",
             |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::This,
-            || Decision::Recreate { lost: this() },
+            || WorkloadDecision::Recreate { lost: this() },
         ),
         row(
             "5: makes again what has vanished: other",
             |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::Other,
-            || Decision::Recreate { lost: "other".to_owned() },
+            || WorkloadDecision::Recreate { lost: "other".to_owned() },
         ),
     ]
 }
@@ -50,12 +50,12 @@ fn ours() -> Vec<Row> {
         row(
             "2: retracks what is ours and not recorded",
             |i| i.stands(Controlled::Us) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
-            || Decision::Retrack { uid: this() },
+            || WorkloadDecision::Retrack { uid: this() },
         ),
         row(
             "6: keeps its own",
             |i| i.stands(Controlled::Us) && i.tracked == Tracked::This && i.fixed == Fixed::Ours,
-            || Decision::Keep { uid: this() },
+            || WorkloadDecision::Keep { uid: this() },
         ),
         row(
             "8: retracks a successor",
@@ -65,7 +65,7 @@ fn ours() -> Vec<Row> {
                     && i.succeeds == Succeeds::Tracked
                     && i.fixed == Fixed::Ours
             },
-            || Decision::Retrack { uid: this() },
+            || WorkloadDecision::Retrack { uid: this() },
         ),
         row(
             "8: replaces an impostor with our owner reference",
@@ -75,7 +75,7 @@ fn ours() -> Vec<Row> {
                     && i.succeeds != Succeeds::Tracked
                     && !i.exhausted()
             },
-            || Decision::Replace { uid: this(), why: Why::Impostor },
+            || WorkloadDecision::Replace { uid: this(), reason: ReplaceReason::Impostor },
         ),
         row(
             "8: gives up on an impostor that comes again and again",
@@ -85,17 +85,17 @@ fn ours() -> Vec<Row> {
                     && i.succeeds != Succeeds::Tracked
                     && i.exhausted()
             },
-            || Decision::Refuse(Refusal::ReplaceLoop),
+            || WorkloadDecision::Refuse(RefusalReason::ReplaceLoop),
         ),
         row(
             "11: replaces what cannot be changed in place",
             |i| i.stands(Controlled::Us) && drifted(i) && !i.exhausted(),
-            || Decision::Replace { uid: this(), why: Why::ImmutableDrift },
+            || WorkloadDecision::Replace { uid: this(), reason: ReplaceReason::ImmutableDrift },
         ),
         row(
             "11: gives up on it",
             |i| i.stands(Controlled::Us) && drifted(i) && i.exhausted(),
-            || Decision::Refuse(Refusal::ReplaceLoop),
+            || WorkloadDecision::Refuse(RefusalReason::ReplaceLoop),
         ),
     ]
 }
@@ -106,17 +106,17 @@ fn nobodys() -> Vec<Row> {
         row(
             "3: adopts a compatible namesake that nobody controls",
             |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
-            || Decision::Adopt { uid: this() },
+            || WorkloadDecision::Adopt { uid: this() },
         ),
         row(
             "3: refuses an incompatible namesake that nobody controls",
             |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::None && i.fixed != Fixed::Ours,
-            || Decision::Refuse(Refusal::Incompatible),
+            || WorkloadDecision::Refuse(RefusalReason::Incompatible),
         ),
         row(
             "7: refuses what was taken out of our hands",
             |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::This && !i.adopts,
-            || Decision::Refuse(Refusal::HandedOver),
+            || WorkloadDecision::Refuse(RefusalReason::HandedOver),
         ),
         row(
             "7: takes it back when asked",
@@ -126,7 +126,7 @@ fn nobodys() -> Vec<Row> {
                     && i.adopts
                     && i.fixed == Fixed::Ours
             },
-            || Decision::Adopt { uid: this() },
+            || WorkloadDecision::Adopt { uid: this() },
         ),
         row(
             "7: cannot take back what does not fit",
@@ -136,7 +136,7 @@ fn nobodys() -> Vec<Row> {
                     && i.adopts
                     && i.fixed != Fixed::Ours
             },
-            || Decision::Refuse(Refusal::Incompatible),
+            || WorkloadDecision::Refuse(RefusalReason::Incompatible),
         ),
         row(
             "9: replaces an unowned impostor that selects our Pods",
@@ -146,7 +146,7 @@ fn nobodys() -> Vec<Row> {
                     && i.fixed != Fixed::OtherSelector
                     && !i.exhausted()
             },
-            || Decision::Replace { uid: this(), why: Why::Impostor },
+            || WorkloadDecision::Replace { uid: this(), reason: ReplaceReason::Impostor },
         ),
         row(
             "9: gives up on it",
@@ -156,14 +156,14 @@ fn nobodys() -> Vec<Row> {
                     && i.fixed != Fixed::OtherSelector
                     && i.exhausted()
             },
-            || Decision::Refuse(Refusal::ReplaceLoop),
+            || WorkloadDecision::Refuse(RefusalReason::ReplaceLoop),
         ),
         row(
             "9: refuses an unowned namesake with Pods of its own",
             |i| {
                 i.stands(Controlled::Nobody) && i.tracked == Tracked::Other && i.fixed == Fixed::OtherSelector
             },
-            || Decision::Refuse(Refusal::Incompatible),
+            || WorkloadDecision::Refuse(RefusalReason::Incompatible),
         ),
     ]
 }
@@ -174,14 +174,18 @@ fn others() -> Vec<Row> {
         row(
             "4: refuses what another controls",
             |i| i.stands(Controlled::Another),
-            || Decision::Refuse(Refusal::ForeignOwner),
+            || WorkloadDecision::Refuse(RefusalReason::ForeignOwner),
         ),
         row(
             "10: waits for the end",
             |i| !i.deleting && i.live == Live::Terminating,
-            || Decision::Wait { uid: this() },
+            || WorkloadDecision::Wait { uid: this() },
         ),
-        row("12, 13: leaves everything of a resource that is deleted", |i| i.deleting, || Decision::Leave),
+        row(
+            "12, 13: leaves everything of a resource that is deleted",
+            |i| i.deleting,
+            || WorkloadDecision::Leave,
+        ),
     ]
 }
 

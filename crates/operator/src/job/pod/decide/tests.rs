@@ -2,7 +2,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::key::ObjectKey;
-use crate::runtime::Identity;
+use crate::runtime::ObjectIdentity;
 use crate::workload::ControllerRef;
 
 fn job(spec: &Value, queue: Option<&str>) -> VmafxJob {
@@ -18,7 +18,7 @@ fn job(spec: &Value, queue: Option<&str>) -> VmafxJob {
 
 fn owned_by(kind: &str, name: &str, uid: &str) -> JobFacts {
     JobFacts {
-        identity: Identity {
+        identity: ObjectIdentity {
             key: ObjectKey::new("video", "vmafx-job-j"),
             uid: "live".to_owned(),
             version: "1".to_owned(),

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::Target;
-use crate::reserved::Own;
+use super::TemplateTarget;
+use crate::reserved::ReservedNames;
 use crate::webhook::rules::labels::{self, NAME};
-use crate::webhook::rules::violation::{Findings, Path};
+use crate::webhook::rules::violation::{FieldPath, Findings};
 use crate::webhook::rules::{location, resources};
 
 pub(super) fn check(
-    path: &Path,
+    path: &FieldPath,
     spec: &PodSpec,
     volumes: &BTreeSet<&str>,
-    target: Target,
+    target: TemplateTarget,
     findings: &mut Findings,
 ) {
     let own = target.own;
@@ -44,9 +44,15 @@ pub(super) fn check(
     }
 }
 
-fn name<'a>(path: &Path, name: &'a str, own: &Own, names: &mut BTreeSet<&'a str>, findings: &mut Findings) {
+fn name<'a>(
+    path: &FieldPath,
+    name: &'a str,
+    own: &ReservedNames,
+    names: &mut BTreeSet<&'a str>,
+    findings: &mut Findings,
+) {
     if name.is_empty() {
-        let Own { work, container, .. } = own;
+        let ReservedNames { work, container, .. } = own;
         findings
             .required(path, format!("containers are merged by name; the {work} one is called {container}"));
     } else if !labels::is_dns_label(name) {
@@ -56,7 +62,13 @@ fn name<'a>(path: &Path, name: &'a str, own: &Own, names: &mut BTreeSet<&'a str>
     }
 }
 
-fn image(path: &Path, container: &Container, ours: bool, target: Target, findings: &mut Findings) {
+fn image(
+    path: &FieldPath,
+    container: &Container,
+    ours: bool,
+    target: TemplateTarget,
+    findings: &mut Findings,
+) {
     match &container.image {
         Some(_) if ours && target.stateful => {
             findings.forbidden(path, "set spec.image instead, or configure the operator's default");
@@ -64,7 +76,7 @@ fn image(path: &Path, container: &Container, ours: bool, target: Target, finding
         Some(image) => location::image(path, image, findings),
         None if ours => {}
         None => {
-            let Own { work, container, .. } = target.own;
+            let ReservedNames { work, container, .. } = target.own;
             findings.required(
                 path,
                 format!("a further container needs an image; the {work} one is called {container}"),
@@ -73,7 +85,12 @@ fn image(path: &Path, container: &Container, ours: bool, target: Target, finding
     }
 }
 
-fn environment(path: &Path, container: &Container, own: Option<&Own>, findings: &mut Findings) {
+fn environment(
+    path: &FieldPath,
+    container: &Container,
+    own: Option<&ReservedNames>,
+    findings: &mut Findings,
+) {
     let mut names = BTreeSet::new();
     for (index, variable) in container.env.iter().flatten().enumerate() {
         let (path, name) = (path.item(index).field("name"), variable.name.as_str());
@@ -87,7 +104,7 @@ fn environment(path: &Path, container: &Container, own: Option<&Own>, findings: 
     }
 }
 
-fn mounts(path: &Path, container: &Container, volumes: &BTreeSet<&str>, findings: &mut Findings) {
+fn mounts(path: &FieldPath, container: &Container, volumes: &BTreeSet<&str>, findings: &mut Findings) {
     let mut places = BTreeSet::new();
     for (index, mount) in container.volume_mounts.iter().flatten().enumerate() {
         let path = path.item(index);

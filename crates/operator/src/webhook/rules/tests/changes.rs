@@ -5,15 +5,15 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{job, node, object};
-use crate::webhook::rules::{Findings, Kind, judge};
+use crate::webhook::rules::{Findings, ReviewedKind, judge};
 
 #[test]
 fn an_unchanged_spec_is_never_refused() {
     let old = job(&json!({ "reference": "ref.mp4" }));
     let mut new = old.clone();
     new.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
-    assert_eq!(judge(Kind::Job, Some(&old), &new), Findings::default());
-    assert_eq!(judge(Kind::Job, None, &new).violations.len(), 1);
+    assert_eq!(judge(ReviewedKind::Job, Some(&old), &new), Findings::default());
+    assert_eq!(judge(ReviewedKind::Job, None, &new).violations.len(), 1);
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn what_is_being_deleted_is_never_refused() {
     let old = job(&json!({ "finalizers": [] }));
     let mut new = job(&json!({ "reference": "ref.mp4" }));
     new.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
-    assert_eq!(judge(Kind::Job, Some(&old), &new), Findings::default());
+    assert_eq!(judge(ReviewedKind::Job, Some(&old), &new), Findings::default());
 }
 
 #[rstest]
@@ -31,7 +31,7 @@ fn what_is_being_deleted_is_never_refused() {
 #[case::one_more(json!({ "reference": "ref.mp4" }), json!({ "reference": "ref.mp4", "model": "s3://m" }), 1)]
 #[case::mended(json!({ "reference": "ref.mp4" }), json!({}), 0)]
 fn only_what_a_change_breaks_counts(#[case] old: Value, #[case] new: Value, #[case] violations: usize) {
-    assert_eq!(judge(Kind::Job, Some(&job(&old)), &job(&new)).violations.len(), violations);
+    assert_eq!(judge(ReviewedKind::Job, Some(&job(&old)), &job(&new)).violations.len(), violations);
 }
 
 #[test]
@@ -40,13 +40,13 @@ fn a_container_that_moved_is_not_broken_anew() {
         |containers: Value| node(&json!({ "podTemplate": { "spec": { "containers": containers } } }));
     let old = template(json!([{ "name": "a", "image": "i:1" }, { "name": "b" }]));
     let new = template(json!([{ "name": "b" }]));
-    assert_eq!(judge(Kind::Node, Some(&old), &new).violations, []);
+    assert_eq!(judge(ReviewedKind::Node, Some(&old), &new).violations, []);
 }
 
 #[test]
 fn a_spec_that_this_release_cannot_read_may_be_mended() {
-    let old = object(Kind::Node, &json!({ "gpuVendor": "matrox" }));
-    assert_eq!(judge(Kind::Node, Some(&old), &node(&json!({}))).violations, []);
+    let old = object(ReviewedKind::Node, &json!({ "gpuVendor": "matrox" }));
+    assert_eq!(judge(ReviewedKind::Node, Some(&old), &node(&json!({}))).violations, []);
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -85,21 +85,21 @@ proptest! {
     fn any_template_is_judged(template in any_json()) {
         prop_assume!(template.is_object());
         let new = node(&json!({ "podTemplate": template }));
-        let findings = judge(Kind::Node, None, &new);
-        prop_assert_eq!(&findings, &judge(Kind::Node, None, &new));
+        let findings = judge(ReviewedKind::Node, None, &new);
+        prop_assert_eq!(&findings, &judge(ReviewedKind::Node, None, &new));
         for violation in &findings.violations {
             prop_assert!(violation.field.starts_with("spec.podTemplate"), "{}", violation);
         }
-        prop_assert_eq!(judge(Kind::Node, Some(&new), &new), Findings::default());
+        prop_assert_eq!(judge(ReviewedKind::Node, Some(&new), &new), Findings::default());
         let mut touched = new.clone();
         touched.data["spec"]["replicas"] = json!(3);
-        prop_assert_eq!(judge(Kind::Node, Some(&new), &touched).violations, vec![]);
+        prop_assert_eq!(judge(ReviewedKind::Node, Some(&new), &touched).violations, vec![]);
     }
 
     /// Whatever stands where an address should: it is judged, and only that field is blamed.
     #[test]
     fn any_address_is_judged(text in ".{0,40}") {
-        let findings = judge(Kind::Job, None, &job(&json!({ "reference": text })));
+        let findings = judge(ReviewedKind::Job, None, &job(&json!({ "reference": text })));
         prop_assert!(findings.violations.len() <= 1);
         prop_assert!(findings.violations.iter().all(|violation| violation.field == "spec.reference"));
     }
