@@ -8,10 +8,8 @@ use super::args::ScoreArgs;
 
 /// What is in a file is found out from its content later; the description counts if it turns out to be raw video.
 pub(super) fn describe(path: &Path, args: &ScoreArgs) -> Clip {
-    let description = args.size.zip(args.pixel_format).map(|(size, pixels)| RawFormat {
-        format: Format { width: size.width, height: size.height, chroma: pixels.RawFormat: pixels.depth },
-        frame_rate: args.frame_rate,
-    });
+    let description =
+        args.raw.description().map(|raw| RawFormat { frame_rate: args.frame_rate, ..RawFormat::from(raw) });
     Clip { path: path.to_owned(), description }
 }
 

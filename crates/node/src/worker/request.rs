@@ -17,7 +17,7 @@ pub(super) fn request(task: &Task) -> Request {
 pub(crate) fn clip(clip: &ClipFile) -> Clip {
     match clip.raw {
         None => Clip::new(&clip.path),
-        Some(raw) => Clip::raw(&clip.path, raw.into()),
+        Some(raw) => Clip::described(&clip.path, raw.into()),
     }
 }
 
@@ -25,9 +25,6 @@ pub(crate) fn model(model: &ModelSource) -> ModelChoice {
     match model {
         ModelSource::Auto => ModelChoice::Auto,
         ModelSource::BuiltIn(name) => ModelChoice::Named(name.clone()),
-        ModelSource::File { path, .. } => ModelChoice::File(path),
-        Some(raw) => {
-            Clip::described(&input.clone())
-        }
+        ModelSource::File { path, .. } => ModelChoice::File(path.clone()),
     }
 }
