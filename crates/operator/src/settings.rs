@@ -6,7 +6,7 @@ use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, Refusal, Renamed};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
-use crate::job::pod::render::JobDefaults;
+use crate::job::in_pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
 use crate::node::render::{Defaults, GpuResources};
 use crate::render::{ControllerAccess, ControllerTls};

@@ -25,9 +25,9 @@ use crate::client::{self, ClientMetrics};
 use crate::crds;
 use crate::events::Recorder;
 use crate::job;
+use crate::job::in_pod::PodJobs;
+use crate::job::in_pod::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::job::metrics::JobMetrics;
-use crate::job::pod::PodJobs;
-use crate::job::pod::facts::{JobFacts, PodFacts};
 use crate::job::start::Jobs;
 use crate::key::ObjectKey;
 use crate::lease::{Election, LeaseMetrics, Permit, identity};
@@ -152,9 +152,9 @@ struct Tellers {
 /// What is known of each kind.
 #[derive(Clone)]
 struct Watched {
-    jobs: Cache<job::Seen>,
-    batch_jobs: Cache<JobFacts>,
-    pods: Cache<PodFacts>,
+    jobs: Cache<job::CachedJob>,
+    batch_jobs: Cache<BatchJobSnapshot>,
+    pods: Cache<PodSnapshot>,
     nodes: Cache<node::Seen>,
     trainings: Cache<training::Seen>,
     sets: Cache<Facts>,
@@ -187,10 +187,10 @@ impl Watched {
             .tells(tellers.trainings.clone(), move |one| of_training(one.key(), one.controller.as_ref()));
         let budgets = Watch::new(Kind::PodDisruptionBudget, client.clone(), Plain::of::<PodDisruptionBudget>)
             .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()));
-        let jobs = Watch::new(Kind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
+        let jobs = Watch::new(Kind::Job, client.clone(), <job::CachedJob as From<VmafxJob>>::from)
             .tells(tellers.jobs.clone(), |job| vec![job.key()]);
-        let batch_jobs = job::pod::watch::jobs(client.clone(), tellers.jobs.clone());
-        let pods = job::pod::watch::pods(client.clone(), tellers.jobs.clone());
+        let batch_jobs = job::in_pod::watch::jobs(client.clone(), tellers.jobs.clone());
+        let pods = job::in_pod::watch::pods(client.clone(), tellers.jobs.clone());
         let watched = Self {
             jobs: jobs.cache(),
             batch_jobs: batch_jobs.cache(),
