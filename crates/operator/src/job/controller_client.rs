@@ -234,6 +234,7 @@ mod tests {
     #[rstest]
     #[case::invalid(Status::invalid_argument("scoring.model: is too long"), Some(Reason::Rejected))]
     #[case::outside(RefusalReason::OutsideScoringRoots.status(Code::PermissionDenied, "outside"), Some(Reason::InputRefused))]
+    #[case::only_the_text(Status::permission_denied("scoring.reference: outside"), None)]
     #[case::not_a_writer(Status::permission_denied("this call is not allowed"), None)]
     #[case::no_token(Status::unauthenticated("invalid or missing token"), None)]
     #[case::down(Status::unavailable("down"), None)]

@@ -7,7 +7,7 @@
 //! |------------------------------|----------------------------------|-------------------------------|----------------------------|
 //! | any                          | controller unreachable           | Wait                          | `down`                     |
 //! | unwanted, no id recorded     | not asked                        | Find: a record may be lost    | `suspended_before`         |
-//! | wanted, no id recorded       | submission rejected              | Wait                          | `refused`                  |
+//! | wanted, no id recorded       | submission rejected              | Wait                          | `rejected`                 |
 //! | wanted, no id recorded       | anything else                    | Submit                        | `new`                      |
 //! | any                          | not asked                        | Get                           | `not_asked`                |
 //! | unwanted                     | pending or running               | Cancel                        | `cancel`, `suspended_…`    |

@@ -13,7 +13,7 @@ use super::observe::ObservedJob;
 use super::status::is_over;
 use super::tracked::TrackedJob;
 
-/// How long a status that is not final is held back.
+/// How long the write of a status that is not final is delayed.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// How long an unreachable controller is not reported on a job that has a status: it may just be restarting.

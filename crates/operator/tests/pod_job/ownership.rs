@@ -52,7 +52,7 @@ async fn the_name_is_used_once_it_is_free() {
     fixture.until_reason("Accepted", "ForeignOwner").await;
     fixture.jobs.delete(JOB, &DeleteParams::background()).await.unwrap();
     // Somebody else's Job is not watched; any change of the resource leads to another reconcile.
-    fixture.change(json!({ "metadata": { "annotations": { "look": "again" } } })).await;
+    fixture.change(json!({ "metadata": { "annotations": { "changed": "yes" } } })).await;
     fixture.until_reason("Accepted", "JobCreated").await;
 }
 

@@ -35,7 +35,7 @@ async fn a_queue_decides_when_a_job_begins() {
     // Other changes of the resource do not start the Job.
     fixture.change(json!({ "spec": { "priority": 7 } })).await;
     fixture
-        .until("the change to be seen", |job| {
+        .until("the change to be observed", |job| {
             job.status.as_ref().unwrap().observed_generation == job.metadata.generation
         })
         .await;

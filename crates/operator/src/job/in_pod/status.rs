@@ -62,19 +62,23 @@ fn conditions(
     obstacle: Option<&Obstacle>,
 ) -> JobConditions {
     let finished = Statement::no(Reason::Finished, "");
-    let accepted = observed.job.as_ref().map(|live| accepted(live));
+    let accepted = |otherwise: Reason| match &observed.job {
+        Some(live) => {
+            let message = format!("the Kubernetes Job {} runs it", live.identity.key.name);
+            Statement::yes(Reason::JobCreated, message)
+        }
+        None => Statement::no(otherwise, ""),
+    };
     match (outcome, obstacle) {
         (Some(PodJobOutcome::Scored { score, .. }), _) => {
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Finished, ""));
-            JobConditions::scored(accepted, completed(job, score.score), finished)
+            JobConditions::scored(accepted(Reason::Finished), completed(job, score.score), finished)
         }
         (Some(PodJobOutcome::Failed { reason, message, .. }), _) => {
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Finished, ""));
-            JobConditions::failed(accepted, *reason, message, finished)
+            JobConditions::failed(accepted(Reason::Finished), *reason, message, finished)
         }
         (None, _) if job.spec.cancel => {
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Cancelled, ""));
-            JobConditions::failed(accepted, Reason::Cancelled, cancel_text(CancelCause::Requested), finished)
+            let message = cancel_text(CancelCause::Requested);
+            JobConditions::failed(accepted(Reason::Cancelled), Reason::Cancelled, message, finished)
         }
         (None, Some(Obstacle { reason, message, is_final: true })) => {
             JobConditions::failed(Statement::no(*reason, message), *reason, message, finished)
@@ -94,14 +98,9 @@ fn conditions(
                 Some(live) => running(job, live, observed),
                 None => Statement::no(Reason::Reconciling, ""),
             };
-            let accepted = accepted.unwrap_or_else(|| Statement::no(Reason::Reconciling, ""));
-            JobConditions::open(accepted, running, suspended(job, observed))
+            JobConditions::open(accepted(Reason::Reconciling), running, suspended(job, observed))
         }
     }
-}
-
-fn accepted(live: &BatchJobSnapshot) -> Statement {
-    Statement::yes(Reason::JobCreated, format!("the Kubernetes Job {} runs it", live.identity.key.name))
 }
 
 fn suspended(job: &VmafxJob, observed: &ObservedPodJob) -> Statement {

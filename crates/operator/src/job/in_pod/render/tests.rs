@@ -65,7 +65,7 @@ fn only_what_the_spec_says_is_said() {
     let job = rendered(json!({}));
     let expected = [
         "run-once",
-        r#"--request={"backend":"cpu","distorted":"s3://clips/video/dis.y4m","reference":"s3://clips/video/ref.y4m"}"#,
+        r#"--request={"reference":"s3://clips/video/ref.y4m","distorted":"s3://clips/video/dis.y4m","backend":"cpu"}"#,
         "--result=/dev/termination-log",
     ];
     assert_eq!(agent(&job)["args"], json!(expected));
