@@ -1,36 +1,44 @@
 //! VmafxJob: one pair of clips to score.
 //!
-//! | file            | holds                                                                       |
-//! |-----------------|-----------------------------------------------------------------------------|
-//! | [`seen`]        | a resource as it is kept: whole while it is open, almost nothing afterwards |
-//! | [`request`]     | the submission that a resource stands for: pure                             |
-//! | [`plan`]        | what to do next, from the resource and the controller's word: pure          |
-//! | [`status`]      | what its status says: pure                                                  |
-//! | [`pod`]         | jobs that have a Pod of their own, and so nothing to do with the controller |
-//! | [`label`]       | what viewers say of a job, when they say it after its submission            |
-//! | [`link`]        | the calls to the controller                                                 |
-//! | [`mirror`]      | the controller's jobs, as they were last heard of                           |
-//! | [`memory`]      | what is known of a resource and not written yet                             |
-//! | [`follow`]      | the controller's live stream, into the mirror                               |
-//! | [`sweep`]       | ends jobs whose resource is gone                                            |
-//! | [`reconcile`]   | one pass: settle with the controller, write the status if it changed        |
-//! | [`metrics`]     | what is counted                                                             |
-//! | [`start`]       | all of that, while this operator leads                                      |
+//! A job with `execution: Queue` is handed to the controller; one with `execution: Pod` runs as a Kubernetes Job
+//! ([`in_pod`]) and never reaches the controller. Both are reconciled in the same steps:
+//!
+//! | module                | holds                                                                              |
+//! |-----------------------|------------------------------------------------------------------------------------|
+//! | [`observe`]           | what the controller says about the job of a resource                               |
+//! | [`plan`]              | the next action and why; pure                                                      |
+//! | [`apply`]             | carries out one action and returns what was observed                               |
+//! | [`status`]            | the status that follows ([`conditions`]), which is pure, and the write of it       |
+//! | [`timing`]            | debounce, back-off and poll intervals; pure                                        |
+//! | [`reconcile`]         | one pass: rounds of plan and apply, then the status                                |
+//! | [`request`]           | the submission that a resource stands for; pure                                    |
+//! | [`label`]             | ground truths that are set after the submission; [`late_label`]: after the end     |
+//! | [`cached_job`]        | what is cached of a resource: all of it while it is open, very little afterwards   |
+//! | [`tracked`]           | what was observed of an open resource and is not in its status yet                 |
+//! | [`controller_client`] | the calls to the controller                                                        |
+//! | [`controller_cache`]  | the newest revision of each of the controller's jobs, filled by [`job_stream`]     |
+//! | [`sweep`]             | cancels jobs of the controller whose resource is gone                              |
+//! | [`start`]             | runs all of this while this operator is the leader                                 |
 
-pub mod follow;
+pub mod apply;
+pub mod cached_job;
+pub mod conditions;
+pub mod controller_cache;
+pub mod controller_client;
+pub mod in_pod;
+pub mod job_stream;
 pub mod label;
-pub mod link;
-pub mod memory;
+pub mod late_label;
 pub mod metrics;
-pub mod mirror;
+pub mod observe;
 pub mod plan;
-pub mod pod;
 pub mod reconcile;
 pub mod request;
-pub mod seen;
 pub mod start;
 pub mod status;
 pub mod sweep;
+pub mod timing;
+pub mod tracked;
 
+pub use self::cached_job::{CachedJob, CachedJobState};
 pub use self::reconcile::JobReconciler;
-pub use self::seen::{Seen, What};

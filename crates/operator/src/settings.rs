@@ -6,7 +6,7 @@ use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable, Setti
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
-use crate::job::pod::render::JobDefaults;
+use crate::job::in_pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
 use crate::node::render::{GpuResources, NodeDefaults};
 use crate::render::{ControllerAccess, ControllerTls};

@@ -1,30 +1,147 @@
-//! What to do next about a job, from the resource and the controller's word. Pure.
+//! The next action for a VmafxJob in the controller's queue, and why. Pure.
 //!
-//! The first row that fits counts.
+//! The first row that fits counts. The guarding test of each row is a case of `every_row_of_the_table`, named in the last
+//! column.
 //!
-//! | the resource                    | the controller's job               | step                                  |
-//! |---------------------------------|------------------------------------|---------------------------------------|
-//! | any, no id recorded, unwanted   | not looked for                     | Find: a record may have been lost     |
-//! | any                             | not asked, or no answer            | Ask                                   |
-//! | is to be cancelled or suspended | waits or runs                      | Cancel                                |
-//! | is wanted, no id recorded       | anything but a refusal             | Submit                                |
-//! | is wanted                       | not known (any more)               | Submit in its place                   |
-//! | is wanted                       | set aside, by a suspension or so   | Submit in its place                   |
-//! | is wanted, with other priority  | waits                              | Cancel, to be submitted anew          |
-//! | has another ground truth        | waits, runs or is scored           | Label                                 |
-//! | is wanted, no id recorded       | refused for good                   | Follow                                |
-//! | any                             | anything else                      | Follow                                |
+//! | the resource                 | the controller's job             | decision                      | guarding test              |
+//! |------------------------------|----------------------------------|-------------------------------|----------------------------|
+//! | any                          | controller unreachable           | Wait                          | `down`                     |
+//! | unwanted, no id recorded     | not asked                        | Find: a record may be lost    | `suspended_before`         |
+//! | wanted, no id recorded       | submission rejected              | Wait                          | `rejected`                 |
+//! | wanted, no id recorded       | anything else                    | Submit                        | `new`                      |
+//! | any                          | not asked                        | Get                           | `not_asked`                |
+//! | unwanted                     | pending or running               | Cancel                        | `cancel`, `suspended_…`    |
+//! | wanted                       | missing                          | Submit a replacement          | `forgotten`                |
+//! | wanted                       | cancelled, may be resubmitted    | Submit a replacement          | `resumed`, `taken_out`     |
+//! | wanted, with other priority  | pending                          | Cancel, to be resubmitted     | `put_forward`              |
+//! | with another ground truth    | pending, running or scored       | Label                         | `labelled_later`           |
+//! | any                          | pending, wait reason is outdated | Explain                       | `waits_unexplained`        |
+//! | any                          | anything else                    | Wait                          | `runs`, `scored`, …        |
+//!
+//! A resource is unwanted if `spec.cancel` or `spec.suspend` is set, otherwise wanted.
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use vmafx_api::conditions::{JobCondition, Reason};
+use tokio::time::Instant;
+use vmafx_api::conditions::JobCondition;
 use vmafx_api::{ConditionStatus, VmafxJob};
 use vmafx_job::CancelCause;
 use vmafx_proto::controller::v1::{Job, JobStatus};
 use vmafx_proto::convert::cancel_cause;
 
+use super::observe::ObservedJob;
+use super::timing::is_explanation_due;
+use super::tracked::TrackedJob;
 use super::{label, request};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobPlan {
+    pub action: JobAction,
+    pub reason: PlanReason,
+}
+
+/// One call to the controller, or none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobAction {
+    /// Search for a job of this resource whose id was not recorded.
+    Find,
+    /// Read the recorded job.
+    Get {
+        id: String,
+    },
+    /// `idempotency_key` makes a repetition harmless; `forgotten` is the job that the controller lost.
+    Submit {
+        idempotency_key: String,
+        forgotten: Option<String>,
+    },
+    Cancel {
+        id: String,
+        cause: CancelCause,
+    },
+    /// Send the ground truth, from 0 to 100.
+    Label {
+        id: String,
+        value: f64,
+    },
+    /// Ask why the job is pending.
+    Explain {
+        id: String,
+    },
+    /// Nothing, until something changes.
+    Wait,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanReason {
+    ControllerUnreachable,
+    RecordMayBeLost,
+    Rejected,
+    NotSubmitted,
+    NotAsked,
+    CancelRequested,
+    SuspendRequested,
+    /// The controller lost the job.
+    Forgotten,
+    /// The job was cancelled for a suspension or for another priority.
+    SetAside,
+    PriorityChanged,
+    GroundTruthChanged,
+    /// The controller was not asked lately why the job is pending.
+    ExplanationOutdated,
+    UpToDate,
+}
+
+/// `now` and `poll_interval` decide whether the controller is asked again why the job is pending.
+pub fn plan(
+    job: &VmafxJob,
+    tracked: &TrackedJob,
+    observed: &ObservedJob,
+    poll_interval: Duration,
+    now: Instant,
+) -> JobPlan {
+    let unwanted = match (job.spec.cancel, job.spec.suspend) {
+        (true, _) => Some((CancelCause::Requested, PlanReason::CancelRequested)),
+        (false, true) => Some((CancelCause::Suspended, PlanReason::SuspendRequested)),
+        (false, false) => None,
+    };
+    let submit = |replaces: Option<&str>, forgotten: Option<&str>| JobAction::Submit {
+        idempotency_key: request::key(job, replaces),
+        forgotten: forgotten.map(str::to_owned),
+    };
+    let (action, reason) = match (tracked.id.as_deref(), observed, unwanted) {
+        (_, ObservedJob::Unreachable(_), _) => (JobAction::Wait, PlanReason::ControllerUnreachable),
+        (None, ObservedJob::NotAsked, Some(_)) => (JobAction::Find, PlanReason::RecordMayBeLost),
+        (None, ObservedJob::Rejected(_), None) => (JobAction::Wait, PlanReason::Rejected),
+        (None, _, None) => (submit(None, None), PlanReason::NotSubmitted),
+        (Some(id), ObservedJob::NotAsked, _) => (JobAction::Get { id: id.to_owned() }, PlanReason::NotAsked),
+        (_, ObservedJob::Present(live), Some((cause, reason))) if is_open(live) => {
+            (JobAction::Cancel { id: live.id.clone(), cause }, reason)
+        }
+        (Some(id), ObservedJob::Missing, None) => (submit(Some(id), Some(id)), PlanReason::Forgotten),
+        (Some(id), ObservedJob::Present(live), None) if was_set_aside(live) => {
+            (submit(Some(id), None), PlanReason::SetAside)
+        }
+        (Some(_), ObservedJob::Present(live), None) if has_other_priority(job, live) => {
+            let action = JobAction::Cancel { id: live.id.clone(), cause: CancelCause::Replaced };
+            (action, PlanReason::PriorityChanged)
+        }
+        (Some(_), ObservedJob::Present(live), _) => {
+            let id = live.id.clone();
+            match label::missing(job, live).filter(|new| Some(*new) != tracked.rejected_label) {
+                Some(value) => (JobAction::Label { id, value }, PlanReason::GroundTruthChanged),
+                None if live.status() == JobStatus::Pending
+                    && is_explanation_due(job, tracked, poll_interval, now) =>
+                {
+                    (JobAction::Explain { id }, PlanReason::ExplanationOutdated)
+                }
+                None => (JobAction::Wait, PlanReason::UpToDate),
+            }
+        }
+        _ => (JobAction::Wait, PlanReason::UpToDate),
+    };
+    JobPlan { action, reason }
+}
 
 /// The text of a cancellation in the controller's record of the job.
 pub const fn cancel_text(cause: CancelCause) -> &'static str {
@@ -36,94 +153,7 @@ pub const fn cancel_text(cause: CancelCause) -> &'static str {
     }
 }
 
-/// Why something is as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Why {
-    /// In one word.
-    pub reason: Reason,
-    /// In words that stay while nothing changes.
-    pub message: String,
-}
-
-/// What the controller says of the job that stands for the resource.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Remote {
-    /// It was not asked yet.
-    NotAsked,
-    /// It does not answer, or not to us.
-    Unreachable(Why),
-    /// It will never take the job.
-    Refused(Why),
-    /// It knows no such job.
-    Missing,
-    /// This.
-    Job(Arc<Job>),
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// Look for a job of this resource whose record was lost.
-    Find,
-    /// Ask for the recorded job.
-    Ask {
-        /// Its id.
-        id: String,
-    },
-    /// Hand the job over.
-    Submit {
-        /// Makes a repetition harmless.
-        key: String,
-    },
-    /// End the job at the controller.
-    Cancel {
-        /// Its id.
-        id: String,
-        cause: CancelCause,
-    },
-    /// Tell the controller what viewers say.
-    Label {
-        /// Of which job.
-        id: String,
-        /// From 0 to 100.
-        value: f64,
-    },
-    /// Wait for news.
-    Follow,
-}
-
-/// Says what to do next. `id` is that of the job that stands for the resource, as far as it is known; `refused` a ground
-/// truth that the controller does not take.
-pub fn next(job: &VmafxJob, id: Option<&str>, remote: &Remote, refused: Option<f64>) -> Step {
-    let cause = match (job.spec.cancel, job.spec.suspend) {
-        (true, _) => Some(CancelCause::Requested),
-        (false, true) => Some(CancelCause::Suspended),
-        (false, false) => None,
-    };
-    match (id, remote, cause) {
-        (None, Remote::NotAsked | Remote::Unreachable(_), Some(_)) => Step::Find,
-        (None, Remote::Refused(_), None) => Step::Follow,
-        (None, _, None) => Step::Submit { key: request::key(job, None) },
-        (Some(id), Remote::NotAsked | Remote::Unreachable(_), _) => Step::Ask { id: id.to_owned() },
-        (_, Remote::Job(live), Some(cause)) if is_open(live) => Step::Cancel { id: live.id.clone(), cause },
-        (Some(id), Remote::Missing, None) => Step::Submit { key: request::key(job, Some(id)) },
-        (Some(id), Remote::Job(live), None) if was_set_aside(live) => {
-            Step::Submit { key: request::key(job, Some(id)) }
-        }
-        (Some(_), Remote::Job(live), None) if is_misplaced(job, live) => {
-            Step::Cancel { id: live.id.clone(), cause: CancelCause::Replaced }
-        }
-        (Some(_), Remote::Job(live), _) => {
-            match label::missing(job, live).filter(|new| Some(*new) != refused) {
-                Some(value) => Step::Label { id: live.id.clone(), value },
-                None => Step::Follow,
-            }
-        }
-        _ => Step::Follow,
-    }
-}
-
-/// Whether the resource has its last word.
+/// Whether the status of the resource is final: it never changes again.
 pub fn is_final(job: &VmafxJob) -> bool {
     let conditions = job.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     conditions.iter().any(|one| {
@@ -132,24 +162,24 @@ pub fn is_final(job: &VmafxJob) -> bool {
     })
 }
 
-/// Whether the job was cancelled and its resource may still want it.
+/// Whether the job was cancelled for a reason that lets its resource submit it again.
 pub fn was_set_aside(live: &Job) -> bool {
     live.status() == JobStatus::Cancelled && cancel_cause(live.cancel_cause).may_be_resubmitted()
 }
 
-/// Whether the job waits at a place that its resource does not want any more. What was just submitted is not known that
-/// well.
-fn is_misplaced(job: &VmafxJob, live: &Job) -> bool {
+/// Whether the job is queued with a priority that its resource does not ask for any more. The priority of a job that was
+/// just submitted is not known yet: its revision is 0.
+fn has_other_priority(job: &VmafxJob, live: &Job) -> bool {
     live.status() == JobStatus::Pending && live.revision > 0 && live.priority != job.spec.priority
 }
 
-/// Whether the job waits or runs.
+/// Whether the job is pending or running.
 pub fn is_open(live: &Job) -> bool {
     matches!(live.status(), JobStatus::Pending | JobStatus::Running)
 }
 
-/// When a resource that has its last word is to be deleted, if ever.
-pub fn remove_at(job: &VmafxJob) -> Option<Timestamp> {
+/// When a finished resource is to be deleted, if ever.
+pub fn delete_at(job: &VmafxJob) -> Option<Timestamp> {
     let keep = SignedDuration::from_secs(job.spec.ttl_seconds_after_finished?.into());
     job.status.as_ref()?.finished_at.as_ref()?.0.checked_add(keep).ok()
 }

@@ -1,10 +1,10 @@
-//! The submission that a resource stands for.
+//! The submission that a resource stands for. Pure.
 
 use kube::ResourceExt as _;
 use vmafx_api::VmafxJob;
 use vmafx_proto::controller::v1 as wire;
 
-/// What is submitted for a resource, under a key that makes a repetition harmless.
+/// `key` is the idempotency key, which makes a repetition harmless.
 pub fn request(job: &VmafxJob, cluster: &str, key: String) -> wire::SubmitJobRequest {
     let spec = &job.spec;
     let retries = u32::try_from(spec.backoff_limit).unwrap_or_default();
@@ -13,7 +13,7 @@ pub fn request(job: &VmafxJob, cluster: &str, key: String) -> wire::SubmitJobReq
         priority: spec.priority,
         idempotency_key: key,
         origin: Some(origin(job, cluster)),
-        // The first attempt is none that is repeated.
+        // `backoffLimit` counts the retries, without the first attempt.
         max_lost_attempts: Some(retries.saturating_add(1)),
         active_deadline_seconds: spec
             .active_deadline_seconds
@@ -23,19 +23,18 @@ pub fn request(job: &VmafxJob, cluster: &str, key: String) -> wire::SubmitJobReq
     }
 }
 
-/// What viewers say, as the resource has it.
+/// The ground truth on the scale of the resource, 0 to 100.
 pub fn ground_truth(value: f64) -> wire::GroundTruth {
     wire::GroundTruth { value, scale: wire::LabelScale::Percent.into() }
 }
 
-/// The key of a submission: the resource itself, and after a job that was given up or forgotten, that one too. So it is
-/// the same however often the operator dies between submission and record, and another one when another job is meant.
-pub fn key(job: &VmafxJob, instead_of: Option<&str>) -> String {
+/// The idempotency key of a submission: the UID of the resource, and the id of the job that it replaces if there is one.
+/// So the key stays the same when the operator crashes between submission and status write, and differs for a new job.
+pub fn key(job: &VmafxJob, replaces: Option<&str>) -> String {
     let uid = job.uid().unwrap_or_default();
-    instead_of.map_or_else(|| uid.clone(), |id| format!("{uid}/{id}"))
+    replaces.map_or_else(|| uid.clone(), |id| format!("{uid}/{id}"))
 }
 
-/// Whose job it is.
 pub fn origin(job: &VmafxJob, cluster: &str) -> wire::ResourceRef {
     wire::ResourceRef {
         cluster: cluster.to_owned(),

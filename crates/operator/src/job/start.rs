@@ -1,4 +1,4 @@
-//! Everything about jobs, while this operator leads.
+//! Runs everything about jobs while this operator is the leader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,90 +7,83 @@ use kube::Client;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
-use super::follow::Follower;
-use super::link::Link;
-use super::memory::Memory;
+use super::controller_cache::ControllerJobCache;
+use super::controller_client::ControllerClient;
+use super::in_pod::PodJobs;
+use super::job_stream::JobStreamReader;
 use super::metrics::JobMetrics;
-use super::mirror::Mirror;
-use super::pod::PodJobs;
 use super::sweep::Sweeper;
-use super::{JobReconciler, Seen};
+use super::tracked::TrackedJobs;
+use super::{CachedJob, JobReconciler};
 use crate::cluster;
 use crate::events::EventRecorder;
 use crate::runtime::{Cache, Cached as _, Controller, Notifier, RuntimeMetrics};
 
-/// For the stream: with it, jobs that are heard of need not be asked for.
-const HEAD_START: Duration = Duration::from_secs(2);
+/// How long the first reconcile waits for the live stream: once it is connected, fewer jobs have to be polled.
+const STREAM_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What the work on jobs needs.
 #[derive(Clone)]
 pub struct Jobs {
-    /// The way to the API server.
     pub client: Client,
-    /// What is known of the resources.
-    pub cache: Cache<Seen>,
-    /// Tells which of them to look at.
+    pub cache: Cache<CachedJob>,
     pub notifier: Notifier,
-    /// Those that have a Pod of their own.
     pub pods: PodJobs,
-    /// The way to the controller.
+    /// The connection to the controller.
     pub channel: GrpcChannel,
-    /// What the controller calls this cluster; empty if nobody gave it a name.
+    /// The name under which the controller knows this cluster; empty if it was given none.
     pub cluster: String,
-    /// Tells people.
     pub recorder: EventRecorder,
-    /// Reconciles at a time.
+    /// The number of concurrent reconciles.
     pub at_once: usize,
-    /// What is counted about jobs.
     pub metrics: JobMetrics,
-    /// What is counted about reconciles.
     pub runtime: RuntimeMetrics,
 }
 
 impl Jobs {
-    /// Follows, sweeps and reconciles until shutdown.
+    /// Reads the stream, sweeps and reconciles until shutdown.
     pub async fn lead(self, shutdown: Shutdown) -> Result<(), BoxError> {
         let Some(cluster) = shutdown.run_until_begun(cluster::name(&self.client, &self.cluster)).await else {
             return Ok(());
         };
-        let (link, mirror) = (Link::new(self.channel.clone(), cluster), Mirror::default());
-        let follower = Follower {
-            link: link.clone(),
-            mirror: mirror.clone(),
+        let controller = ControllerClient::new(self.channel.clone(), cluster);
+        let cache = ControllerJobCache::default();
+        let stream = JobStreamReader {
+            controller: controller.clone(),
+            cache: cache.clone(),
             jobs: self.cache.clone(),
             notifier: self.notifier.clone(),
             metrics: self.metrics.clone(),
         };
         let sweeper = Sweeper {
-            link: link.clone(),
+            controller: controller.clone(),
             client: self.client.clone(),
             jobs: self.cache.clone(),
             metrics: self.metrics.clone(),
         };
         let reconciling = {
-            let (mirror, shutdown) = (mirror.clone(), shutdown.clone());
+            let shutdown = shutdown.clone();
             async move {
-                let head_start = tokio::time::timeout(HEAD_START, mirror.heard());
-                if shutdown.run_until_begun(head_start).await.is_none() {
+                let connected = tokio::time::timeout(STREAM_CONNECT_TIMEOUT, cache.wait_until_live());
+                if shutdown.run_until_begun(connected).await.is_none() {
                     return Ok(());
                 }
-                // First the ear, then the look: what changes in between is heard.
+                // Subscribed before the first list, so that no change in between is missed.
                 let inbox = self.notifier.subscribe();
                 let first: Vec<_> = self.cache.all().iter().map(|job| job.key()).collect();
                 let reconciler = Arc::new(JobReconciler {
                     client: self.client,
                     jobs: self.cache,
                     pods: self.pods,
-                    link,
-                    mirror,
-                    memory: Memory::default(),
+                    controller,
+                    cache,
+                    tracked: TrackedJobs::default(),
                     recorder: self.recorder,
                     metrics: self.metrics,
                 });
                 Controller::new(reconciler, self.at_once, inbox, self.runtime).run(first, shutdown).await
             }
         };
-        tokio::try_join!(reconciling, follower.run(shutdown.clone()), sweeper.run(shutdown))?;
+        tokio::try_join!(reconciling, stream.run(shutdown.clone()), sweeper.run(shutdown))?;
         Ok(())
     }
 }

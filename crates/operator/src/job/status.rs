@@ -1,141 +1,69 @@
-//! What the status of a job says, from the resource and the controller's word. Pure: one mapping for all that can be.
+//! The status of a VmafxJob in the controller's queue: what it says, which is pure, and the write of it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::{JobCondition, Reason};
 use vmafx_api::job::{ModelUsed, Phase};
-use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
+use vmafx_api::{ConditionStatus, VmafxJob, VmafxJobStatus};
 use vmafx_job::FailureReason;
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
-use super::label;
-use super::plan::{Remote, Why, was_set_aside};
-use crate::conditions::{ConditionState, whole_second};
-use crate::events::ResourceEvent;
+use super::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE, recorded};
+use super::observe::{Explanation, ObservedJob};
+use super::plan::was_set_aside;
+use super::{CachedJob, JobReconciler, label};
+use crate::conditions::{Statement, whole_second};
+use crate::events::Happening;
+use crate::runtime::Failure;
 
-/// Of a job whose resource is suspended.
-pub(super) const HELD_BACK: &str = "the job is held back";
-
-/// What to do about that.
-pub(super) const GO_ON: &str = "set spec.suspend to false to go on";
-
-/// The five statements about a job.
-pub(super) struct Said {
-    pub(super) accepted: ConditionState,
-    pub(super) running: ConditionState,
-    pub(super) complete: ConditionState,
-    pub(super) failed: ConditionState,
-    pub(super) suspended: ConditionState,
+/// Writes a status that has changed, then publishes the events. `forgotten` is the id of a job that the controller lost.
+pub(super) async fn write(
+    reconciler: &JobReconciler,
+    job: &VmafxJob,
+    after: &VmafxJobStatus,
+    forgotten: Option<&str>,
+) -> Result<(), Failure> {
+    let Some(written) = crate::status::apply(&reconciler.client, job, after).await? else {
+        // The resource is gone; the watch will deliver its deletion.
+        return Ok(());
+    };
+    reconciler.jobs.put(CachedJob::from(written));
+    for event in events(job.status.as_ref(), after, forgotten) {
+        reconciler.recorder.tell(job, &event).await;
+    }
+    if let Some(phase) = after.phase.filter(|_| is_over(after)) {
+        reconciler.metrics.ended(phase);
+    }
+    Ok(())
 }
 
-impl Said {
-    /// Of a job that has not ended.
-    pub(super) fn open(accepted: ConditionState, running: ConditionState, suspended: ConditionState) -> Self {
-        let (complete, failed) =
-            (ConditionState::unmet(Reason::Unfinished, ""), ConditionState::unmet(Reason::Unfinished, ""));
-        Self { accepted, running, complete, failed, suspended }
-    }
-
-    /// Of one that has, with a score.
-    pub(super) fn scored(
-        accepted: ConditionState,
-        complete: ConditionState,
-        suspended: ConditionState,
-    ) -> Self {
-        let (running, failed) =
-            (ConditionState::unmet(Reason::Finished, ""), ConditionState::unmet(Reason::Scored, ""));
-        Self { accepted, running, complete, failed, suspended }
-    }
-
-    /// Of one that has, without.
-    pub(super) fn failed(
-        accepted: ConditionState,
-        reason: Reason,
-        message: impl Into<String>,
-        suspended: ConditionState,
-    ) -> Self {
-        let (running, complete) =
-            (ConditionState::unmet(Reason::Finished, ""), ConditionState::unmet(reason, ""));
-        Self { accepted, running, complete, failed: ConditionState::met(reason, message), suspended }
-    }
-
-    /// Where the job stands, derived from the conditions, never the other way round.
-    pub(super) fn phase(&self) -> Phase {
-        let holds = |statement: &ConditionState| statement.status == ConditionStatus::True;
-        if holds(&self.complete) {
-            Phase::Succeeded
-        } else if holds(&self.failed) && self.failed.reason == Reason::Cancelled {
-            Phase::Cancelled
-        } else if holds(&self.failed) {
-            Phase::Failed
-        } else if holds(&self.running) {
-            Phase::Running
-        } else {
-            Phase::Pending
-        }
-    }
-
-    /// What people want to read first.
-    fn first(&self) -> JobCondition {
-        let holds = |statement: &ConditionState| statement.status == ConditionStatus::True;
-        match self {
-            _ if holds(&self.complete) => JobCondition::Complete,
-            _ if holds(&self.failed) => JobCondition::Failed,
-            _ if holds(&self.suspended) => JobCondition::Suspended,
-            // Of what was accepted and cannot be asked for any more, that is the news.
-            _ if is_away(self.accepted.reason) => JobCondition::Accepted,
-            _ if holds(&self.accepted) => JobCondition::Running,
-            _ => JobCondition::Accepted,
-        }
-    }
-
-    /// The status that says so; what else it has said stays.
-    pub(super) fn status(self, job: &VmafxJob, now: Timestamp) -> VmafxJobStatus {
-        let before = job.status.clone().unwrap_or_default();
-        let generation = job.metadata.generation;
-        let (phase, first) = (self.phase(), self.first());
-        let all = [
-            (JobCondition::Accepted, self.accepted),
-            (JobCondition::Running, self.running),
-            (JobCondition::Complete, self.complete),
-            (JobCondition::Failed, self.failed),
-            (JobCondition::Suspended, self.suspended),
-        ];
-        let settle = |(type_, one)| settled(one, type_, &before.conditions, generation, now);
-        let conditions: Vec<_> = all.into_iter().map(settle).collect();
-        let words = conditions.iter().find(|one| one.type_ == first.as_str());
-        VmafxJobStatus {
-            phase: Some(phase),
-            message: words.map(|one| one.message.clone()).filter(|text| !text.is_empty()),
-            observed_generation: generation,
-            conditions,
-            ..before
-        }
-    }
-}
-
-/// The status of a job. `waiting` is why it waits, if the controller was asked.
-pub fn status(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>, now: Timestamp) -> VmafxJobStatus {
-    let said = said(job, remote, waiting);
-    let phase = said.phase();
-    let status = said.status(job, now);
-    match remote {
-        Remote::Job(live) => with(status, job, live, phase),
+/// `explanation` is why the job is pending, if the controller was asked.
+pub fn status(
+    job: &VmafxJob,
+    observed: &ObservedJob,
+    explanation: Option<&Explanation>,
+    now: Timestamp,
+) -> VmafxJobStatus {
+    let conditions = conditions(job, observed, explanation);
+    let phase = conditions.phase();
+    let status = conditions.into_status(job, now);
+    match observed {
+        ObservedJob::Present(live) => with_details(status, job, live, phase),
         _ if is_over(&status) => VmafxJobStatus { finished_at: Some(Time(whole_second(now))), ..status },
         _ => status,
     }
 }
 
-/// What the controller's job adds.
-fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> VmafxJobStatus {
+/// The status with the fields that come from the controller's job.
+fn with_details(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> VmafxJobStatus {
     let details = live.result.as_ref();
     let score = (phase == Phase::Succeeded).then_some(live.final_score);
     VmafxJobStatus {
         controller_job_id: Some(live.id.clone()),
         assigned_node: Some(live.assigned_node.clone()).filter(|name| !name.is_empty()),
         attempts: i32::try_from(live.attempt).ok(),
-        started_at: instant(live.started_at_ms),
-        finished_at: instant(live.finished_at_ms).filter(|_| phase != Phase::Pending),
+        started_at: time(live.started_at_ms),
+        finished_at: time(live.finished_at_ms).filter(|_| phase != Phase::Pending),
         score,
         passed: score.and_then(|score| passed(job, score)),
         frames: details.and_then(|details| i64::try_from(details.frames).ok()),
@@ -150,176 +78,161 @@ fn with(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase) -> Vma
     }
 }
 
-fn said(job: &VmafxJob, remote: &Remote, waiting: Option<&Why>) -> Said {
-    let accepted = ConditionState::met(Reason::Submitted, "the controller has the job");
-    let suspended = suspended(job, remote);
-    let no = |reason, message: &str| ConditionState::unmet(reason, message);
-    let held = job.spec.suspend && !job.spec.cancel;
-    match remote {
-        Remote::Job(live) => match live.status() {
-            JobStatus::Completed => Said::scored(accepted, completed(job, live.final_score), suspended),
-            JobStatus::Failed => Said::failed(
-                accepted,
-                failure(FailureReason::from_number(live.failure_reason)),
-                &live.error,
-                suspended,
-            ),
-            JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => {
-                Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended)
-            }
-            JobStatus::Cancelled => Said::failed(accepted, Reason::Cancelled, &live.error, suspended),
-            JobStatus::Running => {
-                let node = if live.assigned_node.is_empty() { "a node" } else { &live.assigned_node };
-                let running = ConditionState::met(Reason::Scoring, format!("{node} scores it"));
-                Said::open(accepted, running, suspended)
-            }
-            JobStatus::Pending => Said::open(accepted, waits(job, waiting), suspended),
-        },
-        Remote::Missing if job.spec.cancel => {
-            let message = "it was given up before the controller had it";
-            Said::failed(no(Reason::Cancelled, ""), Reason::Cancelled, message, suspended)
+fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Explanation>) -> JobConditions {
+    let suspended = suspended(job, observed);
+    let no = |reason, message: &str| Statement::no(reason, message);
+    let is_suspended = job.spec.suspend && !job.spec.cancel;
+    match observed {
+        ObservedJob::Present(live) => live_conditions(job, live, explanation, suspended),
+        ObservedJob::Missing if job.spec.cancel => {
+            let message = "the job was cancelled before it was submitted to the controller";
+            JobConditions::failed(no(Reason::Cancelled, ""), Reason::Cancelled, message, suspended)
         }
-        Remote::Refused(why) => {
-            Said::failed(no(why.reason, &why.message), why.reason, &why.message, suspended)
+        ObservedJob::Rejected(Explanation { reason, message }) => {
+            JobConditions::failed(no(*reason, message), *reason, message, suspended)
         }
-        // What was known of it is still the best that is known.
-        Remote::Unreachable(why) if was_submitted(job) => {
-            let accepted = ConditionState::met(why.reason, &why.message);
-            let running = kept(job, JobCondition::Running).unwrap_or_else(|| no(why.reason, ""));
-            Said::open(accepted, running, suspended)
+        // During an outage the last observed state is still the best that is known.
+        ObservedJob::Unreachable(Explanation { reason, message }) if was_submitted(job) => {
+            let running = recorded_condition(job, JobCondition::Running);
+            let running = running.unwrap_or_else(|| no(*reason, ""));
+            JobConditions::open(Statement::yes(*reason, message), running, suspended)
         }
-        Remote::Unreachable(why) => Said::open(no(why.reason, &why.message), no(why.reason, ""), suspended),
-        _ if held => Said::open(no(Reason::Suspended, HELD_BACK), no(Reason::Suspended, ""), suspended),
-        Remote::Missing => {
-            let message = "the controller does not know the job any more; it is submitted again";
-            Said::open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""), suspended)
+        ObservedJob::Unreachable(Explanation { reason, message }) => {
+            JobConditions::open(no(*reason, message), no(*reason, ""), suspended)
         }
-        Remote::NotAsked => Said::open(no(Reason::Reconciling, ""), no(Reason::Reconciling, ""), suspended),
+        _ if is_suspended => JobConditions::open(
+            no(Reason::Suspended, SUSPENDED_MESSAGE),
+            no(Reason::Suspended, ""),
+            suspended,
+        ),
+        ObservedJob::Missing => {
+            let message = "the controller no longer has the job; it is being submitted again";
+            JobConditions::open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""), suspended)
+        }
+        ObservedJob::NotAsked => {
+            JobConditions::open(no(Reason::Reconciling, ""), no(Reason::Reconciling, ""), suspended)
+        }
     }
 }
 
-/// Why it waits: as the controller explained it, or as it was said before.
-fn waits(job: &VmafxJob, waiting: Option<&Why>) -> ConditionState {
-    const WAITS: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
-    match waiting {
-        Some(why) => ConditionState::unmet(why.reason, &why.message),
-        None => kept(job, JobCondition::Running)
-            .filter(|kept| kept.status == ConditionStatus::False && WAITS.contains(&kept.reason))
-            .unwrap_or_else(|| ConditionState::unmet(Reason::WaitingForSlot, "it waits for a node")),
+fn live_conditions(
+    job: &VmafxJob,
+    live: &Job,
+    explanation: Option<&Explanation>,
+    suspended: Statement,
+) -> JobConditions {
+    let accepted = Statement::yes(Reason::Submitted, "the controller has the job");
+    match live.status() {
+        JobStatus::Completed => JobConditions::scored(accepted, completed(job, live.final_score), suspended),
+        JobStatus::Failed => {
+            let reason = failure(FailureReason::from_number(live.failure_reason));
+            JobConditions::failed(accepted, reason, &live.error, suspended)
+        }
+        JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => JobConditions::open(
+            Statement::no(Reason::Suspended, SUSPENDED_MESSAGE),
+            Statement::no(Reason::Suspended, ""),
+            suspended,
+        ),
+        JobStatus::Cancelled => JobConditions::failed(accepted, Reason::Cancelled, &live.error, suspended),
+        JobStatus::Running => {
+            let message = match live.assigned_node.as_str() {
+                "" => "a node is scoring the clips".to_owned(),
+                node => format!("node {node} is scoring the clips"),
+            };
+            JobConditions::open(accepted, Statement::yes(Reason::Scoring, message), suspended)
+        }
+        JobStatus::Pending => JobConditions::open(accepted, pending(job, explanation), suspended),
     }
 }
 
-/// A statement as it was made before.
-fn kept(job: &VmafxJob, type_: JobCondition) -> Option<ConditionState> {
-    statement(job.status.as_ref()?, type_)
+/// `Running` of a pending job: as the controller explained it, or as it was recorded before.
+fn pending(job: &VmafxJob, explanation: Option<&Explanation>) -> Statement {
+    const PENDING: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
+    match explanation {
+        Some(Explanation { reason, message }) => Statement::no(*reason, message),
+        None => recorded_condition(job, JobCondition::Running)
+            .filter(|one| one.status == ConditionStatus::False && PENDING.contains(&one.reason))
+            .unwrap_or_else(|| Statement::no(Reason::WaitingForSlot, "the job is waiting for a node")),
+    }
 }
 
-fn statement(status: &VmafxJobStatus, type_: JobCondition) -> Option<ConditionState> {
-    let condition = status.conditions.iter().find(|one| one.type_ == type_.as_str())?;
-    let reason = *Reason::ALL.iter().find(|reason| reason.as_str() == condition.reason)?;
-    Some(ConditionState { status: condition.status, reason, message: condition.message.clone() })
-}
-
-/// Whether the controller cannot be asked.
-fn is_away(reason: Reason) -> bool {
-    matches!(reason, Reason::ControllerUnreachable | Reason::Forbidden)
+fn recorded_condition(job: &VmafxJob, type_: JobCondition) -> Option<Statement> {
+    recorded(job.status.as_ref()?, type_)
 }
 
 fn was_submitted(job: &VmafxJob) -> bool {
     job.status.as_ref().is_some_and(|status| status.controller_job_id.is_some())
 }
 
-/// Of a job that has a score.
-pub(super) fn completed(job: &VmafxJob, score: f64) -> ConditionState {
+/// `Complete` of a job that has a score.
+pub(super) fn completed(job: &VmafxJob, score: f64) -> Statement {
     match job.spec.min_score {
-        Some(least) if score < least => {
-            ConditionState::met(Reason::BelowMinScore, format!("the score is {score:.3}, less than {least}"))
+        Some(minimum) if score < minimum => {
+            let message = format!("the score is {score:.3}, below spec.minScore {minimum}");
+            Statement::yes(Reason::BelowMinScore, message)
         }
-        _ => ConditionState::met(Reason::Scored, format!("the score is {score:.3}")),
+        _ => Statement::yes(Reason::Scored, format!("the score is {score:.3}")),
     }
 }
 
-/// Whether a score is good enough, if one is asked for.
+/// Whether the score reaches `spec.minScore`, if that is set.
 pub(super) fn passed(job: &VmafxJob, score: f64) -> Option<bool> {
-    job.spec.min_score.map(|least| score >= least)
+    job.spec.min_score.map(|minimum| score >= minimum)
 }
 
-fn suspended(job: &VmafxJob, remote: &Remote) -> ConditionState {
-    let open = match remote {
-        Remote::Job(live) => match live.status() {
+fn suspended(job: &VmafxJob, observed: &ObservedJob) -> Statement {
+    let is_queued = match observed {
+        ObservedJob::Present(live) => match live.status() {
             JobStatus::Pending | JobStatus::Running => true,
             JobStatus::Cancelled => !was_set_aside(live),
-            JobStatus::Completed | JobStatus::Failed => return ConditionState::unmet(Reason::Finished, ""),
+            JobStatus::Completed | JobStatus::Failed => return Statement::no(Reason::Finished, ""),
         },
-        // It may still be there.
-        Remote::NotAsked | Remote::Unreachable(_) => was_submitted(job),
-        Remote::Refused(_) | Remote::Missing => false,
+        // A submitted job may still be queued.
+        ObservedJob::NotAsked | ObservedJob::Unreachable(_) => was_submitted(job),
+        ObservedJob::Rejected(_) | ObservedJob::Missing => false,
     };
-    match (job.spec.suspend, open) {
-        (true, false) => ConditionState::met(Reason::Suspended, GO_ON),
-        (true, true) => ConditionState::unmet(Reason::Draining, "it is being taken out of the queue"),
-        (false, _) => ConditionState::unmet(Reason::NotSuspended, ""),
+    match (job.spec.suspend, is_queued) {
+        (true, false) => Statement::yes(Reason::Suspended, RESUME_MESSAGE),
+        (true, true) => Statement::no(Reason::Draining, "the job is being removed from the queue"),
+        (false, _) => Statement::no(Reason::NotSuspended, ""),
     }
 }
 
-/// Whether a status is a last word.
+/// Whether a status is final.
 pub fn is_over(status: &VmafxJobStatus) -> bool {
     status.phase.is_some_and(Phase::is_last)
 }
 
-/// What happened between two statuses that people should hear of. What goes well is said by the status alone: an event
-/// for each step of each job would be as many writes again.
-pub fn happenings(before: Option<&VmafxJobStatus>, after: &VmafxJobStatus) -> Vec<ResourceEvent> {
-    let holds = |status: Option<&VmafxJobStatus>, type_: JobCondition| {
-        let condition = status?.conditions.iter().find(|one| one.type_ == type_.as_str())?;
-        Some(condition.status == ConditionStatus::True)
+/// Events for the transitions between two statuses. Success has none, because an event for each step of each job would
+/// double the writes.
+fn events(
+    before: Option<&VmafxJobStatus>,
+    after: &VmafxJobStatus,
+    forgotten: Option<&str>,
+) -> Vec<Happening> {
+    let is_suspended = |status: &VmafxJobStatus| {
+        let mut conditions = status.conditions.iter();
+        conditions
+            .any(|one| one.type_ == JobCondition::Suspended.as_str() && one.status == ConditionStatus::True)
     };
-    let mut all = Vec::new();
-    if let Some(failed) =
-        statement(after, JobCondition::Failed).filter(|one| one.status == ConditionStatus::True)
-    {
-        all.push(match failed.reason {
-            Reason::Cancelled => ResourceEvent::normal(failed.reason, failed.message),
-            reason => ResourceEvent::warning(reason, failed.message),
-        });
-    }
-    match (holds(before, JobCondition::Suspended), holds(Some(after), JobCondition::Suspended)) {
-        (Some(true), Some(false)) => all.push(ResourceEvent::normal(Reason::Resumed, "the job goes on")),
-        (Some(false) | None, Some(true)) => {
-            all.push(ResourceEvent::normal(Reason::Suspended, "the job is held back"));
-        }
-        _ => {}
-    }
-    all
-}
-
-/// The condition; with the words that it has while its reason stays, since numbers of a waiting job move by themselves,
-/// and a controller is away in many words. Neither is worth a write.
-fn settled(
-    statement: ConditionState,
-    type_: JobCondition,
-    before: &[Condition],
-    generation: Option<i64>,
-    now: Timestamp,
-) -> Condition {
-    let kept = before.iter().find(|one| {
-        one.type_ == type_.as_str()
-            && one.status == statement.status
-            && one.reason == statement.reason.as_str()
+    let failed = recorded(after, JobCondition::Failed).filter(|one| one.status == ConditionStatus::True);
+    let failed = failed.map(|failed| match failed.reason {
+        Reason::Cancelled => Happening::normal(failed.reason, failed.message),
+        reason => Happening::warning(reason, failed.message),
     });
-    let moves = match type_ {
-        JobCondition::Running => statement.status == ConditionStatus::False,
-        JobCondition::Accepted => is_away(statement.reason),
-        JobCondition::Complete | JobCondition::Failed | JobCondition::Suspended => false,
+    let suspended = match (before.is_some_and(is_suspended), is_suspended(after)) {
+        (true, false) => Some(Happening::normal(Reason::Resumed, "the job was resumed")),
+        (false, true) => Some(Happening::normal(Reason::Suspended, "the job was suspended")),
+        _ => None,
     };
-    let statement = match kept {
-        Some(kept) if moves => ConditionState { message: kept.message.clone(), ..statement },
-        _ => statement,
-    };
-    statement.into_condition(type_.as_str(), before, generation, now)
+    let forgotten = forgotten.map(|id| {
+        let note = format!("the controller no longer has job {id}; the job was submitted again");
+        Happening::warning(Reason::Forgotten, note)
+    });
+    [failed, suspended, forgotten].into_iter().flatten().collect()
 }
 
-/// The word for why a job has no score.
+/// The reason of a job that has no score.
 pub(super) fn failure(reason: FailureReason) -> Reason {
     match reason {
         FailureReason::InputDenied => Reason::InputRefused,
@@ -330,7 +243,7 @@ pub(super) fn failure(reason: FailureReason) -> Reason {
     }
 }
 
-fn instant(milliseconds: i64) -> Option<Time> {
+fn time(milliseconds: i64) -> Option<Time> {
     let time = Timestamp::from_millisecond(milliseconds).ok().filter(|_| milliseconds != 0)?;
     Some(Time(whole_second(time)))
 }

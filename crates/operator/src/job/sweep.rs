@@ -1,7 +1,7 @@
-//! Ends jobs whose resource is gone: deleted while nobody looked, or ended in another way.
+//! Cancels jobs of the controller that no resource wants: it was deleted while no operator ran, or it has another job.
 //!
-//! There are no finalizers, so that a deletion never waits for us. What is deleted while this operator looks is cancelled
-//! at once by its reconcile; this is for everything else.
+//! There are no finalizers, so that a deletion never waits for the operator. The reconciler cancels the job of a resource
+//! that is deleted while this operator runs; the sweep finds all others.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,111 +15,100 @@ use vmafx_kit::causes::chain;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1::{Job, ResourceRef};
 
-use super::Seen;
-use super::link::Link;
+use super::CachedJob;
+use super::controller_client::ControllerClient;
 use super::metrics::JobMetrics;
 use super::plan::is_final;
 use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached as _};
 
-/// Between two sweeps.
-const EVERY: Duration = Duration::from_mins(3);
+const SWEEP_INTERVAL: Duration = Duration::from_mins(3);
 
-/// After one that failed.
-const AGAIN: Duration = Duration::from_secs(10);
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// Jobs ended at a time.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_CHECKS: usize = 8;
 
-/// A job this young may be one that its resource does not name yet.
-const YOUNG: SignedDuration = SignedDuration::from_mins(5);
+/// The status of a resource may not name a job yet that is younger than this.
+const RECORDING_GRACE: SignedDuration = SignedDuration::from_mins(5);
 
-/// Looks for jobs that nobody wants.
 pub struct Sweeper {
-    /// The controller.
-    pub link: Link,
-    /// The way to the API server.
+    pub controller: ControllerClient,
     pub client: Client,
-    /// The resources.
-    pub jobs: Cache<Seen>,
-    /// What is counted.
+    pub jobs: Cache<CachedJob>,
     pub metrics: JobMetrics,
 }
 
 impl Sweeper {
-    /// Sweeps now and every few minutes, until shutdown.
+    /// Sweeps at once and then every few minutes, until shutdown.
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Infallible> {
         let sweeping = async {
             loop {
-                let pause = match self.sweep().await {
-                    Ok(0) => EVERY,
-                    Ok(ended) => {
-                        tracing::info!(ended, "jobs were ended whose VmafxJob is gone");
-                        EVERY
+                let delay = match self.sweep().await {
+                    Ok(0) => SWEEP_INTERVAL,
+                    Ok(cancelled) => {
+                        tracing::info!(cancelled, "cancelled jobs whose VmafxJob is gone");
+                        SWEEP_INTERVAL
                     }
                     Err(error) => {
                         tracing::warn!(
                             problem = chain(error.as_ref()),
-                            "cannot look for jobs that nobody wants"
+                            "cannot search for jobs whose VmafxJob is gone"
                         );
-                        AGAIN
+                        RETRY_DELAY
                     }
                 };
-                tokio::time::sleep(pause).await;
+                tokio::time::sleep(delay).await;
             }
         };
         shutdown.run_until_begun(sweeping).await.unwrap_or(Ok(()))
     }
 
-    /// How many jobs were ended.
+    /// Returns how many jobs were cancelled.
     async fn sweep(&self) -> Result<usize, BoxError> {
-        let (mut ended, mut token) = (0, String::new());
+        let (mut cancelled, mut token) = (0, String::new());
         loop {
-            let (page, next) = self.link.open_jobs(token).await.map_err(|why| why.message)?;
-            let doubtful = page.into_iter().filter(|job| self.is_doubtful(job));
-            let mut looks = stream::iter(doubtful).map(|job| self.look(job)).buffer_unordered(AT_ONCE);
-            while let Some(look) = looks.next().await {
-                ended += usize::from(look?);
+            let (page, next) = self.controller.open_jobs(token).await.map_err(|outage| outage.message)?;
+            let suspects = page.into_iter().filter(|job| self.may_be_orphaned(job));
+            let mut checks =
+                stream::iter(suspects).map(|job| self.check(job)).buffer_unordered(MAX_CONCURRENT_CHECKS);
+            while let Some(check) = checks.next().await {
+                cancelled += usize::from(check?);
             }
             if next.is_empty() {
-                return Ok(ended);
+                return Ok(cancelled);
             }
             token = next;
         }
     }
 
-    /// Whether a job may be one that nobody wants, by what is known here.
-    fn is_doubtful(&self, job: &Job) -> bool {
+    /// Whether no cached resource wants the job. The cache may be outdated.
+    fn may_be_orphaned(&self, job: &Job) -> bool {
         let Some(origin) = job.origin.as_ref().filter(|origin| !origin.uid.is_empty()) else { return false };
-        let seen = self.jobs.get(&key(origin));
-        let Some(resource) =
-            seen.as_ref().filter(|seen| seen.uid() == origin.uid).and_then(|seen| seen.open())
-        else {
-            return true;
-        };
-        !wants(resource, job, Timestamp::now())
+        let cached = self.jobs.get(&key(origin));
+        let cached = cached.as_ref().filter(|cached| cached.uid() == origin.uid);
+        let resource = cached.and_then(|cached| cached.open());
+        resource.is_none_or(|resource| !wants(resource, job, Timestamp::now()))
     }
 
-    /// Looks at the resource itself, and ends the job if it does not want it.
-    async fn look(&self, job: Job) -> Result<bool, BoxError> {
+    /// Reads the resource itself and cancels the job if the resource does not want it.
+    async fn check(&self, job: Job) -> Result<bool, BoxError> {
         let Some(origin) = job.origin.as_ref() else { return Ok(false) };
         let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &origin.namespace);
         let live = match call("read the VmafxJob", api.get_opt(&origin.name)).await {
-            // It is there, and what it wants is not known here.
+            // The resource exists but cannot be decoded, so whether it wants the job is unknown.
             Err(ApiError::Failed { source: kube::Error::SerdeError(_), .. }) => return Ok(false),
             live => live?,
         };
         if live.is_some_and(|resource| wants(&resource, &job, Timestamp::now())) {
             return Ok(false);
         }
-        self.link.cancel(&job.id, CancelCause::ResourceGone).await.map_err(|why| why.message)?;
+        self.controller.cancel(&job.id, CancelCause::ResourceGone).await.map_err(|outage| outage.message)?;
         self.metrics.swept.inc();
         Ok(true)
     }
 }
 
-/// Whether a resource wants a job.
 fn wants(resource: &VmafxJob, job: &Job, now: Timestamp) -> bool {
     let same = resource.metadata.uid.as_deref() == job.origin.as_ref().map(|origin| origin.uid.as_str());
     if !same || resource.metadata.deletion_timestamp.is_some() || is_final(resource) {
@@ -127,7 +116,7 @@ fn wants(resource: &VmafxJob, job: &Job, now: Timestamp) -> bool {
     }
     let recorded = resource.status.as_ref().and_then(|status| status.controller_job_id.as_deref());
     let created = Timestamp::from_second(job.created_at).unwrap_or(now);
-    recorded.is_none_or(|id| id == job.id) || now.duration_since(created) < YOUNG
+    recorded.is_none_or(|id| id == job.id) || now.duration_since(created) < RECORDING_GRACE
 }
 
 fn key(origin: &ResourceRef) -> ObjectKey {

@@ -1,4 +1,4 @@
-//! A node that scores nothing and says what it is told to.
+//! A node that scores nothing and reports what a test asks for.
 
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ use vmafx_testkit::wait;
 use crate::SOON;
 use crate::controller::{Client, Controller};
 
-/// A registered node.
 pub(crate) struct Agent {
     client: Client,
     node_id: String,
@@ -16,7 +15,6 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Registers under a name, with the backend cpu.
     pub(crate) async fn register(controller: &Controller, name: &str) -> Self {
         let mut client = controller.client();
         let request = wire::RegisterNodeRequest {
@@ -24,11 +22,10 @@ impl Agent {
             capability: Some(capability()),
             ..wire::RegisterNodeRequest::default()
         };
-        let told = client.register_node(request).await.unwrap().into_inner();
-        Self { client, node_id: told.node_id, session_token: told.session_token }
+        let response = client.register_node(request).await.unwrap().into_inner();
+        Self { client, node_id: response.node_id, session_token: response.session_token }
     }
 
-    /// Waits for a job.
     pub(crate) async fn pull(&self) -> wire::Job {
         wait::until(SOON, "a job to pull", || async {
             self.try_pull(Duration::from_secs(1)).await.ok_or_else(|| "nothing".to_owned())
@@ -37,7 +34,6 @@ impl Agent {
         .unwrap()
     }
 
-    /// A job, if one comes in time.
     pub(crate) async fn try_pull(&self, within: Duration) -> Option<wire::Job> {
         let request = wire::PullWorkRequest {
             node_id: self.node_id.clone(),
@@ -48,7 +44,6 @@ impl Agent {
         self.client.clone().pull_work(request).await.unwrap().into_inner().job
     }
 
-    /// Reports a score.
     pub(crate) async fn score(&self, job: &wire::Job, score: f64) {
         let details = wire::ResultDetails {
             model: "vmaf_v0.6.1".to_owned(),
@@ -60,7 +55,6 @@ impl Agent {
         self.report(wire::ReportResultRequest { score, result: Some(details), ..self.report_of(job) }).await;
     }
 
-    /// Reports that it cannot be scored.
     pub(crate) async fn fail(&self, job: &wire::Job, reason: wire::FailureReason, error: &str) {
         let report = self.report_of(job);
         self.report(wire::ReportResultRequest {
@@ -71,7 +65,7 @@ impl Agent {
         .await;
     }
 
-    /// Whether it should stop these.
+    /// Which of these jobs the controller asks it to stop.
     pub(crate) async fn cancelled(&self, jobs: &[&str]) -> Vec<String> {
         let request = wire::HeartbeatRequest {
             node_id: self.node_id.clone(),

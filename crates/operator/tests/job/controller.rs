@@ -1,4 +1,5 @@
-//! The real controller, as a process of its own: this program again, as one test that serves until it is killed.
+//! The real controller as a process of its own: this test program, started again with one test that serves until it is
+//! killed.
 
 use std::fs::{self, Permissions};
 use std::net::{SocketAddr, TcpListener};
@@ -21,17 +22,17 @@ use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 
 use crate::SOON;
 
-/// Its only caller may do everything.
+/// Authorized for every call.
 pub(crate) const TOKEN: &str = "all-0123456789abcdef";
 
 const TOKENS: &str =
     "tokens: [{token: all-0123456789abcdef, tenant: acme, roles: ['vmafx:writer', 'vmafx:node']}]\n";
 
-/// Says that this process is the controller.
+/// Set in the process that is the controller.
 const SERVE: &str = "VMAFX_TEST_SERVE_CONTROLLER";
 
 #[test]
-#[ignore = "is the controller of the other tests"]
+#[ignore = "started as the controller of the other tests"]
 fn serve() {
     if std::env::var_os(SERVE).is_some() {
         let settings = parse::<Settings>(["vmafx-controller"], &Environment::of_process(), &[])
@@ -40,7 +41,7 @@ fn serve() {
     }
 }
 
-/// A running controller. It ends with its owner.
+/// A running controller; dropping it kills the process.
 pub(crate) struct Controller {
     process: ChildProcess,
     launch: ChildCommand,
@@ -50,7 +51,7 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// With an empty store, as soon as it is ready.
+    /// Starts with an empty store and waits until it is ready.
     pub(crate) async fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (grpc, http) = (free_port(), free_port());
@@ -73,7 +74,7 @@ impl Controller {
         controller
     }
 
-    /// Where it is asked how it is.
+    /// The base URL of its health endpoints.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.http)
     }
@@ -88,13 +89,13 @@ impl Controller {
         self.process.ready(SOON, ready).await.unwrap();
     }
 
-    /// The end that nobody is told of.
+    /// Kills the process without a graceful shutdown.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
     }
 
-    /// Begins again, at the same addresses, with what is then in its store.
-    pub(crate) async fn begin_again(&mut self) {
+    /// Starts it again at the same addresses, with the current content of its store.
+    pub(crate) async fn restart(&mut self) {
         self.process = ChildProcess::start(&self.launch).unwrap();
         self.ready().await;
     }
@@ -110,7 +111,7 @@ impl Controller {
         copy
     }
 
-    /// Puts a copy in the place of its store; without one, nothing. It must not be running.
+    /// Replaces its store by a copy, or empties it. It must not be running.
     pub(crate) fn restore(&self, copy: Option<&TempDir>) {
         fs::remove_dir_all(self.store()).unwrap();
         fs::create_dir(self.store()).unwrap();
@@ -119,7 +120,7 @@ impl Controller {
         }
     }
 
-    /// Somebody who speaks to it. The connection is made when it is needed, and made again.
+    /// A client that connects when needed and reconnects.
     pub(crate) fn client(&self) -> Client {
         let endpoint = Endpoint::from_shared(format!("http://{}", self.grpc)).unwrap().timeout(SOON);
         let bearer = Bearer(format!("Bearer {TOKEN}").parse().unwrap());
@@ -128,19 +129,19 @@ impl Controller {
 
     /// All jobs, oldest first.
     pub(crate) async fn jobs(&self) -> Vec<wire::Job> {
-        let asked = wire::ListJobsRequest { page_size: 1000, ..wire::ListJobsRequest::default() };
-        let (mut jobs, mut client, mut asked) = (Vec::new(), self.client(), asked);
+        let (mut jobs, mut client) = (Vec::new(), self.client());
+        let mut request = wire::ListJobsRequest { page_size: 1000, ..wire::ListJobsRequest::default() };
         loop {
-            let page = client.list_jobs(asked.clone()).await.unwrap().into_inner();
+            let page = client.list_jobs(request.clone()).await.unwrap().into_inner();
             jobs.extend(page.jobs);
             if page.next_page_token.is_empty() {
                 return jobs;
             }
-            asked.page_token = page.next_page_token;
+            request.page_token = page.next_page_token;
         }
     }
 
-    /// Jobs that wait or run.
+    /// Jobs that are pending or running.
     pub(crate) async fn open_jobs(&self) -> Vec<wire::Job> {
         let open = [wire::JobStatus::Pending, wire::JobStatus::Running];
         self.jobs().await.into_iter().filter(|job| open.contains(&job.status())).collect()
@@ -150,7 +151,7 @@ impl Controller {
 impl Drop for Controller {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("the end of the controller's log:\n{}", self.process.log_tail());
+            eprintln!("end of the controller's log:\n{}", self.process.log_tail());
         }
     }
 }
@@ -162,10 +163,8 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// A client with the token.
 pub(crate) type Client = VmafxControllerClient<InterceptedService<tonic::transport::Channel, Bearer>>;
 
-/// Puts the token into every call.
 #[derive(Clone)]
 pub(crate) struct Bearer(MetadataValue<Ascii>);
 
@@ -176,7 +175,7 @@ impl Interceptor for Bearer {
     }
 }
 
-/// A port that nobody has. Below those that the system hands out to clients, so that it is still free after a kill.
+/// A free port below the ephemeral range, so that it is still free after a kill.
 fn free_port() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 10_000).unwrap();

@@ -1,16 +1,16 @@
-//! What a kubelet would do to Pods.
+//! Acts on Pods as a kubelet would.
 
 use k8s_openapi::api::core::v1::{Binding, Pod};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 pub(crate) const STARTED: &str = "2026-01-01T00:00:05Z";
 pub(crate) const ENDED: &str = "2026-01-01T00:00:09Z";
 
-impl Scene {
+impl Fixture {
     /// Places the Pod on the node `k8s-1` and starts its container.
     pub(crate) async fn run(&self, pod: &Pod) {
         let name = pod.name_any();
@@ -23,7 +23,7 @@ impl Scene {
         self.show(pod, "Running", json!({ "running": { "startedAt": STARTED } })).await;
     }
 
-    /// Ends its container.
+    /// Terminates its container.
     pub(crate) async fn end(&self, pod: &Pod, code: i32, reason: &str, message: &str) {
         let phase = if code == 0 { "Succeeded" } else { "Failed" };
         let state = json!({ "terminated": {
@@ -32,20 +32,20 @@ impl Scene {
         self.show(pod, phase, state).await;
     }
 
-    /// Shows the state of its container.
+    /// Sets the state of its container.
     pub(crate) async fn show(&self, pod: &Pod, phase: &str, state: Value) {
-        self.say(pod, json!({ "phase": phase, "containerStatuses": [{
+        self.set_status(pod, json!({ "phase": phase, "containerStatuses": [{
             "name": "agent", "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state,
         }]}))
         .await;
     }
 
-    pub(crate) async fn say(&self, pod: &Pod, status: Value) {
+    pub(crate) async fn set_status(&self, pod: &Pod, status: Value) {
         let patch = Patch::Merge(json!({ "status": status }));
         self.pods.patch_status(&pod.name_any(), &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// Ends what was asked to end.
+    /// Completes the deletion of a Pod.
     pub(crate) async fn remove(&self, pod: &Pod) {
         let at_once = DeleteParams::default().grace_period(0);
         match self.pods.delete(&pod.name_any(), &at_once).await {

@@ -1,14 +1,14 @@
-//! Jobs with a Pod of their own, on a real API server with the real Job controller, reconciled by a real
+//! Jobs in a Pod of their own, on a real API server with the real Job controller, reconciled by a real
 //! `vmafx-operator` under its generated role.
 //!
 //! There is no kubelet: tests write the status of Pods as one would. Each test has a namespace of its own; all share one
-//! cluster and one operator, which speaks through a proxy that counts.
+//! cluster and one operator, whose requests pass through a proxy that counts them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod changes;
 mod ends;
+mod fixture;
 mod kubelet;
 mod ownership;
 mod queue;
-mod rest;
-mod scene;
+mod writes;

@@ -54,27 +54,27 @@ fn what_an_open_job_lacks(#[case] spec: Value, #[case] live: Job, #[case] expect
 fn what_comes_late_is_told_once(#[case] spec: Value, #[case] status: Value, #[case] expected: bool) {
     let job = job(&spec, &status);
     assert_eq!(is_late(&job), expected);
-    for told in [Labelled::Taken, Labelled::Refused("why".to_owned())] {
-        let after = VmafxJob { status: Some(after(&job, &told)), ..job.clone() };
-        assert!(!is_late(&after), "{told:?}");
+    for response in [LabelResponse::Accepted, LabelResponse::Rejected("reason".to_owned())] {
+        let after = VmafxJob { status: Some(status_after(&job, &response)), ..job.clone() };
+        assert!(!is_late(&after), "{response:?}");
     }
 }
 
 #[rstest]
-#[case::scored(ended("Succeeded", 1, None), Late::Tell { id: "7", value: 50.0 })]
-#[case::failed(ended("Failed", 1, None), Late::Useless(WITHOUT_SCORE))]
-#[case::given_up(ended("Cancelled", 1, None), Late::Useless(WITHOUT_SCORE))]
-#[case::never_submitted(json!({ "phase": "Failed", "observedGeneration": 1 }), Late::Useless(WITHOUT_SCORE))]
-fn only_a_score_can_be_learned_from(#[case] status: Value, #[case] expected: Late<'_>) {
-    assert_eq!(late(&job(&json!({ "groundTruth": 50 }), &status)), expected);
+#[case::scored(ended("Succeeded", 1, None), LateLabelPlan::Send { id: "7", value: 50.0 })]
+#[case::failed(ended("Failed", 1, None), LateLabelPlan::Reject(WITHOUT_SCORE))]
+#[case::given_up(ended("Cancelled", 1, None), LateLabelPlan::Reject(WITHOUT_SCORE))]
+#[case::never_submitted(json!({ "phase": "Failed", "observedGeneration": 1 }), LateLabelPlan::Reject(WITHOUT_SCORE))]
+fn only_a_score_can_be_learned_from(#[case] status: Value, #[case] expected: LateLabelPlan<'_>) {
+    assert_eq!(plan_late(&job(&json!({ "groundTruth": 50 }), &status)), expected);
 }
 
 #[rstest]
-#[case::taken(Labelled::Taken, Some(50.0))]
-#[case::refused(Labelled::Refused("why".to_owned()), Some(40.0))]
-fn the_record_is_what_the_controller_has(#[case] told: Labelled, #[case] expected: Option<f64>) {
+#[case::taken(LabelResponse::Accepted, Some(50.0))]
+#[case::refused(LabelResponse::Rejected("reason".to_owned()), Some(40.0))]
+fn the_record_is_what_the_controller_has(#[case] response: LabelResponse, #[case] expected: Option<f64>) {
     let before = job(&json!({ "groundTruth": 50 }), &ended("Succeeded", 1, Some(40.0)));
-    let after = after(&before, &told);
+    let after = status_after(&before, &response);
     assert_eq!((after.ground_truth, after.observed_generation), (expected, Some(2)));
     assert_eq!((after.phase, after.controller_job_id.as_deref()), (Some(Phase::Succeeded), Some("7")));
 }

@@ -1,14 +1,19 @@
+use std::sync::Arc;
+
 use rstest::rstest;
 use serde_json::{Value, json};
-
+use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1 as wire;
 
 use super::*;
+use crate::job::observe::Explanation;
 
 const NOW: i64 = 1_000_000;
 
-/// A ground truth that the controller does not take.
-const REFUSED: f64 = 13.0;
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// A ground truth that the controller rejected.
+const REJECTED: f64 = 13.0;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -25,7 +30,7 @@ fn job(spec: &Value, status: &Value) -> VmafxJob {
     .unwrap()
 }
 
-fn live(status: JobStatus, error: &str) -> Remote {
+fn live(status: JobStatus, error: &str) -> ObservedJob {
     let job = Job {
         id: "7".to_owned(),
         status: status.into(),
@@ -33,7 +38,7 @@ fn live(status: JobStatus, error: &str) -> Remote {
         revision: 1,
         ..Job::default()
     };
-    Remote::Job(Arc::new(job))
+    ObservedJob::Present(Arc::new(job))
 }
 
 fn ended(condition: &str) -> Value {
@@ -44,15 +49,15 @@ fn ended(condition: &str) -> Value {
     })
 }
 
-fn submit(key: &str) -> Step {
-    Step::Submit { key: key.to_owned() }
+fn submit(key: &str) -> JobAction {
+    JobAction::Submit { idempotency_key: key.to_owned(), forgotten: None }
 }
 
-fn cancel(cause: CancelCause) -> Step {
-    Step::Cancel { id: "7".to_owned(), cause }
+fn cancel(cause: CancelCause) -> JobAction {
+    JobAction::Cancel { id: "7".to_owned(), cause }
 }
 
-fn cancelled(cause: CancelCause) -> Remote {
+fn cancelled(cause: CancelCause) -> ObservedJob {
     let job = Job {
         id: "7".to_owned(),
         status: JobStatus::Cancelled.into(),
@@ -60,62 +65,94 @@ fn cancelled(cause: CancelCause) -> Remote {
         revision: 1,
         ..Job::default()
     };
-    Remote::Job(Arc::new(job))
+    ObservedJob::Present(Arc::new(job))
 }
 
-fn label(value: f64) -> Step {
-    Step::Label { id: "7".to_owned(), value }
+fn label(value: f64) -> JobAction {
+    JobAction::Label { id: "7".to_owned(), value }
 }
 
-fn why(reason: Reason) -> Why {
-    Why { reason, message: "why".to_owned() }
+fn explanation(reason: Reason) -> Explanation {
+    Explanation { reason, message: "message".to_owned() }
 }
 
-fn down() -> Remote {
-    Remote::Unreachable(why(Reason::ControllerUnreachable))
+fn down() -> ObservedJob {
+    ObservedJob::Unreachable(explanation(Reason::ControllerUnreachable))
 }
 
 #[rstest]
-#[case::new(json!({}), false, Remote::NotAsked, submit("u"))]
-#[case::new_and_the_controller_is_down(json!({}), false, down(), submit("u"))]
-#[case::not_asked(json!({}), true, Remote::NotAsked, Step::Ask { id: "7".to_owned() })]
-#[case::down(json!({}), true, down(), Step::Ask { id: "7".to_owned() })]
-#[case::waits(json!({}), true, live(JobStatus::Pending, ""), Step::Follow)]
-#[case::runs(json!({}), true, live(JobStatus::Running, ""), Step::Follow)]
-#[case::scored(json!({}), true, live(JobStatus::Completed, ""), Step::Follow)]
-#[case::failed(json!({}), true, live(JobStatus::Failed, ""), Step::Follow)]
-#[case::cancelled_by_somebody(json!({}), true, live(JobStatus::Cancelled, "by hand"), Step::Follow)]
-#[case::forgotten(json!({}), true, Remote::Missing, submit("u/7"))]
-#[case::resumed(json!({}), true, cancelled(CancelCause::Suspended), submit("u/7"))]
-#[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(CancelCause::Replaced))]
-#[case::put_forward_too_late(json!({ "priority": 1 }), true, live(JobStatus::Running, ""), Step::Follow)]
-#[case::taken_out(json!({ "priority": 1 }), true, cancelled(CancelCause::Replaced), submit("u/7"))]
-#[case::labelled_later(json!({ "groundTruth": 0 }), true, live(JobStatus::Running, ""), label(0.0))]
-#[case::labelled_at_the_end(json!({ "groundTruth": 50 }), true, live(JobStatus::Completed, ""), label(50.0))]
-#[case::labelled_too_late(json!({ "groundTruth": 50 }), true, live(JobStatus::Failed, ""), Step::Follow)]
-#[case::labelled_and_refused(json!({ "groundTruth": REFUSED }), true, live(JobStatus::Running, ""), Step::Follow)]
-#[case::labelled_and_put_forward(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""), cancel(CancelCause::Replaced))]
-#[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""), cancel(CancelCause::Suspended))]
-#[case::refused(json!({}), false, Remote::Refused(why(Reason::Rejected)), Step::Follow)]
-#[case::suspended_before(json!({ "suspend": true }), false, Remote::NotAsked, Step::Find)]
-#[case::suspended_and_none_found(json!({ "suspend": true }), false, Remote::Missing, Step::Follow)]
-#[case::suspended_and_one_found(json!({ "suspend": true }), false, live(JobStatus::Pending, ""), cancel(CancelCause::Suspended))]
-#[case::suspended_while_it_runs(json!({ "suspend": true }), true, live(JobStatus::Running, ""), cancel(CancelCause::Suspended))]
-#[case::suspended(json!({ "suspend": true }), true, cancelled(CancelCause::Suspended), Step::Follow)]
-#[case::suspended_too_late(json!({ "suspend": true }), true, live(JobStatus::Completed, ""), Step::Follow)]
-#[case::suspended_and_forgotten(json!({ "suspend": true }), true, Remote::Missing, Step::Follow)]
-#[case::cancel(json!({ "cancel": true }), true, live(JobStatus::Running, ""), cancel(CancelCause::Requested))]
-#[case::cancel_wins(json!({ "cancel": true, "suspend": true }), true, live(JobStatus::Pending, ""), cancel(CancelCause::Requested))]
-#[case::cancel_before(json!({ "cancel": true }), false, down(), Step::Find)]
-#[case::cancelled(json!({ "cancel": true }), true, cancelled(CancelCause::Requested), Step::Follow)]
+#[case::new(json!({}), false, ObservedJob::NotAsked, submit("u"), PlanReason::NotSubmitted)]
+#[case::new_and_the_controller_is_down(json!({}), false, down(), JobAction::Wait, PlanReason::ControllerUnreachable)]
+#[case::not_asked(json!({}), true, ObservedJob::NotAsked, JobAction::Get { id: "7".to_owned() }, PlanReason::NotAsked)]
+#[case::down(json!({}), true, down(), JobAction::Wait, PlanReason::ControllerUnreachable)]
+#[case::runs(json!({}), true, live(JobStatus::Running, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::scored(json!({}), true, live(JobStatus::Completed, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::failed(json!({}), true, live(JobStatus::Failed, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::cancelled_by_somebody(json!({}), true, live(JobStatus::Cancelled, "by hand"), JobAction::Wait, PlanReason::UpToDate)]
+#[case::forgotten(json!({}), true, ObservedJob::Missing,
+    JobAction::Submit { idempotency_key: "u/7".to_owned(), forgotten: Some("7".to_owned()) }, PlanReason::Forgotten)]
+#[case::resumed(json!({}), true, cancelled(CancelCause::Suspended), submit("u/7"), PlanReason::SetAside)]
+#[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""),
+    cancel(CancelCause::Replaced), PlanReason::PriorityChanged)]
+#[case::put_forward_too_late(json!({ "priority": 1 }), true, live(JobStatus::Running, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::taken_out(json!({ "priority": 1 }), true, cancelled(CancelCause::Replaced), submit("u/7"), PlanReason::SetAside)]
+#[case::labelled_later(json!({ "groundTruth": 0 }), true, live(JobStatus::Running, ""), label(0.0), PlanReason::GroundTruthChanged)]
+#[case::labelled_at_the_end(json!({ "groundTruth": 50 }), true, live(JobStatus::Completed, ""), label(50.0), PlanReason::GroundTruthChanged)]
+#[case::labelled_too_late(json!({ "groundTruth": 50 }), true, live(JobStatus::Failed, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::labelled_and_rejected(json!({ "groundTruth": REJECTED }), true, live(JobStatus::Running, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::labelled_and_put_forward(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""),
+    cancel(CancelCause::Replaced), PlanReason::PriorityChanged)]
+#[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""),
+    cancel(CancelCause::Suspended), PlanReason::SuspendRequested)]
+#[case::rejected(json!({}), false, ObservedJob::Rejected(explanation(Reason::Rejected)), JobAction::Wait, PlanReason::Rejected)]
+#[case::suspended_before(json!({ "suspend": true }), false, ObservedJob::NotAsked, JobAction::Find, PlanReason::RecordMayBeLost)]
+#[case::suspended_and_none_found(json!({ "suspend": true }), false, ObservedJob::Missing, JobAction::Wait, PlanReason::UpToDate)]
+#[case::suspended_and_one_found(json!({ "suspend": true }), false, live(JobStatus::Pending, ""),
+    cancel(CancelCause::Suspended), PlanReason::SuspendRequested)]
+#[case::suspended_while_it_runs(json!({ "suspend": true }), true, live(JobStatus::Running, ""),
+    cancel(CancelCause::Suspended), PlanReason::SuspendRequested)]
+#[case::suspended(json!({ "suspend": true }), true, cancelled(CancelCause::Suspended), JobAction::Wait, PlanReason::UpToDate)]
+#[case::suspended_too_late(json!({ "suspend": true }), true, live(JobStatus::Completed, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::suspended_and_forgotten(json!({ "suspend": true }), true, ObservedJob::Missing, JobAction::Wait, PlanReason::UpToDate)]
+#[case::cancel(json!({ "cancel": true }), true, live(JobStatus::Running, ""), cancel(CancelCause::Requested), PlanReason::CancelRequested)]
+#[case::cancel_wins(json!({ "cancel": true, "suspend": true }), true, live(JobStatus::Pending, ""),
+    cancel(CancelCause::Requested), PlanReason::CancelRequested)]
+#[case::cancel_before(json!({ "cancel": true }), false, ObservedJob::NotAsked, JobAction::Find, PlanReason::RecordMayBeLost)]
+#[case::cancelled(json!({ "cancel": true }), true, cancelled(CancelCause::Requested), JobAction::Wait, PlanReason::UpToDate)]
 fn every_row_of_the_table(
     #[case] spec: Value,
     #[case] recorded: bool,
-    #[case] remote: Remote,
-    #[case] expected: Step,
+    #[case] observed: ObservedJob,
+    #[case] action: JobAction,
+    #[case] reason: PlanReason,
 ) {
-    let id = recorded.then_some("7");
-    assert_eq!(next(&job(&spec, &json!({})), id, &remote, Some(REFUSED)), expected);
+    let tracked = TrackedJob {
+        id: recorded.then(|| "7".to_owned()),
+        rejected_label: Some(REJECTED),
+        ..TrackedJob::default()
+    };
+    let plan = plan(&job(&spec, &json!({})), &tracked, &observed, MINUTE, Instant::now());
+    assert_eq!(plan, JobPlan { action, reason });
+}
+
+#[rstest]
+#[case::waits_unexplained(None, JobAction::Explain { id: "7".to_owned() }, PlanReason::ExplanationOutdated)]
+#[case::waits_explained(Some(MINUTE / 2), JobAction::Wait, PlanReason::UpToDate)]
+#[case::waits_explained_long_ago(Some(MINUTE), JobAction::Explain { id: "7".to_owned() }, PlanReason::ExplanationOutdated)]
+fn why_a_job_waits_is_asked_once_per_poll_interval(
+    #[case] asked_ago: Option<Duration>,
+    #[case] action: JobAction,
+    #[case] reason: PlanReason,
+) {
+    let asked_at = Instant::now();
+    let tracked = TrackedJob {
+        id: Some("7".to_owned()),
+        explained: asked_ago.map(|_| (asked_at, None)),
+        ..TrackedJob::default()
+    };
+    let (job, now) = (job(&json!({}), &json!({})), asked_at + asked_ago.unwrap_or_default());
+    let plan = plan(&job, &tracked, &live(JobStatus::Pending, ""), MINUTE, now);
+    assert_eq!(plan, JobPlan { action, reason });
 }
 
 #[rstest]
@@ -126,7 +163,7 @@ fn a_resource_goes_so_long_after_its_end(#[case] spec: Value, #[case] expected: 
     for condition in ["Complete", "Failed"] {
         let job = job(&spec, &ended(condition));
         assert!(is_final(&job));
-        assert_eq!(remove_at(&job), expected);
+        assert_eq!(delete_at(&job), expected);
     }
     assert!(!is_final(&job(&spec, &ended("Running"))));
 }

@@ -36,15 +36,18 @@ fn live(status: JobStatus) -> Job {
     }
 }
 
-fn remote(job: Job) -> Remote {
-    Remote::Job(Arc::new(job))
+fn observed(job: Job) -> ObservedJob {
+    ObservedJob::Present(Arc::new(job))
 }
 
-fn down() -> Remote {
-    Remote::Unreachable(Why { reason: Reason::ControllerUnreachable, message: "no answer".to_owned() })
+fn down() -> ObservedJob {
+    ObservedJob::Unreachable(Explanation {
+        reason: Reason::ControllerUnreachable,
+        message: "no answer".to_owned(),
+    })
 }
 
-fn told(status: &VmafxJobStatus, type_: JobCondition) -> (ConditionStatus, &str) {
+fn condition(status: &VmafxJobStatus, type_: JobCondition) -> (ConditionStatus, &str) {
     let condition = status.conditions.iter().find(|one| one.type_ == type_.as_str()).unwrap();
     (condition.status, &condition.reason)
 }
@@ -63,31 +66,31 @@ fn failed(reason: FailureReason) -> Job {
 }
 
 #[rstest]
-#[case::new(json!({}), Remote::NotAsked, Phase::Pending, "Reconciling")]
+#[case::new(json!({}), ObservedJob::NotAsked, Phase::Pending, "Reconciling")]
 #[case::down(json!({}), down(), Phase::Pending, "ControllerUnreachable")]
-#[case::forgotten(json!({}), Remote::Missing, Phase::Pending, "Forgotten")]
-#[case::waits(json!({}), remote(live(JobStatus::Pending)), Phase::Pending, "WaitingForSlot")]
-#[case::runs(json!({}), remote(live(JobStatus::Running)), Phase::Running, "Scoring")]
-#[case::scored(json!({}), remote(over(JobStatus::Completed, "")), Phase::Succeeded, "Finished")]
-#[case::failed(json!({}), remote(failed(FailureReason::InputInvalid)), Phase::Failed, "Finished")]
-#[case::refused(json!({}), Remote::Refused(Why { reason: Reason::InputRefused, message: "outside".to_owned() }), Phase::Failed, "Finished")]
-#[case::given_up(json!({ "cancel": true }), remote(cancelled(CancelCause::Requested)), Phase::Cancelled, "Finished")]
-#[case::given_up_elsewhere(json!({}), remote(over(JobStatus::Cancelled, "by hand")), Phase::Cancelled, "Finished")]
-#[case::given_up_before(json!({ "cancel": true }), Remote::Missing, Phase::Cancelled, "Finished")]
-#[case::held_back(json!({ "suspend": true }), remote(cancelled(CancelCause::Suspended)), Phase::Pending, "Suspended")]
-#[case::held_back_at_once(json!({ "suspend": true }), Remote::Missing, Phase::Pending, "Suspended")]
+#[case::forgotten(json!({}), ObservedJob::Missing, Phase::Pending, "Forgotten")]
+#[case::waits(json!({}), observed(live(JobStatus::Pending)), Phase::Pending, "WaitingForSlot")]
+#[case::runs(json!({}), observed(live(JobStatus::Running)), Phase::Running, "Scoring")]
+#[case::scored(json!({}), observed(over(JobStatus::Completed, "")), Phase::Succeeded, "Finished")]
+#[case::failed(json!({}), observed(failed(FailureReason::InputInvalid)), Phase::Failed, "Finished")]
+#[case::refused(json!({}), ObservedJob::Rejected(Explanation { reason: Reason::InputRefused, message: "outside".to_owned() }), Phase::Failed, "Finished")]
+#[case::given_up(json!({ "cancel": true }), observed(cancelled(CancelCause::Requested)), Phase::Cancelled, "Finished")]
+#[case::given_up_elsewhere(json!({}), observed(over(JobStatus::Cancelled, "by hand")), Phase::Cancelled, "Finished")]
+#[case::given_up_before(json!({ "cancel": true }), ObservedJob::Missing, Phase::Cancelled, "Finished")]
+#[case::held_back(json!({ "suspend": true }), observed(cancelled(CancelCause::Suspended)), Phase::Pending, "Suspended")]
+#[case::held_back_at_once(json!({ "suspend": true }), ObservedJob::Missing, Phase::Pending, "Suspended")]
 fn the_phase_follows_from_the_conditions(
     #[case] spec: Value,
-    #[case] remote: Remote,
+    #[case] observed: ObservedJob,
     #[case] phase: Phase,
     #[case] running: &str,
 ) {
-    let status = status(&job(&spec), &remote, None, at(NOW));
-    assert_eq!((status.phase, told(&status, JobCondition::Running).1), (Some(phase), running));
+    let status = status(&job(&spec), &observed, None, at(NOW));
+    assert_eq!((status.phase, condition(&status, JobCondition::Running).1), (Some(phase), running));
     let types: Vec<_> = status.conditions.iter().map(|one| one.type_.as_str()).collect();
     assert_eq!(types, JobCondition::ALL.iter().map(|one| one.as_str()).collect::<Vec<_>>());
     assert!(status.conditions.iter().all(|one| one.observed_generation == Some(2)));
-    let ends = [JobCondition::Complete, JobCondition::Failed].map(|type_| told(&status, type_).0);
+    let ends = [JobCondition::Complete, JobCondition::Failed].map(|type_| condition(&status, type_).0);
     assert_ne!(ends, [ConditionStatus::True; 2], "it ends once");
 }
 
@@ -99,8 +102,8 @@ fn the_phase_follows_from_the_conditions(
 #[case(FailureReason::DeadlineExceeded, "DeadlineExceeded")]
 #[case(FailureReason::Unspecified, "ScoringFailed")]
 fn a_failure_has_a_reason_and_the_words_of_the_node(#[case] why: FailureReason, #[case] reason: &str) {
-    let status = status(&job(&json!({})), &remote(failed(why)), None, at(NOW));
-    assert_eq!(told(&status, JobCondition::Failed), (ConditionStatus::True, reason));
+    let status = status(&job(&json!({})), &observed(failed(why)), None, at(NOW));
+    assert_eq!(condition(&status, JobCondition::Failed), (ConditionStatus::True, reason));
     assert_eq!((status.message.as_deref(), status.score), (Some("why"), None));
 }
 
@@ -126,9 +129,9 @@ fn a_score_is_there_whenever_it_succeeded(
         }),
         ..over(JobStatus::Completed, "")
     };
-    let status = status(&job(&spec), &remote(done), None, at(NOW));
+    let status = status(&job(&spec), &observed(done), None, at(NOW));
     assert_eq!((status.score, status.passed), (Some(score), passed));
-    assert_eq!(told(&status, JobCondition::Complete), (ConditionStatus::True, reason));
+    assert_eq!(condition(&status, JobCondition::Complete), (ConditionStatus::True, reason));
     assert_eq!((status.frames, status.attempts), (Some(48), Some(2)));
     assert_eq!(status.model.unwrap().digest.as_deref(), Some("sha256:0"));
     assert_eq!((status.started_at, status.finished_at), (Some(Time(at(5))), Some(Time(at(9)))));
@@ -137,35 +140,37 @@ fn a_score_is_there_whenever_it_succeeded(
 #[test]
 fn numbers_that_move_by_themselves_are_not_written_again() {
     let mut job = job(&json!({}));
-    let ahead =
-        |count: u32| Why { reason: Reason::WaitingForSlot, message: format!("{count} jobs are ahead") };
-    let first = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(9)), at(NOW));
-    assert_eq!(told(&first, JobCondition::Running), (ConditionStatus::False, "WaitingForSlot"));
+    let ahead = |count: u32| Explanation {
+        reason: Reason::WaitingForSlot,
+        message: format!("{count} jobs are ahead"),
+    };
+    let first = status(&job, &observed(live(JobStatus::Pending)), Some(&ahead(9)), at(NOW));
+    assert_eq!(condition(&first, JobCondition::Running), (ConditionStatus::False, "WaitingForSlot"));
     job.status = Some(first.clone());
-    let second = status(&job, &remote(live(JobStatus::Pending)), Some(&ahead(3)), at(NOW + 60));
+    let second = status(&job, &observed(live(JobStatus::Pending)), Some(&ahead(3)), at(NOW + 60));
     assert_eq!(second.conditions, first.conditions);
-    let other = Why { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
-    let third = status(&job, &remote(live(JobStatus::Pending)), Some(&other), at(NOW + 60));
+    let other = Explanation { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
+    let third = status(&job, &observed(live(JobStatus::Pending)), Some(&other), at(NOW + 60));
     assert_eq!(third.message.as_deref(), Some("no node"));
 }
 
 #[test]
 fn a_controller_that_is_away_changes_nothing_but_one_reason() {
     let mut job = job(&json!({}));
-    let first = status(&job, &remote(live(JobStatus::Running)), None, at(NOW));
+    let first = status(&job, &observed(live(JobStatus::Running)), None, at(NOW));
     job.status = Some(first.clone());
     let second = status(&job, &down(), None, at(NOW + 60));
     assert_eq!((second.phase, &second.assigned_node), (first.phase, &first.assigned_node));
-    assert_eq!(told(&second, JobCondition::Accepted), (ConditionStatus::True, "ControllerUnreachable"));
-    assert_eq!(told(&second, JobCondition::Running), (ConditionStatus::True, "Scoring"));
+    assert_eq!(condition(&second, JobCondition::Accepted), (ConditionStatus::True, "ControllerUnreachable"));
+    assert_eq!(condition(&second, JobCondition::Running), (ConditionStatus::True, "Scoring"));
     assert_eq!(second.message.as_deref(), Some("no answer"));
 }
 
 #[test]
 fn why_it_waits_is_kept_until_the_controller_explains_it_again() {
     let mut job = job(&json!({}));
-    let why = Why { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
-    job.status = Some(status(&job, &remote(live(JobStatus::Pending)), Some(&why), at(NOW)));
-    let again = status(&job, &remote(live(JobStatus::Pending)), None, at(NOW + 60));
+    let why = Explanation { reason: Reason::NoMatchingNode, message: "no node".to_owned() };
+    job.status = Some(status(&job, &observed(live(JobStatus::Pending)), Some(&why), at(NOW)));
+    let again = status(&job, &observed(live(JobStatus::Pending)), None, at(NOW + 60));
     assert_eq!(Some(again), job.status);
 }

@@ -1,0 +1,106 @@
+//! Carries out one planned action and returns what was observed of the job.
+
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+use tokio::time::Instant;
+use vmafx_api::VmafxJob;
+use vmafx_job::CancelCause;
+use vmafx_proto::controller::v1::Job;
+
+use super::controller_client::LabelResponse;
+use super::observe::{Explanation, ObservedJob, get, outage};
+use super::plan::JobAction;
+use super::tracked::TrackedJob;
+use super::{JobReconciler, label};
+use crate::key::ObjectKey;
+
+/// Makes at most one call. What it changes is recorded in `tracked`; after a cancellation or a label the job is not
+/// asked for here, so the next plan does that.
+pub(super) async fn apply(
+    reconciler: &JobReconciler,
+    key: &ObjectKey,
+    job: &VmafxJob,
+    action: JobAction,
+    observed: ObservedJob,
+    tracked: &mut TrackedJob,
+) -> ObservedJob {
+    match action {
+        JobAction::Wait => observed,
+        JobAction::Get { id } => get(reconciler, &id).await,
+        JobAction::Find => {
+            let found = reconciler.controller.find(&tracked.uid).await;
+            if let ObservedJob::Present(live) = &found {
+                tracked.id = Some(live.id.clone());
+            }
+            found
+        }
+        JobAction::Submit { idempotency_key, forgotten } => {
+            match reconciler.controller.submit(job, idempotency_key).await {
+                Ok(submission) => {
+                    reconciler.metrics.submitted.inc();
+                    tracked.submitted(submission.id.clone(), forgotten);
+                    // Tracked at once: should the resource be deleted now, its job has to be cancelled.
+                    reconciler.tracked.put(key, tracked.clone());
+                    if submission.deduplicated {
+                        ObservedJob::NotAsked
+                    } else {
+                        submitted(reconciler, submission.id)
+                    }
+                }
+                Err(observed) => observed,
+            }
+        }
+        JobAction::Cancel { id, cause } => match reconciler.controller.cancel(&id, cause).await {
+            Ok(()) => ObservedJob::NotAsked,
+            Err(outage) => ObservedJob::Unreachable(outage),
+        },
+        JobAction::Label { id, value } => match reconciler.controller.label(&id, value).await {
+            Ok(LabelResponse::Accepted) => ObservedJob::NotAsked,
+            Ok(LabelResponse::Rejected(message)) => {
+                tracked.rejected_label = Some(value);
+                reconciler.recorder.tell(job, &label::rejection_event(value, &message)).await;
+                ObservedJob::NotAsked
+            }
+            Err(outage) => ObservedJob::Unreachable(outage),
+        },
+        JobAction::Explain { id } => {
+            let explanation = reconciler.controller.explain(&id, Timestamp::now()).await;
+            tracked.explained = Some((Instant::now(), explanation));
+            observed
+        }
+    }
+}
+
+/// A job that was just submitted is pending, unless the stream has already delivered more about it.
+fn submitted(reconciler: &JobReconciler, id: String) -> ObservedJob {
+    let live = reconciler.cache.get(&id);
+    ObservedJob::Present(live.unwrap_or_else(|| Arc::new(Job { id, ..Job::default() })))
+}
+
+/// Cancels the jobs of deleted resources that had the same name.
+pub(super) async fn cancel_predecessors(
+    reconciler: &JobReconciler,
+    key: &ObjectKey,
+    uid: Option<&str>,
+) -> Result<(), Explanation> {
+    for predecessor in reconciler.tracked.predecessors(key, uid) {
+        if let Some(outage) = outage(reconciler) {
+            return Err(outage);
+        }
+        let id = match &predecessor.id {
+            Some(id) => Some(id.clone()),
+            None => match reconciler.controller.find(&predecessor.uid).await {
+                ObservedJob::Present(live) => Some(live.id.clone()),
+                ObservedJob::Unreachable(outage) => return Err(outage),
+                ObservedJob::NotAsked | ObservedJob::Rejected(_) | ObservedJob::Missing => None,
+            },
+        };
+        if let Some(id) = id {
+            reconciler.controller.cancel(&id, CancelCause::ResourceGone).await?;
+            reconciler.cache.remove(&id);
+        }
+        reconciler.tracked.remove(key, &predecessor.uid);
+    }
+    Ok(())
+}

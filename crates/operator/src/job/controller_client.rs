@@ -1,0 +1,245 @@
+//! The calls to the controller: one connection for all of them, a timeout on each, and what a refusal means.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+use tokio::time::Instant;
+use tonic::{Code, Status, Streaming};
+use vmafx_api::VmafxJob;
+use vmafx_api::conditions::Reason;
+use vmafx_job::CancelCause;
+use vmafx_kit::channel::{GrpcChannel, streaming};
+use vmafx_proto::controller::v1 as wire;
+use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
+use vmafx_proto::refusal::RefusalReason;
+
+use super::observe::{Explanation, ObservedJob};
+use super::plan::{cancel_text, is_open};
+use super::request;
+
+const OPEN_JOBS_PAGE_SIZE: u32 = 500;
+
+const OPEN_STATUSES: [i32; 2] = [wire::JobStatus::Pending as i32, wire::JobStatus::Running as i32];
+
+/// Sees only the jobs of this cluster.
+#[derive(Clone)]
+pub struct ControllerClient {
+    client: VmafxControllerClient<GrpcChannel>,
+    target: String,
+    cluster: Arc<str>,
+    /// When and why a call last failed, shared by all clones.
+    last_failure: Arc<Mutex<Option<(Instant, Explanation)>>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    pub id: String,
+    /// An earlier call with the same idempotency key made the job.
+    pub deduplicated: bool,
+}
+
+/// The controller's answer to a ground truth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelResponse {
+    Accepted,
+    /// The controller will never accept it; the message says why.
+    Rejected(String),
+}
+
+impl ControllerClient {
+    /// `cluster` is the name under which the controller knows this cluster.
+    pub fn new(channel: GrpcChannel, cluster: impl Into<Arc<str>>) -> Self {
+        let target = channel.target().to_string();
+        Self {
+            client: VmafxControllerClient::new(channel),
+            target,
+            cluster: cluster.into(),
+            last_failure: Arc::default(),
+        }
+    }
+
+    pub async fn get(&self, id: &str) -> ObservedJob {
+        let request = wire::GetJobRequest { job_id: id.to_owned() };
+        match self.client.clone().get_job(request).await {
+            Ok(job) => ObservedJob::Present(Arc::new(trimmed(job.into_inner()))),
+            Err(status) if status.code() == Code::NotFound => ObservedJob::Missing,
+            Err(status) => ObservedJob::Unreachable(self.failure(&status)),
+        }
+    }
+
+    /// The error is what was observed instead of an accepted job.
+    pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<Submission, ObservedJob> {
+        let request = request::request(job, &self.cluster, key);
+        match self.client.clone().submit_job(request).await {
+            Ok(answer) => {
+                let wire::SubmitJobResponse { job_id, deduplicated } = answer.into_inner();
+                Ok(Submission { id: job_id, deduplicated })
+            }
+            Err(status) => Err(match permanent_refusal(&status) {
+                Some(reason) => {
+                    ObservedJob::Rejected(Explanation { reason, message: status.message().to_owned() })
+                }
+                None => ObservedJob::Unreachable(self.failure(&status)),
+            }),
+        }
+    }
+
+    /// A job that has ended or is unknown is no error.
+    pub async fn cancel(&self, id: &str, cause: CancelCause) -> Result<(), Explanation> {
+        let request = wire::CancelJobRequest {
+            job_id: id.to_owned(),
+            reason: cancel_text(cause).to_owned(),
+            cause: wire::CancelCause::from(cause).into(),
+        };
+        match self.client.clone().cancel_job(request).await {
+            Ok(_) => Ok(()),
+            Err(status) if status.code() == Code::NotFound => Ok(()),
+            Err(status) => Err(self.failure(&status)),
+        }
+    }
+
+    /// Sends the ground truth of a job. The error says why the controller did not answer.
+    pub async fn label(&self, id: &str, value: f64) -> Result<LabelResponse, Explanation> {
+        let request = wire::LabelJobRequest {
+            target: Some(wire::label_job_request::Target::JobId(id.to_owned())),
+            ground_truth: Some(request::ground_truth(value)),
+        };
+        match self.client.clone().label_job(request).await {
+            Ok(_) => Ok(LabelResponse::Accepted),
+            Err(status) if is_label_rejection(status.code()) => {
+                Ok(LabelResponse::Rejected(status.message().to_owned()))
+            }
+            Err(status) => Err(self.failure(&status)),
+        }
+    }
+
+    /// Searches for a job of the resource with this UID: an open one if there is one, otherwise the newest.
+    pub async fn find(&self, uid: &str) -> ObservedJob {
+        let request = wire::ListJobsRequest {
+            origin_filter: Some(wire::ResourceRef { uid: uid.to_owned(), ..self.origin() }),
+            newest_first: true,
+            ..wire::ListJobsRequest::default()
+        };
+        match self.client.clone().list_jobs(request).await {
+            Ok(answer) => {
+                let mut jobs = answer.into_inner().jobs;
+                if jobs.is_empty() {
+                    return ObservedJob::Missing;
+                }
+                let best = jobs.iter().position(is_open).unwrap_or_default();
+                ObservedJob::Present(Arc::new(trimmed(jobs.swap_remove(best))))
+            }
+            Err(status) => ObservedJob::Unreachable(self.failure(&status)),
+        }
+    }
+
+    /// A page of the open jobs of this cluster, and the token of the next one.
+    pub async fn open_jobs(&self, page_token: String) -> Result<(Vec<wire::Job>, String), Explanation> {
+        let request = wire::ListJobsRequest {
+            status_filter: OPEN_STATUSES.to_vec(),
+            origin_filter: Some(self.origin()),
+            page_size: OPEN_JOBS_PAGE_SIZE,
+            page_token,
+            ..wire::ListJobsRequest::default()
+        };
+        let answer = self.client.clone().list_jobs(request).await.map_err(|status| self.failure(&status))?;
+        let wire::ListJobsResponse { jobs, next_page_token } = answer.into_inner();
+        Ok((jobs, next_page_token))
+    }
+
+    /// Why a job is pending; `None` if it is not, or if the controller did not answer.
+    pub async fn explain(&self, id: &str, now: Timestamp) -> Option<Explanation> {
+        let request = wire::ExplainRequest { job_id: id.to_owned() };
+        let answer = self.client.clone().explain(request).await.ok()?.into_inner();
+        let reason = match answer.reason() {
+            wire::WaitReason::Unspecified => return None,
+            wire::WaitReason::NoNode | wire::WaitReason::NoBackend => Reason::NoMatchingNode,
+            wire::WaitReason::BackingOff => Reason::BackingOff,
+            wire::WaitReason::Busy | wire::WaitReason::Ready => Reason::WaitingForSlot,
+        };
+        // The numbers in the message change all the time and are written only with a new reason, so it names its time.
+        Some(Explanation { reason, message: format!("{} (at {now:.0})", answer.message) })
+    }
+
+    /// Streams the changes of this cluster's jobs: those after the cursor, or without one those from now on.
+    pub async fn changes(&self, cursor: String) -> Result<Streaming<wire::Job>, Status> {
+        let request = wire::StreamJobsRequest {
+            watch: true,
+            changes_only: true,
+            cursor,
+            origin_filter: Some(self.origin()),
+            ..wire::StreamJobsRequest::default()
+        };
+        Ok(self.client.clone().stream_jobs(streaming(request)).await?.into_inner())
+    }
+
+    /// Why the last failed call failed, if that is no longer ago than `period`.
+    pub fn failed_within(&self, period: Duration) -> Option<Explanation> {
+        let last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|(at, _)| at.elapsed() < period).map(|(_, outage)| outage.clone())
+    }
+
+    /// Records that a call failed and says why.
+    pub fn failure(&self, status: &Status) -> Explanation {
+        let reason = match status.code() {
+            Code::Unauthenticated | Code::PermissionDenied => Reason::Forbidden,
+            _ => Reason::ControllerUnreachable,
+        };
+        let message = format!("a call to the controller at {} failed: {}", self.target, status.message());
+        let outage = Explanation { reason, message };
+        let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some((Instant::now(), outage.clone()));
+        outage
+    }
+
+    fn origin(&self) -> wire::ResourceRef {
+        wire::ResourceRef { cluster: self.cluster.to_string(), ..wire::ResourceRef::default() }
+    }
+}
+
+/// The reason of a refusal that no retry will change.
+fn permanent_refusal(status: &Status) -> Option<Reason> {
+    match status.code() {
+        Code::InvalidArgument => Some(Reason::Rejected),
+        _ => match RefusalReason::of(status)? {
+            RefusalReason::OutsideScoringRoots => Some(Reason::InputRefused),
+        },
+    }
+}
+
+/// Whether no retry will make the controller accept a label. An older controller may not have the call at all.
+fn is_label_rejection(code: Code) -> bool {
+    matches!(
+        code,
+        Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::OutOfRange
+            | Code::NotFound
+            | Code::Unimplemented
+    )
+}
+
+/// The job without the fields that repeat its resource.
+pub fn trimmed(job: wire::Job) -> wire::Job {
+    wire::Job { scoring: None, idempotency_key: String::new(), cursor: String::new(), ..job }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::invalid(Status::invalid_argument("scoring.model: is too long"), Some(Reason::Rejected))]
+    #[case::outside(RefusalReason::OutsideScoringRoots.status(Code::PermissionDenied, "outside"), Some(Reason::InputRefused))]
+    #[case::only_the_text(Status::permission_denied("scoring.reference: outside"), None)]
+    #[case::not_a_writer(Status::permission_denied("this call is not allowed"), None)]
+    #[case::no_token(Status::unauthenticated("invalid or missing token"), None)]
+    #[case::down(Status::unavailable("down"), None)]
+    #[case::full(Status::resource_exhausted("too much"), None)]
+    fn only_what_stays_wrong_ends_a_job(#[case] status: Status, #[case] expected: Option<Reason>) {
+        assert_eq!(permanent_refusal(&status), expected);
+    }
+}

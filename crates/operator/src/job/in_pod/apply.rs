@@ -1,0 +1,128 @@
+//! Carries out the plan for a Kubernetes Job.
+
+use k8s_openapi::api::batch::v1::Job;
+use kube::{Api, ResourceExt as _};
+use serde_json::{Map, Value};
+use vmafx_api::VmafxJob;
+
+use super::PodJobs;
+use super::observe::{ObservedPodJob, key};
+use super::plan::{PodJobAction, foreign_owner, plan, terminating};
+use super::render::render;
+use super::status::Obstacle;
+use crate::error::{ApiError, Retry, call};
+use crate::job::plan::is_final;
+use crate::workload::act;
+
+pub(super) enum AppliedPodJob {
+    Observed {
+        observed: ObservedPodJob,
+        /// Why there is no Kubernetes Job for the resource.
+        obstacle: Option<Obstacle>,
+    },
+    /// The resource has changed since it was cached, so nothing was done; its watch leads to another pass.
+    Outdated,
+}
+
+impl AppliedPodJob {
+    fn done(observed: ObservedPodJob) -> Self {
+        Self::Observed { observed, obstacle: None }
+    }
+
+    fn blocked(observed: ObservedPodJob, obstacle: Obstacle) -> Self {
+        Self::Observed { observed, obstacle: Some(obstacle) }
+    }
+}
+
+impl PodJobs {
+    pub(super) async fn apply(
+        &self,
+        job: &VmafxJob,
+        observed: ObservedPodJob,
+        action: PodJobAction,
+    ) -> Result<AppliedPodJob, ApiError> {
+        let live = observed.job.clone();
+        Ok(match (action, live) {
+            (PodJobAction::Create, _) => return self.create(job).await,
+            (PodJobAction::Patch(fields), Some(live)) => {
+                let patched =
+                    act::change::<Job>(&self.client, "update the Job", &live.identity, fields).await?;
+                let patched = self.put(patched);
+                AppliedPodJob::done(self.with_cached_pods(job, Some(patched)))
+            }
+            (PodJobAction::Delete, Some(live)) => {
+                act::delete::<Job>(&self.client, "delete the Job", &live.identity).await?;
+                // The final status of a cancelled job keeps what was observed; a suspended one starts afresh.
+                let left = if job.spec.cancel { observed } else { self.with_cached_pods(job, None) };
+                AppliedPodJob::done(left)
+            }
+            (PodJobAction::AwaitDeletion, Some(live)) => {
+                AppliedPodJob::blocked(ObservedPodJob { job: None, ..observed }, terminating(&live))
+            }
+            (PodJobAction::Refuse, Some(live)) => {
+                AppliedPodJob::blocked(ObservedPodJob::default(), foreign_owner(&live))
+            }
+            (
+                PodJobAction::None
+                | PodJobAction::Patch(_)
+                | PodJobAction::Delete
+                | PodJobAction::AwaitDeletion
+                | PodJobAction::Refuse,
+                _,
+            ) => AppliedPodJob::done(observed),
+        })
+    }
+
+    /// Creates the Job, if neither the resource nor the object of that name has changed since the plan was made.
+    async fn create(&self, job: &VmafxJob) -> Result<AppliedPodJob, ApiError> {
+        let desired = match render(job, &self.defaults) {
+            Ok(desired) => desired,
+            Err(error) => {
+                let obstacle = Obstacle {
+                    is_final: error.is_final(),
+                    ..Obstacle::new(error.reason(), error.to_string())
+                };
+                return Ok(AppliedPodJob::blocked(ObservedPodJob::default(), obstacle));
+            }
+        };
+        let key = key(job);
+        let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &key.namespace);
+        let current = call("read the VmafxJob", api.get_opt(&job.name_any())).await?;
+        let is_same = |current: &VmafxJob| {
+            current.uid() == job.uid()
+                && current.metadata.generation == job.metadata.generation
+                && current.metadata.deletion_timestamp.is_none()
+                && !is_final(current)
+        };
+        if !current.as_ref().is_some_and(is_same) {
+            return Ok(AppliedPodJob::Outdated);
+        }
+        if let Some(live) = self.read(&key).await? {
+            return Ok(match plan(job, Some(&live)).action {
+                PodJobAction::Refuse => {
+                    AppliedPodJob::blocked(ObservedPodJob::default(), foreign_owner(&live))
+                }
+                // An earlier pass or another operator created it: the next pass goes on from there.
+                _ => AppliedPodJob::done(self.with_cached_pods(job, Some(live))),
+            });
+        }
+        match act::create::<Job>(&self.client, "create the Job", &key, &fields(desired)).await {
+            Ok(created) => {
+                let created = self.put(created);
+                Ok(AppliedPodJob::done(self.with_cached_pods(job, Some(created))))
+            }
+            Err(error) if error.retry() == Retry::Slowly => {
+                let obstacle = Obstacle::new(error.reason(), error.to_string());
+                Ok(AppliedPodJob::blocked(ObservedPodJob::default(), obstacle))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn fields(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,196 @@
+//! What to do about the Kubernetes Job of a VmafxJob, and why. Pure.
+//!
+//! The first row that fits counts. Neither the resource nor the Kubernetes Job has ended. The guarding test of each row
+//! is a case of `every_row_of_the_table`, named in the last column.
+//!
+//! | the resource | the Kubernetes Job                        | decision                                  | guarding test             |
+//! |--------------|-------------------------------------------|-------------------------------------------|---------------------------|
+//! | cancelled    | ours                                      | Delete                                    | `cancelled`               |
+//! | cancelled    | any other, or none                        | None                                      | `cancelled_before`        |
+//! | any          | being deleted, or of an earlier namesake  | AwaitDeletion                             | `leaving`                 |
+//! | any          | somebody else's                           | Refuse                                    | `of_another`              |
+//! | suspended    | none, and a queue is named                | None: the queue would start it            | `held_before_its_queue`   |
+//! | any          | none                                      | Create, suspended if the resource is      | `new`, `held_before`      |
+//! | suspended    | in a queue, or started by somebody else   | Delete: it would be started again         | `started_against_our_will` |
+//! | suspended    | not suspended                             | Patch: suspend it and annotate it         | `held_while_it_runs`      |
+//! | wanted       | suspended, with our annotation            | Patch: no annotation, resume unless queued | `resumed`                |
+//! | wanted       | another deadline, backoff limit or queue  | Patch                                     | `another_deadline`        |
+//! | any          | anything else                             | None                                      | `there`                   |
+//!
+//! A Job that somebody else has suspended, as Kueue does, lacks our annotation and stays suspended.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use vmafx_api::VmafxJob;
+use vmafx_api::conditions::Reason;
+
+use super::render::{PRIORITY, QUEUE, queue, queue_labels};
+use super::snapshot::BatchJobSnapshot;
+use super::status::Obstacle;
+use crate::reserved::HELD;
+use crate::workload::Owner;
+
+/// In case that a watch has missed a change.
+const RESYNC_INTERVAL: Duration = Duration::from_mins(10);
+
+/// While a Kubernetes Job is being deleted.
+const DELETION_POLL_INTERVAL: Duration = Duration::from_secs(2);
+
+/// While an obstacle has to be removed by somebody.
+const OBSTACLE_POLL_INTERVAL: Duration = Duration::from_mins(1);
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodJobPlan {
+    pub action: PodJobAction,
+    pub reason: PodPlanReason,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum PodJobAction {
+    None,
+    Create,
+    /// Change these fields and no others.
+    Patch(Value),
+    /// Delete it with its Pods.
+    Delete,
+    AwaitDeletion,
+    /// Leave an object of somebody else alone.
+    Refuse,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodPlanReason {
+    CancelRequested,
+    Terminating,
+    /// The Job of an earlier resource of this name; garbage collection deletes it.
+    OwnedByPredecessor,
+    ForeignOwner,
+    /// The queue would start a Job that is to be suspended.
+    QueueWouldStart,
+    StartedDespiteSuspension,
+    SuspendRequested,
+    Missing,
+    SpecChanged,
+    UpToDate,
+}
+
+pub fn plan(job: &VmafxJob, live: Option<&BatchJobSnapshot>) -> PodJobPlan {
+    let (action, reason) = decide(job, live);
+    PodJobPlan { action, reason }
+}
+
+fn decide(job: &VmafxJob, live: Option<&BatchJobSnapshot>) -> (PodJobAction, PodPlanReason) {
+    let (owner, spec) = (Owner::of(job), &job.spec);
+    let ownership = live.map(|live| Ownership::of(&owner, live));
+    if spec.cancel {
+        return match (ownership, live) {
+            (Some(Ownership::Ours), Some(live)) if !live.terminating => {
+                (PodJobAction::Delete, PodPlanReason::CancelRequested)
+            }
+            _ => (PodJobAction::None, PodPlanReason::CancelRequested),
+        };
+    }
+    let queued = queue(job).is_some();
+    match (live, ownership) {
+        (Some(live), _) if live.terminating => (PodJobAction::AwaitDeletion, PodPlanReason::Terminating),
+        (Some(_), Some(Ownership::Predecessor)) => {
+            (PodJobAction::AwaitDeletion, PodPlanReason::OwnedByPredecessor)
+        }
+        (Some(live), Some(Ownership::Ours)) if spec.suspend => suspend(live, queued),
+        (Some(live), Some(Ownership::Ours)) => update(job, live, queued),
+        (Some(_), _) => (PodJobAction::Refuse, PodPlanReason::ForeignOwner),
+        (None, _) if spec.suspend && queued => (PodJobAction::None, PodPlanReason::QueueWouldStart),
+        (None, _) => (PodJobAction::Create, PodPlanReason::Missing),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ownership {
+    Ours,
+    /// Of a deleted resource that had this name; garbage collection will delete the Job.
+    Predecessor,
+    Foreign,
+}
+
+impl Ownership {
+    fn of(owner: &Owner, live: &BatchJobSnapshot) -> Self {
+        match &live.controller {
+            Some(controller) if controller.uid == owner.uid => Self::Ours,
+            Some(controller) if controller.kind == owner.kind && controller.name == owner.key.name => {
+                Self::Predecessor
+            }
+            _ => Self::Foreign,
+        }
+    }
+}
+
+fn suspend(live: &BatchJobSnapshot, queued: bool) -> (PodJobAction, PodPlanReason) {
+    match (live.suspended, live.held) {
+        _ if queued => (PodJobAction::Delete, PodPlanReason::QueueWouldStart),
+        (true, _) => (PodJobAction::None, PodPlanReason::UpToDate),
+        (false, true) => (PodJobAction::Delete, PodPlanReason::StartedDespiteSuspension),
+        (false, false) => {
+            let fields =
+                json!({ "metadata": { "annotations": { HELD: "true" } }, "spec": { "suspend": true } });
+            (PodJobAction::Patch(fields), PodPlanReason::SuspendRequested)
+        }
+    }
+}
+
+fn update(job: &VmafxJob, live: &BatchJobSnapshot, queued: bool) -> (PodJobAction, PodPlanReason) {
+    let (mut metadata, mut spec) = (Map::new(), Map::new());
+    if live.held {
+        metadata.insert("annotations".to_owned(), json!({ HELD: null }));
+        if !queued {
+            spec.insert("suspend".to_owned(), json!(false));
+        }
+    }
+    if live.deadline != job.spec.active_deadline_seconds {
+        spec.insert("activeDeadlineSeconds".to_owned(), json!(job.spec.active_deadline_seconds));
+    }
+    if live.backoff_limit != Some(job.spec.backoff_limit) {
+        spec.insert("backoffLimit".to_owned(), json!(job.spec.backoff_limit));
+    }
+    // Kueue does not let the queue of a started Job be changed.
+    let desired = queue_labels(job);
+    let desired = [QUEUE, PRIORITY].map(|label| desired.get(label).cloned());
+    if live.suspended && queued && desired != live.queue {
+        metadata.insert("labels".to_owned(), json!({ QUEUE: desired[0], PRIORITY: desired[1] }));
+    }
+    if metadata.is_empty() && spec.is_empty() {
+        return (PodJobAction::None, PodPlanReason::UpToDate);
+    }
+    (PodJobAction::Patch(json!({ "metadata": metadata, "spec": spec })), PodPlanReason::SpecChanged)
+}
+
+/// `None` if nothing is left to do.
+pub fn requeue_after(job: &VmafxJob, obstacle: Option<&Obstacle>) -> Option<Duration> {
+    match obstacle {
+        None => (!job.spec.cancel).then_some(RESYNC_INTERVAL),
+        Some(obstacle) if obstacle.is_final => None,
+        Some(Obstacle { reason: Reason::Terminating, .. }) => Some(DELETION_POLL_INTERVAL),
+        Some(_) => Some(OBSTACLE_POLL_INTERVAL),
+    }
+}
+
+pub fn terminating(live: &BatchJobSnapshot) -> Obstacle {
+    let name = &live.identity.key.name;
+    let message = format!("the Kubernetes Job {name} is being deleted; a new one is created when it is gone");
+    Obstacle::new(Reason::Terminating, message)
+}
+
+pub fn foreign_owner(live: &BatchJobSnapshot) -> Obstacle {
+    let owner = live.controller.as_ref().map_or_else(
+        || "was not created by the operator".to_owned(),
+        |controller| format!("belongs to {} {}", controller.kind, controller.name),
+    );
+    let name = &live.identity.key.name;
+    let message = format!(
+        "the Kubernetes Job {name} {owner}, so the operator does not change it: delete it, or rename one of the two"
+    );
+    Obstacle::new(Reason::ForeignOwner, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! Renders the Kubernetes Job of a VmafxJob from the resource and the operator's settings. Pure.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::batch::v1::{
+    Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement,
+    PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
+};
+use k8s_openapi::api::core::v1::{Container, EnvVar, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt as _;
+use serde_json::{Value, json};
+use vmafx_api::VmafxJob;
+use vmafx_api::conditions::Reason;
+use vmafx_job::RunResult;
+
+use super::args::{RESULT_PATH, args, escaped};
+use super::name::{job_name, label_value};
+use crate::node::render::GpuResources;
+use crate::render::pod::PLAIN_REGISTRIES;
+use crate::render::{pod_defaults, scratch_limit, template};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL};
+use crate::webhook::rules::job::vendor;
+use crate::workload::ResourceOwner;
+
+/// The label that puts a Job into a queue of Kueue.
+pub const QUEUE: &str = "kueue.x-k8s.io/queue-name";
+/// The label with its priority class in that queue.
+pub const PRIORITY: &str = "kueue.x-k8s.io/priority-class";
+
+/// Replaced by the job's namespace in a scoring root.
+const NAMESPACE_PLACEHOLDER: &str = "{namespace}";
+
+/// The operator's settings for jobs that run in a Pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobDefaults {
+    /// The image, unless the template names one.
+    pub image: Option<String>,
+    /// The permitted locations of clips and reports; `{namespace}` is replaced by the namespace of the job.
+    pub roots: Vec<String>,
+    pub gpus: GpuResources,
+    /// Registries without TLS, separated by commas.
+    pub plain_registries: String,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum RenderError {
+    #[error(
+        "no image: set it for the container {AGENT_CONTAINER} in spec.podTemplate, or VMAFX_OPERATOR_NODE_IMAGE on the operator"
+    )]
+    NoImage,
+    #[error(
+        "no location is permitted for jobs with execution: Pod: set VMAFX_OPERATOR_SCORING_ROOTS on the operator"
+    )]
+    NoRoots,
+    #[error("no Kubernetes node offers the backend {0}: use execution: Queue and a node that does")]
+    Backend(&'static str),
+    #[error("spec.podTemplate: {0}")]
+    Template(String),
+}
+
+impl RenderError {
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::NoRoots => Reason::InputRefused,
+            Self::NoImage | Self::Backend(_) | Self::Template(_) => Reason::Invalid,
+        }
+    }
+
+    /// Whether neither a change of the resource nor of the settings would help.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Backend(_))
+    }
+}
+
+/// The Job as it is sent, untyped: the template may have fields that are newer than our types.
+pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderError> {
+    let (spec, queued) = (&job.spec, queue(job).is_some());
+    let template = pod_template(job, defaults)?;
+    // A queue decides when its Jobs start.
+    let held = spec.suspend && !queued;
+    let rendered = Job {
+        metadata: ObjectMeta {
+            name: Some(job_name(&job.name_any())),
+            namespace: job.namespace(),
+            labels: Some(labels(job).into_iter().chain(queue_labels(job)).collect()),
+            annotations: held.then(|| [(HELD.to_owned(), "true".to_owned())].into()),
+            owner_references: Some(vec![ResourceOwner::of(job).reference()]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(JobSpec {
+            suspend: Some(held || queued),
+            backoff_limit: Some(spec.backoff_limit),
+            active_deadline_seconds: spec.active_deadline_seconds,
+            pod_failure_policy: Some(failure_policy()),
+            ..JobSpec::default()
+        }),
+        status: None,
+    };
+    let mut rendered =
+        serde_json::to_value(rendered).map_err(|error| RenderError::Template(error.to_string()))?;
+    rendered["spec"]["template"] = template;
+    Ok(rendered)
+}
+
+/// The Kueue queue that the labels of the resource name.
+pub fn queue(job: &VmafxJob) -> Option<&str> {
+    job.labels().get(QUEUE).map(String::as_str).filter(|name| !name.is_empty())
+}
+
+/// The labels of the resource that Kueue reads on a Job.
+pub fn queue_labels(job: &VmafxJob) -> BTreeMap<String, String> {
+    let labels = job
+        .labels()
+        .iter()
+        .filter(|(key, _)| queue(job).is_some() && [QUEUE, PRIORITY].contains(&key.as_str()));
+    labels.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn labels(job: &VmafxJob) -> BTreeMap<String, String> {
+    let all = [
+        (JOB_LABEL, label_value(&job.name_any())),
+        ("app.kubernetes.io/name", "vmafx-node".to_owned()),
+        ("app.kubernetes.io/component", "job".to_owned()),
+        ("app.kubernetes.io/part-of", "vmafx".to_owned()),
+        ("app.kubernetes.io/managed-by", crate::FIELD_MANAGER.to_owned()),
+    ];
+    all.map(|(key, value)| (key.to_owned(), value)).into()
+}
+
+/// A permanent failure is not retried, and a Pod that Kubernetes disrupted does not count as an attempt.
+fn failure_policy() -> PodFailurePolicy {
+    let permanent = [RunResult::EXIT_FINAL, RunResult::EXIT_USAGE].map(i32::from);
+    PodFailurePolicy {
+        rules: vec![
+            PodFailurePolicyRule {
+                action: "FailJob".to_owned(),
+                on_exit_codes: Some(PodFailurePolicyOnExitCodesRequirement {
+                    container_name: Some(AGENT_CONTAINER.to_owned()),
+                    operator: "In".to_owned(),
+                    values: permanent.to_vec(),
+                }),
+                ..PodFailurePolicyRule::default()
+            },
+            PodFailurePolicyRule {
+                action: "Ignore".to_owned(),
+                on_pod_conditions: Some(vec![PodFailurePolicyOnPodConditionsPattern {
+                    type_: "DisruptionTarget".to_owned(),
+                    status: Some("True".to_owned()),
+                }]),
+                ..PodFailurePolicyRule::default()
+            },
+        ],
+    }
+}
+
+/// Our template with the user's merged over it. The labels that select its Pods, `restartPolicy: Never` and the scoring
+/// roots always stay ours.
+fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderError> {
+    let environment = environment(job, defaults)?;
+    let rendered = PodTemplateSpec {
+        metadata: Some(ObjectMeta { labels: Some(labels(job)), ..ObjectMeta::default() }),
+        spec: Some(PodSpec {
+            containers: vec![agent(job, defaults, environment.clone())?],
+            // A scoring Pod makes no calls to the API server.
+            automount_service_account_token: Some(false),
+            enable_service_links: Some(false),
+            security_context: Some(pod_defaults::pod_security()),
+            volumes: Some(vec![pod_defaults::scratch()]),
+            ..PodSpec::default()
+        }),
+    };
+    let ours = json!({
+        "metadata": {
+            "labels": { JOB_LABEL: label_value(&job.name_any()) },
+            "annotations": { JOB_LABEL: job.name_any() },
+        },
+        "spec": {
+            "restartPolicy": "Never",
+            "containers": [{ "name": AGENT_CONTAINER, "env": environment }],
+        },
+    });
+    let merged = template::merged(&rendered, job.spec.pod_template.as_ref(), &ours);
+    let mut template = merged.map_err(RenderError::Template)?;
+    scratch_limit::limit_agent(&mut template);
+    let containers = template["spec"]["containers"].as_array().into_iter().flatten();
+    let agent = containers.into_iter().find(|container| container["name"] == AGENT_CONTAINER);
+    agent.filter(|agent| agent["image"].is_string()).ok_or(RenderError::NoImage)?;
+    Ok(template)
+}
+
+fn agent(job: &VmafxJob, defaults: &JobDefaults, mut env: Vec<EnvVar>) -> Result<Container, RenderError> {
+    if !defaults.plain_registries.is_empty() {
+        env.push(pod_defaults::variable(PLAIN_REGISTRIES, &defaults.plain_registries));
+    }
+    let vendor = vendor(job.spec.backend).ok_or(RenderError::Backend(job.spec.backend.name()))?;
+    Ok(Container {
+        name: AGENT_CONTAINER.to_owned(),
+        image: defaults.image.clone(),
+        args: Some(args(&job.spec)),
+        env: Some(env),
+        resources: pod_defaults::with_gpu(None, defaults.gpus.of(vendor)),
+        security_context: Some(pod_defaults::container_security()),
+        termination_message_path: Some(RESULT_PATH.to_owned()),
+        termination_message_policy: Some("File".to_owned()),
+        volume_mounts: Some(vec![pod_defaults::scratch_mount()]),
+        ..Container::default()
+    })
+}
+
+fn environment(job: &VmafxJob, defaults: &JobDefaults) -> Result<Vec<EnvVar>, RenderError> {
+    if defaults.roots.is_empty() {
+        return Err(RenderError::NoRoots);
+    }
+    let roots = defaults.roots.join(",").replace(NAMESPACE_PLACEHOLDER, &job.namespace().unwrap_or_default());
+    Ok(vec![
+        pod_defaults::variable("VMAFX_BACKEND", job.spec.backend.name()),
+        pod_defaults::variable("VMAFX_SCORING_ROOTS", escaped(&roots)),
+    ])
+}
+
+#[cfg(test)]
+mod tests;

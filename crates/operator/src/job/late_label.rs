@@ -1,0 +1,39 @@
+//! Sends the ground truth of a job that has ended: once for each change of the resource, because its generation is
+//! recorded in the status whatever the controller answers.
+
+use vmafx_api::VmafxJob;
+
+use super::controller_client::LabelResponse;
+use super::label::{self, LateLabelPlan};
+use super::observe::{Explanation, ObservedJob, outage};
+use super::{CachedJob, JobReconciler};
+use crate::runtime::Failure;
+
+pub(super) async fn reconcile(reconciler: &JobReconciler, job: &VmafxJob) -> Result<(), Failure> {
+    let response = match label::plan_late(job) {
+        LateLabelPlan::Send { id, value } => send(reconciler, id, value).await?,
+        LateLabelPlan::Reject(message) => LabelResponse::Rejected(message.to_owned()),
+    };
+    let after = label::status_after(job, &response);
+    let Some(written) = crate::status::apply(&reconciler.client, job, &after).await? else { return Ok(()) };
+    reconciler.jobs.put(CachedJob::from(written));
+    if let (LabelResponse::Rejected(message), Some(value)) = (&response, job.spec.ground_truth) {
+        reconciler.recorder.tell(job, &label::rejection_event(value, message)).await;
+    }
+    Ok(())
+}
+
+async fn send(reconciler: &JobReconciler, id: &str, value: f64) -> Result<LabelResponse, Explanation> {
+    if let Some(outage) = outage(reconciler) {
+        return Err(outage);
+    }
+    match reconciler.controller.get(id).await {
+        // It was sent before and the status write failed: sending it again would make a second sample.
+        ObservedJob::Present(live) if label::of(&live) == Some(value) => Ok(LabelResponse::Accepted),
+        ObservedJob::Present(_) => reconciler.controller.label(id, value).await,
+        ObservedJob::Unreachable(outage) => Err(outage),
+        ObservedJob::NotAsked | ObservedJob::Rejected(_) | ObservedJob::Missing => {
+            Ok(LabelResponse::Rejected(label::FORGOTTEN.to_owned()))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! When a status is written and when a job is reconciled again. Pure: the caller passes the time.
+//!
+//! A status that is not final is written after a debounce, because a newer one often follows. So a short job costs one
+//! write, and no job more than three.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vmafx_api::{VmafxJob, VmafxJobStatus};
+use vmafx_proto::controller::v1::JobStatus;
+
+use super::observe::ObservedJob;
+use super::status::is_over;
+use super::tracked::TrackedJob;
+
+/// How long the write of a status that is not final is delayed.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+
+/// How long an unreachable controller is not reported on a job that has a status: it may just be restarting.
+const OUTAGE_GRACE: Duration = Duration::from_secs(10);
+
+/// Poll interval for jobs while the live stream is disconnected, and for the reason why a job is pending.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Retry delay after a single call that failed.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// Poll interval while the live stream is connected.
+pub(super) const RESYNC_INTERVAL: Duration = Duration::from_mins(5);
+
+/// With very many open jobs the poll interval grows, so that the controller gets at most this many calls per second.
+const MAX_POLLS_PER_SECOND: u64 = 50;
+
+/// How long after a failed call the controller counts as unreachable for all jobs.
+pub(super) const UNREACHABLE_BACKOFF: Duration = Duration::from_secs(2);
+
+/// What to do with a new status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusWrite {
+    /// The resource has this status already.
+    Unchanged,
+    /// Write it after this time, unless a newer one follows.
+    Deferred(Duration),
+    Due,
+}
+
+/// `behind_since` is the time of the first change that is not written, so that further changes do not defer the write.
+pub fn status_write(
+    job: &VmafxJob,
+    observed: &ObservedJob,
+    after: &VmafxJobStatus,
+    behind_since: Option<Instant>,
+    now: Instant,
+) -> StatusWrite {
+    if job.status.as_ref() == Some(after) {
+        return StatusWrite::Unchanged;
+    }
+    let debounce = match observed {
+        _ if is_over(after) => Duration::ZERO,
+        ObservedJob::Unreachable(_) if job.status.is_some() => OUTAGE_GRACE,
+        _ => DEBOUNCE,
+    };
+    let elapsed = now.saturating_duration_since(behind_since.unwrap_or(now));
+    match debounce.saturating_sub(elapsed) {
+        Duration::ZERO => StatusWrite::Due,
+        left => StatusWrite::Deferred(left),
+    }
+}
+
+/// Whether to ask the controller why the job is pending: not before the debounce is over, because many jobs start at
+/// once, and then once per poll interval.
+pub fn is_explanation_due(
+    job: &VmafxJob,
+    tracked: &TrackedJob,
+    poll_interval: Duration,
+    now: Instant,
+) -> bool {
+    let debounced = match tracked.behind_since {
+        Some(since) => now.saturating_duration_since(since) >= DEBOUNCE,
+        None => job.status.is_some(),
+    };
+    let asked_at = tracked.explained.as_ref().map(|(at, _)| *at);
+    debounced && asked_at.is_none_or(|at| now.saturating_duration_since(at) >= poll_interval)
+}
+
+pub fn requeue_after(observed: &ObservedJob, stream_is_live: bool, poll_interval: Duration) -> Duration {
+    match observed {
+        ObservedJob::Present(live) if live.status() == JobStatus::Pending => poll_interval,
+        ObservedJob::Present(_) if stream_is_live => RESYNC_INTERVAL,
+        // The controller answers other calls.
+        ObservedJob::Unreachable(_) if stream_is_live => RETRY_DELAY,
+        _ => poll_interval,
+    }
+}
+
+pub fn poll_interval(open_jobs: usize) -> Duration {
+    let open_jobs = u64::try_from(open_jobs).unwrap_or(u64::MAX);
+    POLL_INTERVAL.max(Duration::from_secs(open_jobs / MAX_POLLS_PER_SECOND))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What was observed of open resources and is not in their status yet. All of it can be observed again after a restart: a
+//! submission is repeated under the same idempotency key, and jobs of deleted resources are swept.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+use vmafx_api::VmafxJob;
+use vmafx_proto::controller::v1::JobStatus;
+
+use super::observe::{Explanation, ObservedJob};
+use crate::key::ObjectKey;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrackedJob {
+    /// Tells resources apart that had the same name one after the other.
+    pub uid: String,
+    /// The id of its job at the controller, once it is submitted.
+    pub id: Option<String>,
+    /// The id before that, if the controller lost that job and no event was published about it.
+    pub forgotten: Option<String>,
+    /// Since when the status of the resource is outdated.
+    pub behind_since: Option<Instant>,
+    /// A ground truth that the controller rejected.
+    pub rejected_label: Option<f64>,
+    /// When the controller was asked why the job is pending, and its answer.
+    pub explained: Option<(Instant, Option<Explanation>)>,
+}
+
+impl TrackedJob {
+    pub(super) fn submitted(&mut self, id: String, forgotten: Option<String>) {
+        self.id = Some(id);
+        self.forgotten = forgotten.or_else(|| self.forgotten.take());
+        self.explained = None;
+    }
+
+    /// Why a job was pending says nothing once it has left the queue.
+    pub(super) fn update(&mut self, observed: &ObservedJob) {
+        if observed.status().is_some_and(|status| status != JobStatus::Pending) {
+            self.explained = None;
+        }
+    }
+
+    /// Why the job is pending, as far as the controller explained it.
+    pub fn wait_explanation(&self) -> Option<&Explanation> {
+        self.explained.as_ref()?.1.as_ref()
+    }
+}
+
+/// By name. A name has several entries only until the jobs of deleted resources are cancelled.
+#[derive(Debug, Default)]
+pub struct TrackedJobs(Mutex<HashMap<ObjectKey, Vec<TrackedJob>>>);
+
+impl TrackedJobs {
+    /// The entry of a resource, or a new one with the job id that its status records.
+    pub fn get(&self, key: &ObjectKey, job: &VmafxJob) -> TrackedJob {
+        let uid = job.metadata.uid.as_deref().unwrap_or_default();
+        let tracked = self
+            .find(key, uid)
+            .unwrap_or_else(|| TrackedJob { uid: uid.to_owned(), ..TrackedJob::default() });
+        let recorded = job.status.as_ref().and_then(|status| status.controller_job_id.clone());
+        TrackedJob { id: tracked.id.or(recorded), ..tracked }
+    }
+
+    fn find(&self, key: &ObjectKey, uid: &str) -> Option<TrackedJob> {
+        self.entries().get(key)?.iter().find(|one| one.uid == uid).cloned()
+    }
+
+    pub fn put(&self, key: &ObjectKey, tracked: TrackedJob) {
+        let mut entries = self.entries();
+        let same_name = entries.entry(key.clone()).or_default();
+        same_name.retain(|one| one.uid != tracked.uid);
+        same_name.push(tracked);
+    }
+
+    /// The entries of this name with another UID: their resources were deleted.
+    pub fn predecessors(&self, key: &ObjectKey, uid: Option<&str>) -> Vec<TrackedJob> {
+        let entries = self.entries();
+        let same_name = entries.get(key).into_iter().flatten();
+        same_name.filter(|one| Some(one.uid.as_str()) != uid).cloned().collect()
+    }
+
+    pub fn remove(&self, key: &ObjectKey, uid: &str) {
+        let mut entries = self.entries();
+        if let Some(same_name) = entries.get_mut(key) {
+            same_name.retain(|one| one.uid != uid);
+            if same_name.is_empty() {
+                entries.remove(key);
+            }
+        }
+    }
+
+    /// The number of open resources.
+    pub fn len(&self) -> usize {
+        self.entries().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn entries(&self) -> MutexGuard<'_, HashMap<ObjectKey, Vec<TrackedJob>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namesake_is_another_one() {
+        let (jobs, key) = (TrackedJobs::default(), ObjectKey::new("video", "a"));
+        let old = TrackedJob { uid: "old".to_owned(), id: Some("1".to_owned()), ..TrackedJob::default() };
+        jobs.put(&key, old.clone());
+        assert_eq!(jobs.find(&key, "new"), None);
+        jobs.put(&key, TrackedJob { uid: "new".to_owned(), ..TrackedJob::default() });
+        assert_eq!(jobs.predecessors(&key, Some("new")), [old]);
+        assert_eq!(jobs.predecessors(&key, None).len(), 2);
+        jobs.remove(&key, "old");
+        assert_eq!(jobs.predecessors(&key, Some("new")), []);
+        jobs.remove(&key, "new");
+        assert!(jobs.is_empty());
+    }
+}

@@ -1,0 +1,218 @@
+//! The cluster with its operator that all tests share, and the namespace of one test.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
+use vmafx_api::VmafxJob;
+use vmafx_api::job::Phase;
+use vmafx_operator::rbac;
+use vmafx_testkit::http_server::{HttpServer, Reply};
+use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::kube::proxy::{ApiProxy, RecordedRequest};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
+use vmafx_testkit::wait;
+
+/// Generous timeout: usually it takes a second or two, and ten for a second attempt.
+pub(crate) const SOON: Duration = Duration::from_mins(1);
+
+/// The Kubernetes Job of the VmafxJob `intro`.
+pub(crate) const JOB: &str = "vmafx-job-intro";
+
+const SYSTEM: &str = "vmafx-system";
+
+/// Held by a `static` and so never dropped: its processes end with this one.
+pub(crate) struct SharedCluster {
+    cluster: ControlPlane,
+    pub(crate) proxy: ApiProxy,
+    _controller: HttpServer,
+    _operator: ChildProcess,
+    _directory: tempfile::TempDir,
+}
+
+pub(crate) async fn cluster() -> &'static SharedCluster {
+    static CLUSTER: OnceCell<SharedCluster> = OnceCell::const_new();
+    // The proxy must outlive the test that happens to be the first, and with it that test's runtime.
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+    CLUSTER.get_or_init(async || RUNTIME.spawn(start()).await.unwrap()).await
+}
+
+async fn start() -> SharedCluster {
+    let options = ControlPlaneOptions {
+        controller_manager: true,
+        api_server_args: vec!["--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned()],
+        ..ControlPlaneOptions::default()
+    };
+    let cluster = ControlPlane::start(options).await.unwrap();
+    let client = cluster.client().unwrap();
+    install_crds(&client, &vmafx_api::crd::all()).await.unwrap();
+    let metadata = ObjectMeta { name: Some(SYSTEM.to_owned()), ..ObjectMeta::default() };
+    let namespace = Namespace { metadata, ..Namespace::default() };
+    Api::<Namespace>::all(client).create(&PostParams::default(), &namespace).await.unwrap();
+    let files = rbac::files();
+    let role = files.iter().find(|file| file.name == "role.yaml").unwrap();
+    let documents: Vec<_> = role.objects.iter().map(ToString::to_string).collect();
+    let grants = Grant::from_yaml(&documents.join("\n---\n")).unwrap();
+    let account = TestServiceAccount::create(&cluster, SYSTEM, "vmafx-operator", &grants).await.unwrap();
+    let proxy = ApiProxy::start(&cluster).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    account.write_kubeconfig(&kubeconfig, &proxy.url()).unwrap();
+    let controller = HttpServer::start(|_| Reply::file(b"ok"));
+    let log = directory.path().join("operator.log");
+    let launch = ChildCommand::new("vmafx-operator", env!("CARGO_BIN_EXE_vmafx-operator"), log)
+        .env("KUBECONFIG", &kubeconfig)
+        .env("POD_NAMESPACE", SYSTEM)
+        .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
+        .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "0")
+        .env("VMAFX_OPERATOR_NODE_IMAGE", "vmafx-node:1")
+        .env("VMAFX_OPERATOR_SCORING_ROOTS", "s3://clips/{namespace}")
+        // Nothing listens there: jobs in a Pod never reach the controller.
+        .env("VMAFX_CONTROLLER_GRPC_ADDR", "127.0.0.1:1")
+        .env("VMAFX_CONTROLLER_HTTP_ADDR", controller.url(""));
+    let operator = ChildProcess::start(&launch).unwrap();
+    SharedCluster { cluster, proxy, _controller: controller, _operator: operator, _directory: directory }
+}
+
+/// The namespace of one test.
+pub(crate) struct Fixture {
+    pub(crate) namespace: TestNamespace,
+    pub(crate) resources: Api<VmafxJob>,
+    pub(crate) jobs: Api<Job>,
+    pub(crate) pods: Api<Pod>,
+}
+
+impl Fixture {
+    pub(crate) async fn new() -> Self {
+        let namespace = cluster().await.cluster.namespace("job").await.unwrap();
+        let (client, name) = (namespace.client(), namespace.name().to_owned());
+        Self {
+            resources: Api::namespaced(client.clone(), &name),
+            jobs: Api::namespaced(client.clone(), &name),
+            pods: Api::namespaced(client, &name),
+            namespace,
+        }
+    }
+
+    /// Creates the job `intro` and waits for its Kubernetes Job.
+    pub(crate) async fn with(spec: Value) -> Self {
+        let fixture = Self::new().await;
+        fixture.create("intro", spec, json!({})).await;
+        fixture.until_reason("Accepted", "JobCreated").await;
+        fixture
+    }
+
+    pub(crate) async fn create(&self, name: &str, spec: Value, labels: Value) -> VmafxJob {
+        let mut whole = json!({ "reference": "s3://clips/a/r.y4m", "distorted": "s3://clips/a/d.y4m", "execution": "Pod" });
+        whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        let job = json!({
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name, "labels": labels }, "spec": whole,
+        });
+        self.resources.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap()
+    }
+
+    pub(crate) async fn change(&self, patch: Value) {
+        self.resources.patch("intro", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    /// Changes the Kubernetes Job as somebody other than the operator.
+    pub(crate) async fn change_job(&self, patch: Value) {
+        self.jobs.patch(JOB, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    /// Waits until `holds`; the failure shows the last status.
+    pub(crate) async fn until(&self, what: &str, holds: impl Fn(&VmafxJob) -> bool) -> VmafxJob {
+        let holds = Arc::new(holds);
+        wait::until(SOON, what, || {
+            let (resources, holds) = (self.resources.clone(), Arc::clone(&holds));
+            async move {
+                let job = resources.get("intro").await.map_err(|error| error.to_string())?;
+                if holds(&job) { Ok(job) } else { Err(serde_json::to_string(&job.status).unwrap()) }
+            }
+        })
+        .await
+        .unwrap()
+    }
+
+    pub(crate) async fn until_reason(&self, type_: &str, reason: &str) -> VmafxJob {
+        self.until(&format!("{type_} to be {reason}"), |job| self::reason(job, type_) == reason).await
+    }
+
+    pub(crate) async fn until_phase(&self, phase: Phase) -> VmafxJob {
+        let has = |job: &VmafxJob| job.status.as_ref().and_then(|status| status.phase) == Some(phase);
+        self.until(&format!("phase {phase:?}"), has).await
+    }
+
+    /// The same for the Kubernetes Job.
+    pub(crate) async fn until_job(&self, what: &str, holds: impl Fn(&Job) -> bool) -> Job {
+        let holds = Arc::new(holds);
+        wait::until(SOON, what, || {
+            let (jobs, holds) = (self.jobs.clone(), Arc::clone(&holds));
+            async move {
+                let job = jobs.get(JOB).await.map_err(|error| error.to_string())?;
+                if holds(&job) { Ok(job) } else { Err(serde_json::to_string(&job).unwrap()) }
+            }
+        })
+        .await
+        .unwrap()
+    }
+
+    /// Waits until there is no Kubernetes Job, or another one than this.
+    pub(crate) async fn until_job_is_not(&self, uid: &str) {
+        wait::until(SOON, "the Kubernetes Job to be gone", || async {
+            let live = self.jobs.get_opt(JOB).await.unwrap();
+            live.is_none_or(|live| live.uid().as_deref() != Some(uid))
+        })
+        .await
+        .unwrap();
+    }
+
+    /// Waits until there are `count` Pods and returns the newest.
+    pub(crate) async fn pod(&self, count: usize) -> Pod {
+        wait::until(SOON, &format!("Pod number {count}"), || async {
+            let mut pods = self.pods.list(&ListParams::default()).await.unwrap().items;
+            pods.sort_by_key(|pod| {
+                (pod.metadata.creation_timestamp.clone().map(|time| time.0), pod.name_any())
+            });
+            if pods.len() == count { Ok(pods.pop().unwrap()) } else { Err(format!("{} Pods", pods.len())) }
+        })
+        .await
+        .unwrap()
+    }
+
+    pub(crate) async fn until_no_pods(&self) {
+        wait::until(SOON, "no Pods", || async {
+            self.pods.list(&ListParams::default()).await.unwrap().items.is_empty()
+        })
+        .await
+        .unwrap();
+    }
+
+    /// What the operator wrote here after the first `mark` requests.
+    pub(crate) async fn writes_since(&self, mark: usize) -> Vec<RecordedRequest> {
+        let mut writes = cluster().await.proxy.writes_since(mark);
+        writes.retain(|record| record.request.namespace == self.namespace.name());
+        writes
+    }
+}
+
+pub(crate) fn reason(job: &VmafxJob, type_: &str) -> String {
+    condition(job, type_).0
+}
+
+pub(crate) fn message(job: &VmafxJob, type_: &str) -> String {
+    condition(job, type_).1
+}
+
+fn condition(job: &VmafxJob, type_: &str) -> (String, String) {
+    let conditions = job.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let found = conditions.iter().find(|one| one.type_ == type_);
+    found.map(|one| (one.reason.clone(), one.message.clone())).unwrap_or_default()
+}
