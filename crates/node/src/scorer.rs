@@ -26,7 +26,7 @@ use vmafx_job::{
 use crate::fetch::{Fetched, Fetcher, Problem, StoreVariables};
 use crate::launch::{Launcher, Unscored};
 use crate::machine::Share;
-use crate::models::{Credentials, Models};
+use crate::models::{Models, RegistryCredentials};
 use crate::paths::local::LocalFile;
 use crate::paths::{Redacted, Roots};
 use crate::publish::Publisher;
@@ -92,7 +92,7 @@ impl Scorer {
             ffmpeg: settings.ffmpeg_bin.clone(),
             cpu_limit: settings.worker_cpu.0,
             limits,
-            models: Models::new(&settings.models, Credentials::of_process(), &fetcher)?,
+            models: Models::new(&settings.models, RegistryCredentials::of_process(), &fetcher)?,
             publisher: Publisher::new(&fetcher),
             scratch,
             fetcher,

@@ -317,7 +317,11 @@ fn manifest(digest: &str, size: u64) -> Vec<u8> {
 )]
 #[case::endless_model(Reply::file(manifest(EMPTY, 1 << 20)), Reply::body(ReplyBody::Endless), Some(FailureReason::ModelInvalid))]
 #[case::declared_too_large(Reply::file(manifest(EMPTY, (64 << 20) + 1)), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
-#[case::endless_manifest(Reply::body(ReplyBody::Endless), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
+#[case::endless_manifest(
+    Reply::body(ReplyBody::Endless),
+    Reply::file("{}"),
+    Some(FailureReason::ModelInvalid)
+)]
 #[case::no_manifest(Reply::file("<html>"), Reply::file("{}"), Some(FailureReason::ModelInvalid))]
 #[case::missing(Reply::status(404), Reply::file("{}"), Some(FailureReason::ModelNotFound))]
 #[case::broken(Reply::status(500), Reply::file("{}"), Some(FailureReason::SourceUnreachable))]

@@ -304,7 +304,9 @@ mod tests {
     #[case("VMAFX_OPERATOR_LOG_LEVEL", "VMAFX_LOG_LEVEL")]
     #[case("VMAFX_OPERATOR_WEBHOOKS_ENABLED", "VMAFX_OPERATOR_WEBHOOK_PORT to a port such as 9443, or 0")]
     fn an_old_name_is_refused_with_the_new_one(#[case] old: &str, #[case] new: &str) {
-        let Err(ParseExit::Invalid(refusal)) = settings(&[(old, "true")]) else { panic!("{old} was accepted") };
+        let Err(ParseExit::Invalid(refusal)) = settings(&[(old, "true")]) else {
+            panic!("{old} was accepted")
+        };
         let expected = format!("{old} is no longer read: set {new} instead");
         assert!(refusal.to_string().contains(&expected), "{refusal}");
     }

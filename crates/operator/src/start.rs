@@ -18,7 +18,6 @@ use crate::client::{self, ClientMetrics};
 use crate::crds;
 use crate::events::EventRecorder;
 use crate::job::in_pod::PodJobs;
-use crate::job::in_pod::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::job::metrics::JobMetrics;
 use crate::job::start::Jobs;
 use crate::lease::{Election, LeaseMetrics, Permit, holder_identity};
@@ -127,111 +126,7 @@ impl Parts<'_> {
             recorder,
             at_once: settings.concurrency,
             metrics: JobMetrics::new(registry),
-            runtime: runtime.clone();
-    if let Some(election) = election {
-        tasks.service("leader", election.lead(shutdown, work));
-    } else {
-        leases.alone();
-        tasks.service("reconcilers", work(shutdown));
-    }
-    Ok(())
-}
-
-/// One for each kind of ours.
-#[derive(Clone)]
-struct Reconcilers {
-    jobs: Jobs,
-    nodes: Arc<NodeReconciler>,
-    trainings: Arc<TrainingReconciler>,
-}
-
-/// The ways to their controllers.
-#[derive(Clone, Default)]
-struct Tellers {
-    jobs: Teller,
-    nodes: Teller,
-    trainings: Teller,
-}
-
-/// What is known of each kind.
-#[derive(Clone)]
-struct Watched {
-    jobs: Cache<job::CachedJob>,
-    batch_jobs: Cache<BatchJobSnapshot>,
-    pods: Cache<PodSnapshot>,
-    nodes: Cache<node::Seen>,
-    trainings: Cache<training::Seen>,
-    sets: Cache<Facts>,
-    services: Cache<Plain>,
-    budgets: Cache<Plain>,
-    tellers: Tellers,
-    listed: Vec<watch::Receiver<bool>>,
-}
-
-impl Watched {
-    /// Starts the watches.
-    fn start(client: &Client, readiness: &Readiness, metrics: &RuntimeMetrics, tasks: &mut TaskSet) -> Self {
-        let tellers = Tellers::default();
-        let of_node = |key: ObjectKey, controller: Option<&ControllerRef>| {
-            concerned::<VmafxNode>(NODE, &key, controller)
-        };
-        let of_training = |key: ObjectKey, controller: Option<&ControllerRef>| {
-            concerned::<VmafxModelTraining>(TRAINER, &key, controller)
-        };
-        let nodes = Watch::new(Kind::Node, client.clone(), <node::Seen as From<VmafxNode>>::from)
-            .tells(tellers.nodes.clone(), |node| vec![node.key()]);
-        let project = <training::Seen as From<VmafxModelTraining>>::from;
-        let trainings = Watch::new(Kind::Training, client.clone(), project)
-            .tells(tellers.trainings.clone(), |training| vec![training.key()]);
-        let sets = Watch::new(Kind::StatefulSet, client.clone(), <Facts as From<StatefulSet>>::from)
-            .tells(tellers.nodes.clone(), move |set| of_node(set.key(), set.controller.as_ref()))
-            .tells(tellers.trainings.clone(), move |set| of_training(set.key(), set.controller.as_ref()));
-        let services = Watch::new(Kind::Service, client.clone(), Plain::of::<Service>)
-            .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()))
-            .tells(tellers.trainings.clone(), move |one| of_training(one.key(), one.controller.as_ref()));
-        let budgets = Watch::new(Kind::PodDisruptionBudget, client.clone(), Plain::of::<PodDisruptionBudget>)
-            .tells(tellers.nodes.clone(), move |one| of_node(one.key(), one.controller.as_ref()));
-        let jobs = Watch::new(Kind::Job, client.clone(), <job::CachedJob as From<VmafxJob>>::from)
-            .tells(tellers.jobs.clone(), |job| vec![job.key()]);
-        let batch_jobs = job::in_pod::watch::jobs(client.clone(), tellers.jobs.clone());
-        let pods = job::in_pod::watch::pods(client.clone(), tellers.jobs.clone());
-        let watched = Self {
-            jobs: jobs.cache(),
-            batch_jobs: batch_jobs.cache(),
-            pods: pods.cache(),
-            nodes: nodes.cache(),
-            trainings: trainings.cache(),
-            sets: sets.cache(),
-            services: services.cache(),
-            budgets: budgets.cache(),
-            tellers,
-            listed: vec![
-                jobs.listed(),
-                batch_jobs.listed(),
-                pods.listed(),
-                nodes.listed(),
-                trainings.listed(),
-                sets.listed(),
-                services.listed(),
-                budgets.listed(),
-            ],
-        };
-        let gate = |name| readiness.gate(name, "is being listed");
-        let ends = tasks.shutdown();
-        let (metrics, shutdown) = (|| metrics.clone(), || ends.clone());
-        tasks.service("watch-jobs", jobs.run(gate("vmafxjobs"), metrics(), shutdown()));
-        tasks.service("watch-batch-jobs", batch_jobs.run(gate("jobs"), metrics(), shutdown()));
-        tasks.service("watch-pods", pods.run(gate("pods"), metrics(), shutdown()));
-        tasks.service("watch-nodes", nodes.run(gate("vmafxnodes"), metrics(), shutdown()));
-        tasks.service("watch-trainings", trainings.run(gate("vmafxmodeltrainings"), metrics(), shutdown()));
-        tasks.service("watch-statefulsets", sets.run(gate("statefulsets"), metrics(), shutdown()));
-        tasks.service("watch-services", services.run(gate("services"), metrics(), shutdown()));
-        tasks.service("watch-budgets", budgets.run(gate("poddisruptionbudgets"), metrics(), shutdown()));
-        watched
-    }
-
-    /// Until everything is known once: before that, what is not known yet would look as if it were not there.
-    async fn complete(&self) {
+            runtime: runtime.clone(),
         };
         let (nodes, trainings) = (Arc::new(nodes), Arc::new(trainings));
         Ok(Reconcilers { jobs, nodes, trainings, watches, concurrency: settings.concurrency, runtime })

@@ -16,7 +16,7 @@ use vmafx_kit::health::Readiness;
 use vmafx_kit::tasks::TaskSet;
 
 use crate::job;
-use crate::job::pod::facts::{JobFacts, PodFacts};
+use crate::job::in_pod::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::key::ObjectKey;
 use crate::node::CachedNode;
 use crate::render::{NODE, TRAINER, WorkloadFamily};
@@ -27,9 +27,9 @@ use crate::workload::{ChildSnapshot, Snapshot, StatefulSetSnapshot, WorkloadCach
 /// The caches that the watches fill, and the notifiers of the reconcilers that they wake.
 #[derive(Clone)]
 pub(crate) struct Watches {
-    pub(crate) jobs: Cache<job::Seen>,
-    pub(crate) batch_jobs: Cache<JobFacts>,
-    pub(crate) pods: Cache<PodFacts>,
+    pub(crate) jobs: Cache<job::CachedJob>,
+    pub(crate) batch_jobs: Cache<BatchJobSnapshot>,
+    pub(crate) pods: Cache<PodSnapshot>,
     pub(crate) nodes: Cache<CachedNode>,
     pub(crate) trainings: Cache<CachedTraining>,
     pub(crate) workloads: WorkloadCaches,
@@ -57,11 +57,11 @@ impl Watches {
         Self {
             jobs: registry.start(
                 "vmafxjobs",
-                Watch::new(WatchedKind::Job, client.clone(), <job::Seen as From<VmafxJob>>::from)
+                Watch::new(WatchedKind::Job, client.clone(), <job::CachedJob as From<VmafxJob>>::from)
                     .notifies(jobs.clone(), own_key),
             ),
-            batch_jobs: registry.start("jobs", job::pod::watch::jobs(client.clone(), jobs.clone())),
-            pods: registry.start("pods", job::pod::watch::pods(client.clone(), jobs.clone())),
+            batch_jobs: registry.start("jobs", job::in_pod::watch::jobs(client.clone(), jobs.clone())),
+            pods: registry.start("pods", job::in_pod::watch::pods(client.clone(), jobs.clone())),
             nodes: registry.start(
                 "vmafxnodes",
                 Watch::new(WatchedKind::Node, client.clone(), <CachedNode as From<VmafxNode>>::from)

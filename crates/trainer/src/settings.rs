@@ -10,7 +10,7 @@ mod selector;
 use std::path::PathBuf;
 
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable, SettingsError};
+use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
@@ -129,17 +129,7 @@ pub enum Algorithm {
 }
 
 /// A number in a range, which NaN never is.
-fn between<const MIN: u32, const MAX: u32>(text: &str) -> Result<f64, SettingsError> {
-        if self.controller_addr.is_none() && self.sidecar_socket.is_none() {
-            let setting = |name: &str, how: &str| format!("{name} ({how})");
-            return Err(SettingsError::Missing {
-                settings: vec![
-                    setting(CONTROLLER, "--controller-addr <HOST:PORT>"),
-                    format!("or {}", setting(SOCKET, "--sidecar-socket <FILE>")),
-                ],
-            });
-        }
-        Ok(())
+fn between<const MIN: u32, const MAX: u32>(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| (f64::from(MIN)..=f64::from(MAX)).contains(number));
     number.ok_or_else(|| format!("use a number from {MIN} to {MAX}"))
 }
@@ -150,7 +140,7 @@ impl daemon::DaemonSettings for Settings {
             .with("a built-in name, a model file in JSON or oci://…"),
         RenamedVariable::new("VMAFX_SIDECAR_SOCKET", "VMAFX_CONTROLLER_ADDR")
             .with("host:port of the controller that streams the samples"),
-        Renamed::new("VMAFX_SIDECAR_CHECKPOINT_DIR", "VMAFX_TRAINER_OUTPUT_REGISTRY")
+        RenamedVariable::new("VMAFX_SIDECAR_CHECKPOINT_DIR", "VMAFX_TRAINER_OUTPUT_REGISTRY")
             .with("a repository such as registry.example.com/team/models"),
         RenamedVariable::new("VMAFX_SIDECAR_CKPT_INTERVAL_S", "VMAFX_TRAINER_CHECKPOINT_INTERVAL")
             .with("a duration such as 10m"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prometheus_client::metrics::gauge::Gauge;
 use vmafx_job::Backend;
 use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{CounterBy, HistogramBy, JOB_SECONDS, Label, Metrics};
+use vmafx_kit::metrics::{CounterBy, HistogramBy, JOB_SECONDS, LabelSet, MetricLabel, Metrics};
 
 use crate::machine::device::Vendor;
 
@@ -23,7 +23,7 @@ closed_label! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BackendLabel(Backend);
 
-impl Label for BackendLabel {
+impl MetricLabel for BackendLabel {
     const NAME: &'static str = "backend";
 
     fn value(&self) -> &'static str {
@@ -35,7 +35,7 @@ impl Label for BackendLabel {
     }
 }
 
-impl Label for Vendor {
+impl MetricLabel for Vendor {
     const NAME: &'static str = "vendor";
 
     fn value(&self) -> &'static str {

@@ -43,8 +43,7 @@ impl Slot {
             let start = Instant::now();
             // When the shutdown interrupts a pull that has just found a job, the controller takes the job back.
             let pull = self.controller.pull(self.pull_request(&session));
-            let Some(pulled) = shutdown.cuts(pull).await
-            else {
+            let Some(pulled) = shutdown.run_until_begun(pull).await else {
                 return;
             };
             match pulled {

@@ -21,7 +21,9 @@ use tokio::time::Instant;
 use vmafx_job::{Failure, FailureReason};
 use vmafx_oci::manifest::MAX_MODEL_BYTES;
 use vmafx_oci::{
-    ArtifactReference, BlobReader, Descriptor, Digest, OciError, Reference};
+    ArtifactReference, BlobReader, Descriptor, Digest, OciError, RegistryClient, RegistryCredentials,
+    RegistryFailure,
+};
 
 use self::cache::Cache;
 use self::guarded::Guarded;

@@ -59,7 +59,7 @@ pub(super) async fn apply(
             Ok(LabelResponse::Accepted) => ObservedJob::NotAsked,
             Ok(LabelResponse::Rejected(message)) => {
                 tracked.rejected_label = Some(value);
-                reconciler.recorder.tell(job, &label::rejection_event(value, &message)).await;
+                reconciler.recorder.publish(job, &label::rejection_event(value, &message)).await;
                 ObservedJob::NotAsked
             }
             Err(outage) => ObservedJob::Unreachable(outage),

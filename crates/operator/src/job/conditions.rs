@@ -6,7 +6,7 @@ use vmafx_api::conditions::{JobCondition, Reason};
 use vmafx_api::job::Phase;
 use vmafx_api::{Condition, ConditionStatus, VmafxJob, VmafxJobStatus};
 
-use crate::conditions::Statement;
+use crate::conditions::ConditionState;
 
 /// The message of `Accepted` while the resource is suspended.
 pub(super) const SUSPENDED_MESSAGE: &str = "the job is suspended";
@@ -15,36 +15,42 @@ pub(super) const SUSPENDED_MESSAGE: &str = "the job is suspended";
 pub(super) const RESUME_MESSAGE: &str = "set spec.suspend to false to resume";
 
 pub(super) struct JobConditions {
-    accepted: Statement,
-    running: Statement,
-    complete: Statement,
-    failed: Statement,
-    suspended: Statement,
+    accepted: ConditionState,
+    running: ConditionState,
+    complete: ConditionState,
+    failed: ConditionState,
+    suspended: ConditionState,
 }
 
 impl JobConditions {
     /// For a job that has not ended.
-    pub(super) fn open(accepted: Statement, running: Statement, suspended: Statement) -> Self {
+    pub(super) fn open(accepted: ConditionState, running: ConditionState, suspended: ConditionState) -> Self {
         let (complete, failed) =
-            (Statement::no(Reason::Unfinished, ""), Statement::no(Reason::Unfinished, ""));
+            (ConditionState::unmet(Reason::Unfinished, ""), ConditionState::unmet(Reason::Unfinished, ""));
         Self { accepted, running, complete, failed, suspended }
     }
 
     /// For a job that has ended with a score.
-    pub(super) fn scored(accepted: Statement, complete: Statement, suspended: Statement) -> Self {
-        let (running, failed) = (Statement::no(Reason::Finished, ""), Statement::no(Reason::Scored, ""));
+    pub(super) fn scored(
+        accepted: ConditionState,
+        complete: ConditionState,
+        suspended: ConditionState,
+    ) -> Self {
+        let (running, failed) =
+            (ConditionState::unmet(Reason::Finished, ""), ConditionState::unmet(Reason::Scored, ""));
         Self { accepted, running, complete, failed, suspended }
     }
 
     /// For a job that has ended without a score.
     pub(super) fn failed(
-        accepted: Statement,
+        accepted: ConditionState,
         reason: Reason,
         message: impl Into<String>,
-        suspended: Statement,
+        suspended: ConditionState,
     ) -> Self {
-        let (running, complete) = (Statement::no(Reason::Finished, ""), Statement::no(reason, ""));
-        Self { accepted, running, complete, failed: Statement::yes(reason, message), suspended }
+        let (running, complete) =
+            (ConditionState::unmet(Reason::Finished, ""), ConditionState::unmet(reason, ""));
+        Self { accepted, running, complete, failed: ConditionState::met(reason, message), suspended }
     }
 
     /// The phase is derived from the conditions, never the other way round.
@@ -96,7 +102,7 @@ impl JobConditions {
     }
 }
 
-fn holds(state: &Statement) -> bool {
+fn holds(state: &ConditionState) -> bool {
     state.status == ConditionStatus::True
 }
 
@@ -108,7 +114,7 @@ fn is_outage(reason: Reason) -> bool {
 /// The condition. Two messages stay as they are while status and reason do, because their changes are not worth a write:
 /// the numbers of a waiting job, and the many texts of an outage.
 fn condition(
-    state: Statement,
+    state: ConditionState,
     type_: JobCondition,
     before: &[Condition],
     generation: Option<i64>,
@@ -123,15 +129,15 @@ fn condition(
         one.type_ == type_.as_str() && one.status == state.status && one.reason == state.reason.as_str()
     });
     let state = match same {
-        Some(same) if keeps_message => Statement { message: same.message.clone(), ..state },
+        Some(same) if keeps_message => ConditionState { message: same.message.clone(), ..state },
         _ => state,
     };
-    state.condition(type_.as_str(), before, generation, now)
+    state.into_condition(type_.as_str(), before, generation, now)
 }
 
 /// A condition of a status, as it was written.
-pub(super) fn recorded(status: &VmafxJobStatus, type_: JobCondition) -> Option<Statement> {
+pub(super) fn recorded(status: &VmafxJobStatus, type_: JobCondition) -> Option<ConditionState> {
     let condition = status.conditions.iter().find(|one| one.type_ == type_.as_str())?;
     let reason = *Reason::ALL.iter().find(|reason| reason.as_str() == condition.reason)?;
-    Some(Statement { status: condition.status, reason, message: condition.message.clone() })
+    Some(ConditionState { status: condition.status, reason, message: condition.message.clone() })
 }

@@ -39,7 +39,7 @@ use self::snapshot::{BatchJobSnapshot, PodSnapshot};
 use self::status::status;
 use super::plan::is_final;
 use crate::error::ApiError;
-use crate::runtime::{Cache, Failure};
+use crate::runtime::{Cache, ReconcileError};
 
 /// The Job controller changes a young Job often, and a write is refused if the Job has changed since it was read.
 const MAX_ATTEMPTS: usize = 3;
@@ -64,7 +64,7 @@ pub struct PodJobPass {
 
 impl PodJobs {
     /// Makes no request while nothing has changed.
-    pub async fn reconcile(&self, job: &VmafxJob, now: Timestamp) -> Result<PodJobPass, Failure> {
+    pub async fn reconcile(&self, job: &VmafxJob, now: Timestamp) -> Result<PodJobPass, ReconcileError> {
         let unchanged = || PodJobPass { status: job.status.clone().unwrap_or_default(), requeue_after: None };
         if is_final(job) || job.metadata.deletion_timestamp.is_some() {
             return Ok(unchanged());

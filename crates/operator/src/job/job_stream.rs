@@ -14,7 +14,7 @@ use super::controller_cache::ControllerJobCache;
 use super::controller_client::{ControllerClient, trimmed};
 use super::metrics::JobMetrics;
 use crate::key::ObjectKey;
-use crate::runtime::{Cache, Cached as _, Teller};
+use crate::runtime::{Cache, Cached as _, Notifier};
 
 /// The controller sends a message every 15 s; a stream without one for this long is dead.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(45);
@@ -26,7 +26,7 @@ pub struct JobStreamReader {
     pub cache: ControllerJobCache,
     pub jobs: Cache<CachedJob>,
     /// Notified of the resources whose job changed.
-    pub teller: Teller,
+    pub notifier: Notifier,
     pub metrics: JobMetrics,
 }
 
@@ -48,7 +48,7 @@ struct StreamState {
 
 impl JobStreamReader {
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Infallible> {
-        shutdown.cuts(self.read_streams()).await;
+        shutdown.run_until_begun(self.read_streams()).await;
         self.set_live(false);
         Ok(())
     }
@@ -113,7 +113,7 @@ impl JobStreamReader {
             if let Some(key) = self.open_resource(&item)
                 && self.cache.put(Arc::new(trimmed(item)))
             {
-                self.teller.tell(key).await;
+                self.notifier.notify(key).await;
             }
         }
     }
@@ -126,7 +126,7 @@ impl JobStreamReader {
         self.set_live(true);
         for cached in self.jobs.all() {
             if cached.open().is_some() {
-                self.teller.tell(cached.key()).await;
+                self.notifier.notify(cached.key()).await;
             }
         }
     }

@@ -7,9 +7,9 @@ use super::controller_client::LabelResponse;
 use super::label::{self, LateLabelPlan};
 use super::observe::{Explanation, ObservedJob, outage};
 use super::{CachedJob, JobReconciler};
-use crate::runtime::Failure;
+use crate::runtime::ReconcileError;
 
-pub(super) async fn reconcile(reconciler: &JobReconciler, job: &VmafxJob) -> Result<(), Failure> {
+pub(super) async fn reconcile(reconciler: &JobReconciler, job: &VmafxJob) -> Result<(), ReconcileError> {
     let response = match label::plan_late(job) {
         LateLabelPlan::Send { id, value } => send(reconciler, id, value).await?,
         LateLabelPlan::Reject(message) => LabelResponse::Rejected(message.to_owned()),
@@ -18,7 +18,7 @@ pub(super) async fn reconcile(reconciler: &JobReconciler, job: &VmafxJob) -> Res
     let Some(written) = crate::status::apply(&reconciler.client, job, &after).await? else { return Ok(()) };
     reconciler.jobs.put(CachedJob::from(written));
     if let (LabelResponse::Rejected(message), Some(value)) = (&response, job.spec.ground_truth) {
-        reconciler.recorder.tell(job, &label::rejection_event(value, message)).await;
+        reconciler.recorder.publish(job, &label::rejection_event(value, message)).await;
     }
     Ok(())
 }

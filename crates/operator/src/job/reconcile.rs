@@ -19,11 +19,11 @@ use super::status::{self, is_over};
 use super::timing::{self, RESYNC_INTERVAL, StatusWrite};
 use super::tracked::{TrackedJob, TrackedJobs};
 use super::{CachedJob, CachedJobState, late_label};
+use crate::client::requests;
 use crate::error::Retry;
-use crate::events::Recorder;
+use crate::events::EventRecorder;
 use crate::key::ObjectKey;
-use crate::runtime::{Cache, Cached, Failure, Kind, Next, Reconcile};
-use crate::workload::act;
+use crate::runtime::{Cache, Cached, Reconcile, ReconcileError, RequeueAfter, WatchedKind};
 
 /// The longest useful pass reads, cancels, reads, submits, reads, labels, reads and asks why the job is pending.
 const MAX_ROUNDS: usize = 12;
@@ -35,17 +35,17 @@ pub struct JobReconciler {
     pub controller: ControllerClient,
     pub cache: ControllerJobCache,
     pub tracked: TrackedJobs,
-    pub recorder: Recorder,
+    pub recorder: EventRecorder,
     pub metrics: JobMetrics,
 }
 
 impl Reconcile for JobReconciler {
-    const KIND: Kind = Kind::Job;
+    const KIND: WatchedKind = WatchedKind::Job;
 
-    async fn reconcile(&self, key: &ObjectKey) -> Result<Option<Next>, Failure> {
+    async fn reconcile(&self, key: &ObjectKey) -> Result<Option<RequeueAfter>, ReconcileError> {
         let cached = self.jobs.get(key);
         let cached = cached.as_deref().filter(|cached| !is_being_deleted(cached));
-        cancel_predecessors(self, key, cached.map(Cached::uid)).await.map_err(Failure::from)?;
+        cancel_predecessors(self, key, cached.map(Cached::uid)).await.map_err(ReconcileError::from)?;
         let Some(cached) = cached else { return Ok(None) };
         match &cached.state {
             CachedJobState::Finished { delete_at, unlabelled } => {
@@ -65,7 +65,11 @@ impl Reconcile for JobReconciler {
 }
 
 impl JobReconciler {
-    async fn reconcile_queued(&self, key: &ObjectKey, job: &VmafxJob) -> Result<Next, Failure> {
+    async fn reconcile_queued(
+        &self,
+        key: &ObjectKey,
+        job: &VmafxJob,
+    ) -> Result<RequeueAfter, ReconcileError> {
         let mut tracked = self.tracked.get(key, job);
         // Tracked before the submission: should the resource be deleted meanwhile, its job is searched for.
         self.tracked.put(key, tracked.clone());
@@ -95,7 +99,7 @@ impl JobReconciler {
         } else {
             self.tracked.put(key, tracked);
         }
-        Ok(Next(requeue_after))
+        Ok(RequeueAfter(requeue_after))
     }
 
     /// Plans and applies until there is nothing to do; returns the last observation.
@@ -118,12 +122,12 @@ impl JobReconciler {
         observed
     }
 
-    async fn reconcile_in_pod(&self, job: &VmafxJob) -> Result<Next, Failure> {
+    async fn reconcile_in_pod(&self, job: &VmafxJob) -> Result<RequeueAfter, ReconcileError> {
         let pass = self.pods.reconcile(job, Timestamp::now()).await?;
         if job.status.clone().unwrap_or_default() != pass.status {
             status::write(self, job, &pass.status, None).await?;
         }
-        Ok(Next(pass.requeue_after.unwrap_or(RESYNC_INTERVAL)))
+        Ok(RequeueAfter(pass.requeue_after.unwrap_or(RESYNC_INTERVAL)))
     }
 
     /// Deletes a finished resource when `spec.ttlSecondsAfterFinished` is over.
@@ -131,13 +135,13 @@ impl JobReconciler {
         &self,
         cached: &CachedJob,
         delete_at: Option<Timestamp>,
-    ) -> Result<Option<Next>, Failure> {
+    ) -> Result<Option<RequeueAfter>, ReconcileError> {
         let Some(delete_at) = delete_at else { return Ok(None) };
         let left = Duration::try_from(delete_at.duration_since(Timestamp::now())).unwrap_or_default();
         if !left.is_zero() {
-            return Ok(Some(Next(left)));
+            return Ok(Some(RequeueAfter(left)));
         }
-        act::delete::<VmafxJob>(&self.client, "delete the finished VmafxJob", &cached.identity).await?;
+        requests::delete::<VmafxJob>(&self.client, "delete the finished VmafxJob", &cached.identity).await?;
         Ok(None)
     }
 }
@@ -146,7 +150,7 @@ fn is_being_deleted(cached: &CachedJob) -> bool {
     cached.open().is_some_and(|job| job.metadata.deletion_timestamp.is_some())
 }
 
-impl From<Explanation> for Failure {
+impl From<Explanation> for ReconcileError {
     fn from(outage: Explanation) -> Self {
         Self { reason: outage.reason, retry: Retry::Later, source: outage.message.into() }
     }

@@ -12,9 +12,9 @@ use super::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE, record
 use super::observe::{Explanation, ObservedJob};
 use super::plan::was_set_aside;
 use super::{CachedJob, JobReconciler, label};
-use crate::conditions::{Statement, whole_second};
-use crate::events::Happening;
-use crate::runtime::Failure;
+use crate::conditions::{ConditionState, whole_second};
+use crate::events::ResourceEvent;
+use crate::runtime::ReconcileError;
 
 /// Writes a status that has changed, then publishes the events. `forgotten` is the id of a job that the controller lost.
 pub(super) async fn write(
@@ -22,14 +22,14 @@ pub(super) async fn write(
     job: &VmafxJob,
     after: &VmafxJobStatus,
     forgotten: Option<&str>,
-) -> Result<(), Failure> {
+) -> Result<(), ReconcileError> {
     let Some(written) = crate::status::apply(&reconciler.client, job, after).await? else {
         // The resource is gone; the watch will deliver its deletion.
         return Ok(());
     };
     reconciler.jobs.put(CachedJob::from(written));
     for event in events(job.status.as_ref(), after, forgotten) {
-        reconciler.recorder.tell(job, &event).await;
+        reconciler.recorder.publish(job, &event).await;
     }
     if let Some(phase) = after.phase.filter(|_| is_over(after)) {
         reconciler.metrics.ended(phase);
@@ -80,7 +80,7 @@ fn with_details(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase
 
 fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Explanation>) -> JobConditions {
     let suspended = suspended(job, observed);
-    let no = |reason, message: &str| Statement::no(reason, message);
+    let no = |reason, message: &str| ConditionState::unmet(reason, message);
     let is_suspended = job.spec.suspend && !job.spec.cancel;
     match observed {
         ObservedJob::Present(live) => live_conditions(job, live, explanation, suspended),
@@ -95,7 +95,7 @@ fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Expla
         ObservedJob::Unreachable(Explanation { reason, message }) if was_submitted(job) => {
             let running = recorded_condition(job, JobCondition::Running);
             let running = running.unwrap_or_else(|| no(*reason, ""));
-            JobConditions::open(Statement::yes(*reason, message), running, suspended)
+            JobConditions::open(ConditionState::met(*reason, message), running, suspended)
         }
         ObservedJob::Unreachable(Explanation { reason, message }) => {
             JobConditions::open(no(*reason, message), no(*reason, ""), suspended)
@@ -119,9 +119,9 @@ fn live_conditions(
     job: &VmafxJob,
     live: &Job,
     explanation: Option<&Explanation>,
-    suspended: Statement,
+    suspended: ConditionState,
 ) -> JobConditions {
-    let accepted = Statement::yes(Reason::Submitted, "the controller has the job");
+    let accepted = ConditionState::met(Reason::Submitted, "the controller has the job");
     match live.status() {
         JobStatus::Completed => JobConditions::scored(accepted, completed(job, live.final_score), suspended),
         JobStatus::Failed => {
@@ -129,8 +129,8 @@ fn live_conditions(
             JobConditions::failed(accepted, reason, &live.error, suspended)
         }
         JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => JobConditions::open(
-            Statement::no(Reason::Suspended, SUSPENDED_MESSAGE),
-            Statement::no(Reason::Suspended, ""),
+            ConditionState::unmet(Reason::Suspended, SUSPENDED_MESSAGE),
+            ConditionState::unmet(Reason::Suspended, ""),
             suspended,
         ),
         JobStatus::Cancelled => JobConditions::failed(accepted, Reason::Cancelled, &live.error, suspended),
@@ -139,24 +139,26 @@ fn live_conditions(
                 "" => "a node is scoring the clips".to_owned(),
                 node => format!("node {node} is scoring the clips"),
             };
-            JobConditions::open(accepted, Statement::yes(Reason::Scoring, message), suspended)
+            JobConditions::open(accepted, ConditionState::met(Reason::Scoring, message), suspended)
         }
         JobStatus::Pending => JobConditions::open(accepted, pending(job, explanation), suspended),
     }
 }
 
 /// `Running` of a pending job: as the controller explained it, or as it was recorded before.
-fn pending(job: &VmafxJob, explanation: Option<&Explanation>) -> Statement {
+fn pending(job: &VmafxJob, explanation: Option<&Explanation>) -> ConditionState {
     const PENDING: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
     match explanation {
-        Some(Explanation { reason, message }) => Statement::no(*reason, message),
+        Some(Explanation { reason, message }) => ConditionState::unmet(*reason, message),
         None => recorded_condition(job, JobCondition::Running)
             .filter(|one| one.status == ConditionStatus::False && PENDING.contains(&one.reason))
-            .unwrap_or_else(|| Statement::no(Reason::WaitingForSlot, "the job is waiting for a node")),
+            .unwrap_or_else(|| {
+                ConditionState::unmet(Reason::WaitingForSlot, "the job is waiting for a node")
+            }),
     }
 }
 
-fn recorded_condition(job: &VmafxJob, type_: JobCondition) -> Option<Statement> {
+fn recorded_condition(job: &VmafxJob, type_: JobCondition) -> Option<ConditionState> {
     recorded(job.status.as_ref()?, type_)
 }
 
@@ -165,13 +167,13 @@ fn was_submitted(job: &VmafxJob) -> bool {
 }
 
 /// `Complete` of a job that has a score.
-pub(super) fn completed(job: &VmafxJob, score: f64) -> Statement {
+pub(super) fn completed(job: &VmafxJob, score: f64) -> ConditionState {
     match job.spec.min_score {
         Some(minimum) if score < minimum => {
             let message = format!("the score is {score:.3}, below spec.minScore {minimum}");
-            Statement::yes(Reason::BelowMinScore, message)
+            ConditionState::met(Reason::BelowMinScore, message)
         }
-        _ => Statement::yes(Reason::Scored, format!("the score is {score:.3}")),
+        _ => ConditionState::met(Reason::Scored, format!("the score is {score:.3}")),
     }
 }
 
@@ -180,21 +182,21 @@ pub(super) fn passed(job: &VmafxJob, score: f64) -> Option<bool> {
     job.spec.min_score.map(|minimum| score >= minimum)
 }
 
-fn suspended(job: &VmafxJob, observed: &ObservedJob) -> Statement {
+fn suspended(job: &VmafxJob, observed: &ObservedJob) -> ConditionState {
     let is_queued = match observed {
         ObservedJob::Present(live) => match live.status() {
             JobStatus::Pending | JobStatus::Running => true,
             JobStatus::Cancelled => !was_set_aside(live),
-            JobStatus::Completed | JobStatus::Failed => return Statement::no(Reason::Finished, ""),
+            JobStatus::Completed | JobStatus::Failed => return ConditionState::unmet(Reason::Finished, ""),
         },
         // A submitted job may still be queued.
         ObservedJob::NotAsked | ObservedJob::Unreachable(_) => was_submitted(job),
         ObservedJob::Rejected(_) | ObservedJob::Missing => false,
     };
     match (job.spec.suspend, is_queued) {
-        (true, false) => Statement::yes(Reason::Suspended, RESUME_MESSAGE),
-        (true, true) => Statement::no(Reason::Draining, "the job is being removed from the queue"),
-        (false, _) => Statement::no(Reason::NotSuspended, ""),
+        (true, false) => ConditionState::met(Reason::Suspended, RESUME_MESSAGE),
+        (true, true) => ConditionState::unmet(Reason::Draining, "the job is being removed from the queue"),
+        (false, _) => ConditionState::unmet(Reason::NotSuspended, ""),
     }
 }
 
@@ -209,7 +211,7 @@ fn events(
     before: Option<&VmafxJobStatus>,
     after: &VmafxJobStatus,
     forgotten: Option<&str>,
-) -> Vec<Happening> {
+) -> Vec<ResourceEvent> {
     let is_suspended = |status: &VmafxJobStatus| {
         let mut conditions = status.conditions.iter();
         conditions
@@ -217,17 +219,17 @@ fn events(
     };
     let failed = recorded(after, JobCondition::Failed).filter(|one| one.status == ConditionStatus::True);
     let failed = failed.map(|failed| match failed.reason {
-        Reason::Cancelled => Happening::normal(failed.reason, failed.message),
-        reason => Happening::warning(reason, failed.message),
+        Reason::Cancelled => ResourceEvent::normal(failed.reason, failed.message),
+        reason => ResourceEvent::warning(reason, failed.message),
     });
     let suspended = match (before.is_some_and(is_suspended), is_suspended(after)) {
-        (true, false) => Some(Happening::normal(Reason::Resumed, "the job was resumed")),
-        (false, true) => Some(Happening::normal(Reason::Suspended, "the job was suspended")),
+        (true, false) => Some(ResourceEvent::normal(Reason::Resumed, "the job was resumed")),
+        (false, true) => Some(ResourceEvent::normal(Reason::Suspended, "the job was suspended")),
         _ => None,
     };
     let forgotten = forgotten.map(|id| {
         let note = format!("the controller no longer has job {id}; the job was submitted again");
-        Happening::warning(Reason::Forgotten, note)
+        ResourceEvent::warning(Reason::Forgotten, note)
     });
     [failed, suspended, forgotten].into_iter().flatten().collect()
 }

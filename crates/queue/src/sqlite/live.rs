@@ -69,7 +69,8 @@ pub(super) struct LiveState {
 impl LiveState {
     /// The session, if it belongs to this tenant and the token is right.
     pub(super) fn session(&self, tenant: &TenantId, credentials: &CredentialsDigest) -> Option<&Session> {
-        self.sessions.get(&credentials.session).filter(|session| session.digest.ct_eq(&credentials.digest).into() && session.registration.tenant == *tenant
+        self.sessions.get(&credentials.session).filter(|session| {
+            bool::from(session.digest.ct_eq(&credentials.digest)) && session.registration.tenant == *tenant
         })
     }
 

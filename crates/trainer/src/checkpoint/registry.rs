@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use vmafx_oci::checkpoint::{stable_tag, version_tag};
 use vmafx_oci::{
-    ArtifactReference, Digest, DirectTransport, Manifest, OciError, RegistryClient, RegistryCredentials,
-    RegistryLimits, Repository,
+    Digest, DirectTransport, Manifest, OciError, RegistryClient, RegistryCredentials, RegistryLimits,
+    Repository,
 };
 
 /// Timeout of one operation including the client's own retries. The trainer itself delays the next operation.
@@ -56,9 +56,5 @@ impl CheckpointRegistry {
 
     pub fn stable_tag(&self) -> String {
         stable_tag(&self.name)
-    }
-
-    fn reference(&self, tag: &str) -> ArtifactReference {
-        self.repository.tagged(tag)
     }
 }

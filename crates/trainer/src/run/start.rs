@@ -7,7 +7,7 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use vmafx_kit::causes::chain;
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_oci::Digest;
 
 use crate::base_model::{self, BaseModelError};
@@ -79,7 +79,7 @@ impl StartError {
 impl StartingPointFinder {
     /// Retries until it succeeds. An error that a person must fix is retried too, so that the fix takes effect
     /// without a restart.
-    pub(super) async fn run(&self, status: &SharedStatus, learning: &Gate) -> StartingPoint {
+    pub(super) async fn run(&self, status: &SharedStatus, learning: &ReadinessGate) -> StartingPoint {
         let mut delays = ExponentialBuilder::default()
             .with_jitter()
             .with_min_delay(Duration::from_millis(500))

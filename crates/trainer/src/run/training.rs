@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::start::{StartingPoint, StartingPointFinder};
@@ -33,7 +33,7 @@ pub(super) struct Trainer {
     pub(super) limits: GateLimits,
     pub(super) graceful_shutdown: Duration,
     /// Readiness gate that opens when training starts.
-    pub(super) learning: Gate,
+    pub(super) learning: ReadinessGate,
     pub(super) status: SharedStatus,
     pub(super) metrics: TrainerMetrics,
 }
@@ -48,7 +48,7 @@ pub(super) struct SampleInput {
 impl Trainer {
     pub(super) async fn run(self, input: SampleInput, shutdown: Shutdown) -> Result<(), BoxError> {
         let finding = self.finder.run(&self.status, &self.learning);
-        let Some(start) = Box::pin(shutdown.cuts(finding)).await else { return Ok(()) };
+        let Some(start) = Box::pin(shutdown.run_until_begun(finding)).await else { return Ok(()) };
         let SampleInput { position, mut items } = input;
         // This fails only if the process is already shutting down.
         let _ = position.send(start.position.clone());

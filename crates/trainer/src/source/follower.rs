@@ -8,7 +8,7 @@ use futures::{Stream, StreamExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tonic::{Status, Streaming};
 use vmafx_kit::channel::{GrpcChannel, streaming};
-use vmafx_kit::health::Gate;
+use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
@@ -45,7 +45,7 @@ pub struct SampleFollower {
     /// Labels of the nodes whose samples are requested.
     pub selector: BTreeMap<String, String>,
     /// Readiness gate that is open while the stream is connected.
-    pub connected: Gate,
+    pub connected: ReadinessGate,
     pub status: SharedStatus,
     pub metrics: TrainerMetrics,
 }
@@ -59,8 +59,8 @@ impl SampleFollower {
         shutdown: Shutdown,
     ) -> Result<(), BoxError> {
         // The sender is dropped without a position if the process shuts down before training starts.
-        let Some(Ok(position)) = shutdown.cuts(start).await else { return Ok(()) };
-        shutdown.cuts(self.follow(position, &items)).await;
+        let Some(Ok(position)) = shutdown.run_until_begun(start).await else { return Ok(()) };
+        shutdown.run_until_begun(self.follow(position, &items)).await;
         self.metrics.disconnected();
         Ok(())
     }

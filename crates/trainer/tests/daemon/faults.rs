@@ -113,7 +113,8 @@ async fn credentials_that_appear_later_are_used() {
     trainer
         .until("a checkpoint", |status| status["samples_pending"] == 0 && status["model_version"] != "")
         .await;
-    let checkpoints = RegistryReader::at(registry.address(), RegistryCredentials::in_directory(docker.path()));
+    let checkpoints =
+        RegistryReader::at(registry.address(), RegistryCredentials::in_directory(docker.path()));
     assert!(!checkpoints.numbers("m").await.is_empty());
 }
 

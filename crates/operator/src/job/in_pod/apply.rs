@@ -10,9 +10,9 @@ use super::observe::{ObservedPodJob, key};
 use super::plan::{PodJobAction, foreign_owner, plan, terminating};
 use super::render::render;
 use super::status::Obstacle;
+use crate::client::requests;
 use crate::error::{ApiError, Retry, call};
 use crate::job::plan::is_final;
-use crate::workload::act;
 
 pub(super) enum AppliedPodJob {
     Observed {
@@ -46,12 +46,12 @@ impl PodJobs {
             (PodJobAction::Create, _) => return self.create(job).await,
             (PodJobAction::Patch(fields), Some(live)) => {
                 let patched =
-                    act::change::<Job>(&self.client, "update the Job", &live.identity, fields).await?;
+                    requests::change::<Job>(&self.client, "update the Job", &live.identity, fields).await?;
                 let patched = self.put(patched);
                 AppliedPodJob::done(self.with_cached_pods(job, Some(patched)))
             }
             (PodJobAction::Delete, Some(live)) => {
-                act::delete::<Job>(&self.client, "delete the Job", &live.identity).await?;
+                requests::delete::<Job>(&self.client, "delete the Job", &live.identity).await?;
                 // The final status of a cancelled job keeps what was observed; a suspended one starts afresh.
                 let left = if job.spec.cancel { observed } else { self.with_cached_pods(job, None) };
                 AppliedPodJob::done(left)
@@ -106,7 +106,7 @@ impl PodJobs {
                 _ => AppliedPodJob::done(self.with_cached_pods(job, Some(live))),
             });
         }
-        match act::create::<Job>(&self.client, "create the Job", &key, &fields(desired)).await {
+        match requests::create::<Job>(&self.client, "create the Job", &key, &fields(desired)).await {
             Ok(created) => {
                 let created = self.put(created);
                 Ok(AppliedPodJob::done(self.with_cached_pods(job, Some(created))))

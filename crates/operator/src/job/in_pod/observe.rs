@@ -12,10 +12,10 @@ use super::PodJobs;
 use super::name::{job_name, label_value};
 use super::outcome::{PodJobOutcome, outcome};
 use super::snapshot::{BatchJobSnapshot, PodSnapshot};
+use crate::client::requests;
 use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
 use crate::reserved::JOB_LABEL;
-use crate::workload::act;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservedPodJob {
@@ -76,7 +76,7 @@ impl PodJobs {
     }
 
     pub(super) async fn read(&self, key: &ObjectKey) -> Result<Option<Arc<BatchJobSnapshot>>, ApiError> {
-        let live = act::read::<Job>(&self.client, "read the Job", key).await?;
+        let live = requests::read::<Job>(&self.client, "read the Job", key).await?;
         Ok(live.map(|job| self.put(job)))
     }
 

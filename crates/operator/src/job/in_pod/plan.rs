@@ -29,7 +29,7 @@ use super::render::{PRIORITY, QUEUE, queue, queue_labels};
 use super::snapshot::BatchJobSnapshot;
 use super::status::Obstacle;
 use crate::reserved::HELD;
-use crate::workload::Owner;
+use crate::workload::ResourceOwner;
 
 /// In case that a watch has missed a change.
 const RESYNC_INTERVAL: Duration = Duration::from_mins(10);
@@ -81,7 +81,7 @@ pub fn plan(job: &VmafxJob, live: Option<&BatchJobSnapshot>) -> PodJobPlan {
 }
 
 fn decide(job: &VmafxJob, live: Option<&BatchJobSnapshot>) -> (PodJobAction, PodPlanReason) {
-    let (owner, spec) = (Owner::of(job), &job.spec);
+    let (owner, spec) = (ResourceOwner::of(job), &job.spec);
     let ownership = live.map(|live| Ownership::of(&owner, live));
     if spec.cancel {
         return match (ownership, live) {
@@ -114,7 +114,7 @@ enum Ownership {
 }
 
 impl Ownership {
-    fn of(owner: &Owner, live: &BatchJobSnapshot) -> Self {
+    fn of(owner: &ResourceOwner, live: &BatchJobSnapshot) -> Self {
         match &live.controller {
             Some(controller) if controller.uid == owner.uid => Self::Ours,
             Some(controller) if controller.kind == owner.kind && controller.name == owner.key.name => {

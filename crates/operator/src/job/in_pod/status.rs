@@ -11,7 +11,7 @@ use super::observe::ObservedPodJob;
 use super::outcome::{PodJobOutcome, newest};
 use super::snapshot::{AgentState, BatchJobSnapshot};
 use super::waiting::running;
-use crate::conditions::{Statement, whole_second};
+use crate::conditions::{ConditionState, whole_second};
 use crate::job::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE};
 use crate::job::plan::cancel_text;
 use crate::job::status::{completed, passed};
@@ -61,13 +61,13 @@ fn conditions(
     outcome: Option<&PodJobOutcome>,
     obstacle: Option<&Obstacle>,
 ) -> JobConditions {
-    let finished = Statement::no(Reason::Finished, "");
+    let finished = ConditionState::unmet(Reason::Finished, "");
     let accepted = |otherwise: Reason| match &observed.job {
         Some(live) => {
             let message = format!("the Kubernetes Job {} runs it", live.identity.key.name);
-            Statement::yes(Reason::JobCreated, message)
+            ConditionState::met(Reason::JobCreated, message)
         }
-        None => Statement::no(otherwise, ""),
+        None => ConditionState::unmet(otherwise, ""),
     };
     match (outcome, obstacle) {
         (Some(PodJobOutcome::Scored { score, .. }), _) => {
@@ -81,36 +81,36 @@ fn conditions(
             JobConditions::failed(accepted(Reason::Cancelled), Reason::Cancelled, message, finished)
         }
         (None, Some(Obstacle { reason, message, is_final: true })) => {
-            JobConditions::failed(Statement::no(*reason, message), *reason, message, finished)
+            JobConditions::failed(ConditionState::unmet(*reason, message), *reason, message, finished)
         }
         (None, Some(Obstacle { reason, message, .. })) => JobConditions::open(
-            Statement::no(*reason, message),
-            Statement::no(*reason, ""),
+            ConditionState::unmet(*reason, message),
+            ConditionState::unmet(*reason, ""),
             suspended(job, observed),
         ),
         (None, None) if job.spec.suspend => JobConditions::open(
-            Statement::no(Reason::Suspended, SUSPENDED_MESSAGE),
-            Statement::no(Reason::Suspended, ""),
+            ConditionState::unmet(Reason::Suspended, SUSPENDED_MESSAGE),
+            ConditionState::unmet(Reason::Suspended, ""),
             suspended(job, observed),
         ),
         (None, None) => {
             let running = match &observed.job {
                 Some(live) => running(job, live, observed),
-                None => Statement::no(Reason::Reconciling, ""),
+                None => ConditionState::unmet(Reason::Reconciling, ""),
             };
             JobConditions::open(accepted(Reason::Reconciling), running, suspended(job, observed))
         }
     }
 }
 
-fn suspended(job: &VmafxJob, observed: &ObservedPodJob) -> Statement {
+fn suspended(job: &VmafxJob, observed: &ObservedPodJob) -> ConditionState {
     let has_pods = observed.leaving > 0
         || observed.pods.iter().any(|pod| !pod.is_over())
         || observed.job.as_ref().is_some_and(|live| !live.suspended && !live.terminating);
     match (job.spec.suspend, has_pods) {
-        (true, false) => Statement::yes(Reason::Suspended, RESUME_MESSAGE),
-        (true, true) => Statement::no(Reason::Draining, "its Pod is being terminated"),
-        (false, _) => Statement::no(Reason::NotSuspended, ""),
+        (true, false) => ConditionState::met(Reason::Suspended, RESUME_MESSAGE),
+        (true, true) => ConditionState::unmet(Reason::Draining, "its Pod is being terminated"),
+        (false, _) => ConditionState::unmet(Reason::NotSuspended, ""),
     }
 }
 

@@ -8,9 +8,9 @@ use super::observe::ObservedPodJob;
 use super::outcome::{failure_of, newest};
 use super::render::queue;
 use super::snapshot::{AgentState, BatchJobSnapshot, KubernetesReason, PodSnapshot};
-use crate::conditions::Statement;
+use crate::conditions::ConditionState;
 
-pub fn running(job: &VmafxJob, live: &BatchJobSnapshot, observed: &ObservedPodJob) -> Statement {
+pub fn running(job: &VmafxJob, live: &BatchJobSnapshot, observed: &ObservedPodJob) -> ConditionState {
     if live.suspended {
         return suspended(job);
     }
@@ -19,13 +19,13 @@ pub fn running(job: &VmafxJob, live: &BatchJobSnapshot, observed: &ObservedPodJo
         Some(last) if last.phase == "Failed" && is_retried(live, observed, last) => {
             let message = failure_of(last).1;
             let text = format!("attempt {} failed and will be retried: {message}", live.failed.max(1));
-            Statement::no(Reason::BackingOff, text)
+            ConditionState::unmet(Reason::BackingOff, text)
         }
         Some(pod) => of_pod(pod),
         None => {
             let name = &live.identity.key.name;
             let text = format!("no Pod yet; if this does not change, see `kubectl describe job {name}`");
-            Statement::no(Reason::JobCreated, text)
+            ConditionState::unmet(Reason::JobCreated, text)
         }
     }
 }
@@ -43,33 +43,36 @@ fn is_retried(live: &BatchJobSnapshot, observed: &ObservedPodJob, last: &PodSnap
     !live.ending && !is_permanent && failed <= allowed
 }
 
-fn suspended(job: &VmafxJob) -> Statement {
+fn suspended(job: &VmafxJob) -> ConditionState {
     let text = match queue(job) {
         Some(queue) => format!("waiting for Kueue to admit the job to the queue {queue}"),
         None => "the Kubernetes Job was suspended by somebody else; it starts when its spec.suspend is set to false".to_owned(),
     };
-    Statement::no(Reason::WaitingForAdmission, text)
+    ConditionState::unmet(Reason::WaitingForAdmission, text)
 }
 
-fn of_pod(pod: &PodSnapshot) -> Statement {
+fn of_pod(pod: &PodSnapshot) -> ConditionState {
     let name = &pod.identity.key.name;
     if pod.agent != AgentState::Waiting || pod.is_over() {
         // Also between the end of this container and that of the Job, because other containers may still run.
         let node = pod.node.as_deref().unwrap_or("a node");
-        return Statement::yes(Reason::Scoring, format!("Pod {name} on {node} is scoring the clips"));
+        return ConditionState::met(Reason::Scoring, format!("Pod {name} on {node} is scoring the clips"));
     }
     if let Some(message) = &pod.unschedulable {
-        return Statement::no(Reason::Unschedulable, format!("Pod {name} cannot be scheduled: {message}"));
+        return ConditionState::unmet(
+            Reason::Unschedulable,
+            format!("Pod {name} cannot be scheduled: {message}"),
+        );
     }
     match &pod.blocked {
-        Some(KubernetesReason { reason, message }) if is_image_problem(reason) => Statement::no(
+        Some(KubernetesReason { reason, message }) if is_image_problem(reason) => ConditionState::unmet(
             Reason::ImageUnavailable,
             format!("an image of Pod {name} cannot be pulled ({reason}): {message}"),
         ),
         Some(KubernetesReason { reason, message }) => {
-            Statement::no(Reason::PodStuck, format!("Pod {name} cannot start ({reason}): {message}"))
+            ConditionState::unmet(Reason::PodStuck, format!("Pod {name} cannot start ({reason}): {message}"))
         }
-        None => Statement::no(Reason::PodStarting, format!("Pod {name} is starting")),
+        None => ConditionState::unmet(Reason::PodStarting, format!("Pod {name} is starting")),
     }
 }
 

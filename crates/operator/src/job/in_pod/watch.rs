@@ -8,18 +8,20 @@ use vmafx_api::VmafxJob;
 use super::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::key::ObjectKey;
 use crate::reserved::JOB_LABEL;
-use crate::runtime::{Kind, Teller, Watch};
+use crate::runtime::{Notifier, Watch, WatchedKind};
 
 /// A changed Kubernetes Job concerns the resource that owns it.
-pub fn jobs(client: Client, teller: Teller) -> Watch<Job, BatchJobSnapshot> {
-    Watch::new(Kind::BatchJob, client, <BatchJobSnapshot as From<Job>>::from)
+pub fn jobs(client: Client, notifier: Notifier) -> Watch<Job, BatchJobSnapshot> {
+    Watch::new(WatchedKind::BatchJob, client, <BatchJobSnapshot as From<Job>>::from)
         .labelled(JOB_LABEL)
-        .tells(teller, owner)
+        .notifies(notifier, owner)
 }
 
 /// A changed Pod concerns the resource that its annotation names.
-pub fn pods(client: Client, teller: Teller) -> Watch<Pod, PodSnapshot> {
-    Watch::new(Kind::Pod, client, <PodSnapshot as From<Pod>>::from).labelled(JOB_LABEL).tells(teller, named)
+pub fn pods(client: Client, notifier: Notifier) -> Watch<Pod, PodSnapshot> {
+    Watch::new(WatchedKind::Pod, client, <PodSnapshot as From<Pod>>::from)
+        .labelled(JOB_LABEL)
+        .notifies(notifier, named)
 }
 
 fn owner(job: &BatchJobSnapshot) -> Vec<ObjectKey> {
