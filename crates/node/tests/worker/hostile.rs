@@ -21,7 +21,7 @@ fn y4m(width: u32, height: u32) -> Vec<u8> {
     "3600 megapixels; the maximum is 268"
 )]
 #[case::text("hello, I am a video\n".repeat(100).into_bytes(), FailureReason::OptionsInvalid, "s3://bucket/reference has no header")]
-#[case::broken(b"\0\0\0\x18ftypmp42".repeat(100), Reason::InputInvalid, "s3://bucket/reference is not a video")]
+#[case::broken(b"\0\0\0\x18ftypmp42".repeat(100), FailureReason::InputInvalid, "s3://bucket/reference is not a video")]
 #[case::empty(Vec::new(), FailureReason::InputInvalid, "s3://bucket/reference has no frame")]
 #[case::playlist(b"#EXTM3U\n#EXTINF:9,\nhttp://169.254.169.254/x.ts\n".to_vec(), FailureReason::InputInvalid, "playlist")]
 #[case::truncated(y4m(160, 120), FailureReason::InputInvalid, "cut off")]

@@ -95,7 +95,7 @@ fn the_exit_code_tells_a_bad_input_from_a_broken_machine(
 ) {
     let fixture = Fixture::new();
     fixture.write("text.mp4", "hello ".repeat(1000));
-    stage.write("broken.mp4", "\0\0\0\x18ftypmp42");
+    fixture.write("broken.mp4", "\0\0\0\x18ftypmp42");
     let clip = if clip.contains('/') { clip.into() } else { fixture.path(clip) };
     let mut command = command(&fixture, &json!({ "reference": &clip, "distorted": &clip }));
     command.args(["--fetch-timeout", "3s", "--scoring-roots", "http://127.0.0.1:1/"]);

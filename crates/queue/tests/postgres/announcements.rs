@@ -13,7 +13,7 @@ use vmafx_job::CancelCause;
 use vmafx_queue::Store as _;
 use vmafx_queue::notification::Notification;
 use vmafx_queue::store::LabelTarget;
-use vmafx_testkit::postgres::{Database, Mode, Server};
+use vmafx_testkit::postgres::{PostgresDatabase, PostgresServer, ShutdownMode};
 use vmafx_testkit::wait;
 
 use crate::support::{Raw, database, done, job, node, open, take, tenant};
@@ -53,7 +53,7 @@ struct Channel {
 }
 
 impl Channel {
-    async fn on(database: &Database) -> Self {
+    async fn on(database: &PostgresDatabase) -> Self {
         let (client, mut connection) = tokio_postgres::connect(database.dsn(), NoTls).await.unwrap();
         let (sender, messages) = unbounded_channel();
         let mut driver = JoinSet::new();
@@ -222,13 +222,13 @@ async fn invalid_messages_on_the_channel_are_ignored() {
 
 #[tokio::test]
 async fn a_listener_that_reconnects_notifies_of_everything() {
-    let server = Server::start().await.unwrap();
+    let server = PostgresServer::start().await.unwrap();
     let database = server.database().await.unwrap();
     let (here, there) = (open(&database).await, open(&database).await);
     let mut received = there.notifications();
     here.submit(&tenant("acme"), job("cuda")).await.unwrap();
     until(&mut received, |notification| matches!(notification, Notification::Work { .. })).await;
-    server.restart(Mode::Fast).await.unwrap();
+    server.restart(ShutdownMode::Fast).await.unwrap();
     let work = Notification::Work { tenant: tenant("acme"), backend: "cuda".into(), jobs: 1 };
     let all = until(&mut received, |notification| *notification == work).await;
     assert!(all.contains(&Notification::Changed { tenant: tenant("acme") }));

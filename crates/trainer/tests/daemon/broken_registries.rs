@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vmafx_testkit::http_server::{Body, HttpServer, Reply};
+use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 use vmafx_testkit::wait;
 
 use crate::clips::ClipGenerator;
@@ -29,7 +29,7 @@ async fn a_silent_registry_delays_neither_learning_nor_shutdown() {
     let controller = Controller::start().await;
     let server = HttpServer::start(|request| match request.method.as_str() {
         "GET" | "HEAD" => Reply::status(404),
-        _ => Reply::body(Body::Silent),
+        _ => Reply::body(ReplyBody::Silent),
     });
     let mut generator = ClipGenerator::new(24);
     let clips: Vec<_> = (0..20).map(|_| generator.clip()).collect();

@@ -1,6 +1,6 @@
 //! Controllers that restart, with the same store or with one that rejects the trainer's cursor.
 
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::clips::ClipGenerator;
 use crate::controller::Controller;
@@ -9,7 +9,7 @@ use crate::trainer::TrainerConfig;
 const RESETS: &str = "vmafx_trainer_stream_resets_total";
 
 /// A run without checkpoints, because a checkpoint would clear the notice in the status.
-fn config(registry: &Registry, controller: &Controller) -> TrainerConfig {
+fn config(registry: &RegistryServer, controller: &Controller) -> TrainerConfig {
     TrainerConfig::new("m", registry.address())
         .controller(&controller.address)
         .set("VMAFX_TRAINER_CHECKPOINT_MIN_SAMPLES", "1000")
@@ -18,7 +18,7 @@ fn config(registry: &Registry, controller: &Controller) -> TrainerConfig {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_sample_is_learned_twice_from_an_older_copy_of_the_store() {
     let mut controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut generator = ClipGenerator::new(8);
     let clips: Vec<_> = (0..60).map(|_| generator.clip()).collect();
     controller.score_and_label("node-0", &clips[..30]).await;
@@ -58,7 +58,7 @@ async fn no_sample_is_learned_twice_from_an_older_copy_of_the_store() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_store_is_read_from_its_beginning() {
     let mut controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut generator = ClipGenerator::new(9);
     let clips: Vec<_> = (0..30).map(|_| generator.clip()).collect();
     controller.score_and_label("node-0", &clips[..20]).await;
@@ -84,7 +84,7 @@ async fn a_new_store_is_read_from_its_beginning() {
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_resumes_at_the_cursor_when_the_controller_returns() {
     let mut controller = Controller::start().await;
-    let registry = Registry::start(Access::Open).await.unwrap();
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let mut generator = ClipGenerator::new(25);
     let clips: Vec<_> = (0..30).map(|_| generator.clip()).collect();
     controller.score_and_label("node-0", &clips[..20]).await;

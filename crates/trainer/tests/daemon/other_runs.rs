@@ -1,6 +1,6 @@
 //! Other runs and trainers with the same name, and checkpoints that are not readable.
 
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::checkpoints::RegistryReader;
 use crate::clips::ClipGenerator;
@@ -9,7 +9,8 @@ use crate::trainer::TrainerConfig;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_run_of_an_old_name_starts_from_the_base_model_and_overwrites_nothing() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let checkpoints = RegistryReader::of(&registry);
     let mut generator = ClipGenerator::new(10);
     let clips: Vec<_> = (0..40).map(|_| generator.clip()).collect();
@@ -34,7 +35,8 @@ async fn a_new_run_of_an_old_name_starts_from_the_base_model_and_overwrites_noth
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_trainer_of_one_run_uses_no_number_twice_and_reports_the_conflict() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let checkpoints = RegistryReader::of(&registry);
     let mut generator = ClipGenerator::new(11);
     let clips: Vec<_> = (0..60).map(|_| generator.clip()).collect();
@@ -61,7 +63,8 @@ async fn a_second_trainer_of_one_run_uses_no_number_twice_and_reports_the_confli
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_checkpoint_is_skipped_and_one_of_another_base_model_is_an_error() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let checkpoints = RegistryReader::of(&registry);
     let mut generator = ClipGenerator::new(12);
     let clips: Vec<_> = (0..30).map(|_| generator.clip()).collect();
@@ -72,7 +75,7 @@ async fn a_damaged_checkpoint_is_skipped_and_one_of_another_base_model_is_an_err
     trainer.stop().await;
     let newest = *checkpoints.numbers("m").await.last().unwrap();
     let good = checkpoints.get(&format!("m-v{newest:06}")).await.unwrap();
-    let facts = vmafx_oci::checkpoint::Facts { number: newest + 1, ..good.facts.clone() };
+    let facts = vmafx_oci::checkpoint::CheckpointMetadata { number: newest + 1, ..good.facts.clone() };
     let bad = vmafx_oci::checkpoint::artifact(&facts, good.model.clone(), good.state.slice(..1000));
     checkpoints.push(&facts.version(), &bad).await;
 
@@ -94,7 +97,8 @@ async fn a_damaged_checkpoint_is_skipped_and_one_of_another_base_model_is_an_err
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_checkpoints_are_all_unreadable_does_not_start_from_the_base_model() {
-    let (controller, registry) = (Controller::start().await, Registry::start(Access::Open).await.unwrap());
+    let (controller, registry) =
+        (Controller::start().await, RegistryServer::start(RegistryAuth::Open).await.unwrap());
     let checkpoints = RegistryReader::of(&registry);
     let mut generator = ClipGenerator::new(13);
     controller.score_and_label("node-0", &[generator.clip()]).await;

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use vmafx_testkit::kube::process::{Launch, Process};
-use vmafx_testkit::registry::{Access, Registry};
+use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
 use crate::bench::controller::{Controller, TOKEN, free_port, is_ready};
 use crate::bench::process::resident;
@@ -24,12 +24,12 @@ const SECONDS: &str = "vmafx_trainer_checkpoint_push_seconds_";
 /// For each checkpoint: its seconds from the snapshot to the registry's last response, and the daemon's megabytes.
 pub(super) fn measure() -> Result<(Vec<f64>, Vec<f64>)> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let registry = runtime.block_on(Registry::start(Access::Open))?;
+    let registry = runtime.block_on(RegistryServer::start(RegistryAuth::Open))?;
     let directory = tempfile::tempdir()?;
     let controller = Controller::start(&runtime, directory.path(), &[])?;
     let address = free_port()?;
     let launch =
-        Launch::new("vmafx-trainer", workspace::release("vmafx-trainer"), directory.path().join("log"))
+        ChildCommand::new("vmafx-trainer", workspace::release("vmafx-trainer"), directory.path().join("log"))
             .env("VMAFX_TRAINER_NAME", "bench")
             .env("VMAFX_TRAINER_OUTPUT_REGISTRY", format!("{}/models", registry.address()))
             .env("VMAFX_TRAINER_CHECKPOINT_INTERVAL", "0s")
@@ -37,7 +37,7 @@ pub(super) fn measure() -> Result<(Vec<f64>, Vec<f64>)> {
             .env("VMAFX_TRAINER_STATUS_ADDR", address.to_string())
             .env("VMAFX_CONTROLLER_ADDR", controller.grpc.to_string())
             .env("VMAFX_CONTROLLER_TOKEN", TOKEN);
-    let process = Process::start(&launch)?;
+    let process = ChildProcess::start(&launch)?;
     until("the trainer", || Ok(is_ready(address).unwrap_or(false)))?;
     label_clips(&controller, WARM_UP_SAMPLES)?;
     until("the first checkpoints", || {
