@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use vmafx_api::VmafxJob;
 use vmafx_api::job::Execution;
 
-use super::apply::{apply, cancel_predecessors};
+use super::apply::{apply, cancel_predecessors, delete_finished};
 use super::controller_cache::ControllerJobCache;
 use super::controller_client::ControllerClient;
 use super::in_pod::PodJobs;
@@ -23,7 +23,6 @@ use crate::error::Retry;
 use crate::events::Recorder;
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached, Failure, Kind, Next, Reconcile};
-use crate::workload::act;
 
 /// The longest useful pass reads, cancels, reads, submits, reads, labels, reads and asks why the job is pending.
 const MAX_ROUNDS: usize = 12;
@@ -45,7 +44,7 @@ impl Reconcile for JobReconciler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Option<Next>, Failure> {
         let cached = self.jobs.get(key);
         let cached = cached.as_deref().filter(|cached| !is_being_deleted(cached));
-        cancel_predecessors(self, key, cached.map(Cached::uid)).await.map_err(Failure::from)?;
+        cancel_predecessors(self, key, cached.map(Cached::uid)).await?;
         let Some(cached) = cached else { return Ok(None) };
         match &cached.state {
             CachedJobState::Finished { delete_at, unlabelled } => {
@@ -53,7 +52,7 @@ impl Reconcile for JobReconciler {
                 match unlabelled {
                     // The write of the status leads to another pass.
                     Some(job) => late_label::reconcile(self, job).await.map(|()| None),
-                    None => self.delete_expired(cached, *delete_at).await,
+                    None => self.reconcile_finished(cached, *delete_at).await,
                 }
             }
             CachedJobState::Open(job) if job.spec.execution == Execution::Pod => {
@@ -127,18 +126,16 @@ impl JobReconciler {
     }
 
     /// Deletes a finished resource when `spec.ttlSecondsAfterFinished` is over.
-    async fn delete_expired(
+    async fn reconcile_finished(
         &self,
         cached: &CachedJob,
         delete_at: Option<Timestamp>,
     ) -> Result<Option<Next>, Failure> {
-        let Some(delete_at) = delete_at else { return Ok(None) };
-        let left = Duration::try_from(delete_at.duration_since(Timestamp::now())).unwrap_or_default();
-        if !left.is_zero() {
-            return Ok(Some(Next(left)));
+        match delete_at.map(|delete_at| timing::time_to_live(delete_at, Timestamp::now())) {
+            None => Ok(None),
+            Some(Duration::ZERO) => Ok(delete_finished(self, cached).await.map(|()| None)?),
+            Some(left) => Ok(Some(Next(left))),
         }
-        act::delete::<VmafxJob>(&self.client, "delete the finished VmafxJob", &cached.identity).await?;
-        Ok(None)
     }
 }
 
