@@ -9,7 +9,7 @@ use crate::{Feature, LengthMismatch, ScaleTo};
 
 /// Options of the comparison. The defaults compare every frame at the size of the reference.
 ///
-/// The comment of a field is its description in the custom resource, in the OpenAPI document and in `--help`.
+/// The comment of a field is its description in the custom resource, in the `OpenAPI` document and in `--help`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "cli", derive(clap::Args), command(next_help_heading = "Scoring"))]

@@ -48,8 +48,8 @@ pub struct InvalidRequest {
 }
 
 impl InvalidRequest {
-    pub fn new(field: impl Into<String>, problem: impl ToString) -> Self {
-        Self { field: field.into(), problem: problem.to_string() }
+    pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { field: field.into(), problem: problem.into() }
     }
 }
 
@@ -69,7 +69,7 @@ impl ScoringRequest {
         }
         if let Some(uri) = &self.report_uri {
             text("report_uri", uri, MAX_URI_LENGTH)?;
-            ReportFormat::of_uri(uri).map_err(|error| InvalidRequest::new("report_uri", error))?;
+            ReportFormat::of_uri(uri).map_err(|error| InvalidRequest::new("report_uri", error.to_string()))?;
         }
         if let Some(model) = &self.model {
             text("model", model, MAX_MODEL_LENGTH)?;

@@ -12,7 +12,9 @@ use super::controller_client::LabelResponse;
 use super::observe::{Explanation, ObservedJob, get, outage};
 use super::plan::JobAction;
 use super::tracked::TrackedJob;
-use super::{JobReconciler, label};
+use super::{CachedJob, JobReconciler, label};
+use crate::client::requests;
+use crate::error::ApiError;
 use crate::key::ObjectKey;
 
 /// Makes at most one call. What it changes is recorded in `tracked`; after a cancellation or a label the job is not
@@ -103,4 +105,8 @@ pub(super) async fn cancel_predecessors(
         reconciler.tracked.remove(key, &predecessor.uid);
     }
     Ok(())
+}
+
+pub(super) async fn delete_finished(reconciler: &JobReconciler, cached: &CachedJob) -> Result<(), ApiError> {
+    requests::delete::<VmafxJob>(&reconciler.client, "delete the finished VmafxJob", &cached.identity).await
 }

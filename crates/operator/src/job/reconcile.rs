@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use vmafx_api::VmafxJob;
 use vmafx_api::job::Execution;
 
-use super::apply::{apply, cancel_predecessors};
+use super::apply::{apply, cancel_predecessors, delete_finished};
 use super::controller_cache::ControllerJobCache;
 use super::controller_client::ControllerClient;
 use super::in_pod::PodJobs;
@@ -19,7 +19,6 @@ use super::status::{self, is_over};
 use super::timing::{self, RESYNC_INTERVAL, StatusWrite};
 use super::tracked::{TrackedJob, TrackedJobs};
 use super::{CachedJob, CachedJobState, late_label};
-use crate::client::requests;
 use crate::error::Retry;
 use crate::events::EventRecorder;
 use crate::key::ObjectKey;
@@ -45,7 +44,7 @@ impl Reconcile for JobReconciler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Option<RequeueAfter>, ReconcileError> {
         let cached = self.jobs.get(key);
         let cached = cached.as_deref().filter(|cached| !is_being_deleted(cached));
-        cancel_predecessors(self, key, cached.map(Cached::uid)).await.map_err(ReconcileError::from)?;
+        cancel_predecessors(self, key, cached.map(Cached::uid)).await?;
         let Some(cached) = cached else { return Ok(None) };
         match &cached.state {
             CachedJobState::Finished { delete_at, unlabelled } => {
@@ -53,7 +52,7 @@ impl Reconcile for JobReconciler {
                 match unlabelled {
                     // The write of the status leads to another pass.
                     Some(job) => late_label::reconcile(self, job).await.map(|()| None),
-                    None => self.delete_expired(cached, *delete_at).await,
+                    None => self.reconcile_finished(cached, *delete_at).await,
                 }
             }
             CachedJobState::Open(job) if job.spec.execution == Execution::Pod => {
@@ -131,18 +130,16 @@ impl JobReconciler {
     }
 
     /// Deletes a finished resource when `spec.ttlSecondsAfterFinished` is over.
-    async fn delete_expired(
+    async fn reconcile_finished(
         &self,
         cached: &CachedJob,
         delete_at: Option<Timestamp>,
     ) -> Result<Option<RequeueAfter>, ReconcileError> {
-        let Some(delete_at) = delete_at else { return Ok(None) };
-        let left = Duration::try_from(delete_at.duration_since(Timestamp::now())).unwrap_or_default();
-        if !left.is_zero() {
-            return Ok(Some(RequeueAfter(left)));
+        match delete_at.map(|delete_at| timing::time_to_live(delete_at, Timestamp::now())) {
+            None => Ok(None),
+            Some(Duration::ZERO) => Ok(delete_finished(self, cached).await.map(|()| None)?),
+            Some(left) => Ok(Some(RequeueAfter(left))),
         }
-        requests::delete::<VmafxJob>(&self.client, "delete the finished VmafxJob", &cached.identity).await?;
-        Ok(None)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 use vmafx_api::{VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::JobStatus;
@@ -91,6 +92,11 @@ pub fn requeue_after(observed: &ObservedJob, stream_is_live: bool, poll_interval
         ObservedJob::Unreachable(_) if stream_is_live => RETRY_DELAY,
         _ => poll_interval,
     }
+}
+
+/// How long a finished resource is still kept.
+pub fn time_to_live(delete_at: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(delete_at.duration_since(now)).unwrap_or_default()
 }
 
 pub fn poll_interval(open_jobs: usize) -> Duration {

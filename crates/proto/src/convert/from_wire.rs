@@ -52,7 +52,7 @@ fn raw_video(input: wire::RawVideo) -> Result<RawVideo, InvalidRequest> {
         Err(_) => return Err(unknown_value(field, input.pixel_format)),
     };
     let bit_depth =
-        input.bit_depth.try_into().map_err(|error| InvalidRequest::new("input.bit_depth", error))?;
+        input.bit_depth.try_into().map_err(|error| InvalidRequest::new("input.bit_depth", error.to_string()))?;
     Ok(RawVideo { width: input.width, height: input.height, pixel_format, bit_depth })
 }
 

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1::Job;
