@@ -37,7 +37,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
             if !matches!(name, "tests" | "examples" | "target" | "testkit" | "e2e") {
                 sources(&path, found);
             }
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+        } else if path.extension().is_some_and(|ending| ending == "rs") && name != "tests.rs" {
             found.push(path);
         }
     }

@@ -69,7 +69,8 @@ impl ScoringRequest {
         }
         if let Some(uri) = &self.report_uri {
             text("report_uri", uri, MAX_URI_LENGTH)?;
-            ReportFormat::of_uri(uri).map_err(|error| InvalidRequest::new("report_uri", error.to_string()))?;
+            ReportFormat::of_uri(uri)
+                .map_err(|error| InvalidRequest::new("report_uri", error.to_string()))?;
         }
         if let Some(model) = &self.model {
             text("model", model, MAX_MODEL_LENGTH)?;

@@ -157,7 +157,7 @@ impl Scorer {
             return Err(Failure::new(FailureReason::Internal, message).into());
         }
         let details = result.details.get_or_insert_default();
-        details.backend = self.backend.name().to_owned();
+        self.backend.name().clone_into(&mut details.backend);
         if let (Some(file), Some(uri)) = (&task.report, &request.report_uri) {
             self.publisher.publish(file, uri, &roots, cancel).await?;
             details.report_uri.clone_from(uri);

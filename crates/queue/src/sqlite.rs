@@ -94,7 +94,7 @@ impl SqliteStore {
         let writer = Handle::start(Writer {
             connection: opened.connection,
             live: live.clone(),
-            writer_state: WriterState::new(counters),
+            state: WriterState::new(counters),
             pacing: BatchPacing::default(),
             policy,
             clock: clock.clone(),

@@ -39,7 +39,7 @@ async fn a_model_that_another_tool_pushed_is_shown_without_a_training() {
     stage.registry.push("video/models", "mine", &layers).unwrap();
     let ran = stage.run(&["inspect", &stage.reference("mine")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.contains("Training   unknown, it is no checkpoint"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Training   unknown, it is not a checkpoint"), "{}", ran.stdout);
 }
 
 #[test]

@@ -76,7 +76,7 @@ async fn what_only_looks_like_a_version_is_left_out_and_named() {
     stage.registry.push("video/models", "sports-v000009", &layers).unwrap();
     let ran = stage.run(&["list", &stage.models.to_string()]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stderr.contains("left out: sports-v000009: it is no checkpoint"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out: sports-v000009: it is not a checkpoint"), "{}", ran.stderr);
 }
 
 #[tokio::test]
@@ -103,5 +103,5 @@ fn a_place_that_is_none_is_wrong_usage() {
     let home = tempfile::tempdir().unwrap();
     let ran = run_in(home.path(), &["list", "https://registry.example/Models"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("write registry/repository"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("use registry/repository"), "{}", ran.stderr);
 }

@@ -166,7 +166,7 @@ mod tests {
     )]
     #[case::no_tenant(
         "tokens: [{token: 0123456789abcdef, tenant: '', roles: ['vmafx:node']}]",
-        "tenant: it is empty"
+        "tenant: the text is empty"
     )]
     #[case::twice(
         "tokens: [{token: 0123456789abcdef, tenant: t, roles: ['vmafx:node']}, {token: 0123456789abcdef, tenant: u, roles: ['vmafx:node']}]",

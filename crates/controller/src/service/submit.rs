@@ -38,10 +38,10 @@ impl Service {
         let clips = [("reference", &scoring.reference), ("distorted", &scoring.distorted)];
         let report = scoring.report_uri.iter().map(|uri| ("report_uri", uri));
         for (field, address) in clips.into_iter().chain(report) {
-            self.0.roots.check(&who.tenant, address).map_err(|problem| Refusal::OutsideRoots {
-                field: check::path(within, field),
-                problem: problem.to_string(),
-            })?;
+            self.0
+                .roots
+                .check(&who.tenant, address)
+                .map_err(|problem| Refusal::OutsideRoots { field: check::path(within, field), problem })?;
         }
         Ok(())
     }

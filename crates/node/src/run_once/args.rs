@@ -14,7 +14,7 @@ use crate::scorer::{ScorerError, ScorerSettings};
 #[derive(Clone, Debug, Args)]
 #[command(group = clap::ArgGroup::new("document").required(true).args(["request", "request_file"]))]
 pub struct RunOnceArgs {
-    /// The job as a JSON document, such as {"reference": "s3://…", "distorted": "s3://…", "features": ["psnr"]}. Its fields
+    /// The job as a JSON document, such as {"reference": "s3://…", "distorted": "s3://…", "frameStep": 5}. Its fields
     /// are those of a VmafxJob: reference, distorted, model, backend, input, reportURI, and those of spec.scoring
     #[arg(long, value_name = "JSON")]
     pub request: Option<String>,

@@ -34,15 +34,12 @@ pub(super) async fn observe(
     let TrainingReconciler { client, workloads, .. } = reconciler;
     let resource = TrackedResource::of(training);
     let key = resource.owner.key.clone();
-    let workload = match desired {
-        Ok(desired) => {
-            let read = || TrackedResource::read::<VmafxModelTraining>(client, &key);
-            workloads.observe(resource, desired, freshness, read).await
-        }
-        Err(_) => {
-            let set = ObjectKey::new(key.namespace.clone(), TRAINER.workload(&key.name));
-            workloads.observe_cached(resource, &set)
-        }
+    let workload = if let Ok(desired) = desired {
+        let read = || TrackedResource::read::<VmafxModelTraining>(client, &key);
+        workloads.observe(resource, desired, freshness, read).await
+    } else {
+        let set = ObjectKey::new(key.namespace.clone(), TRAINER.workload(&key.name));
+        workloads.observe_cached(resource, &set)
     };
     let trainer = poll(reconciler, training, &key, &workload).await;
     ObservedTraining { workload, trainer }

@@ -80,7 +80,7 @@ pub fn status(
         Some(report) => with_report(before, report, now),
         None => before,
     };
-    let states = [
+    let all = [
         (TrainingCondition::Ready, Some(ready)),
         (TrainingCondition::WorkloadSynced, Some(workload.synced.clone())),
         (TrainingCondition::Paused, Some(paused)),
@@ -92,9 +92,7 @@ pub fn status(
     VmafxModelTrainingStatus {
         phase: Some(phase),
         observed_generation: generation,
-        conditions: states
-            .map(|(type_, state)| condition(type_, state, &conditions, generation, now))
-            .to_vec(),
+        conditions: all.map(|(type_, state)| condition(type_, state, &conditions, generation, now)).to_vec(),
         stateful_set: workload.tracked.clone(),
         ..status
     }

@@ -158,8 +158,8 @@ fn first_obstacle(state: ConditionState, steps: &SyncPlan) -> ConditionState {
     if state.status != ConditionStatus::True {
         return state;
     }
-    let children = steps.service.iter().chain(&steps.budget);
-    children.filter_map(super::ChildPlan::obstacle).next().unwrap_or(state)
+    let mut children = steps.service.iter().chain(&steps.budget);
+    children.find_map(super::ChildPlan::obstacle).unwrap_or(state)
 }
 
 /// The UID as part of a sentence, and the number of replicas.

@@ -2,8 +2,8 @@
 
 use vmafx_job::limits::{MAX_FRAME_STEP, MAX_SCALED_SIDE};
 use vmafx_job::{
-    CancelCause, FrameSize, InvalidRequest, LengthMismatch, PixelFormat, PooledScores, RawVideo, ScaleTo,
-    ScoreDetails, ScoringOptions, ScoringRequest, UnknownName,
+    BitDepth, CancelCause, FrameSize, InvalidRequest, LengthMismatch, PixelFormat, PooledScores, RawVideo,
+    ScaleTo, ScoreDetails, ScoringOptions, ScoringRequest, UnknownName,
 };
 
 use crate::controller::v1 as wire;
@@ -51,8 +51,8 @@ fn raw_video(input: wire::RawVideo) -> Result<RawVideo, InvalidRequest> {
         Ok(wire::PlaneLayout::Unspecified) => return Err(InvalidRequest::new(field, "is required")),
         Err(_) => return Err(unknown_value(field, input.pixel_format)),
     };
-    let bit_depth =
-        input.bit_depth.try_into().map_err(|error| InvalidRequest::new("input.bit_depth", error.to_string()))?;
+    let bit_depth = BitDepth::try_from(input.bit_depth)
+        .map_err(|error| InvalidRequest::new("input.bit_depth", error.to_string()))?;
     Ok(RawVideo { width: input.width, height: input.height, pixel_format, bit_depth })
 }
 

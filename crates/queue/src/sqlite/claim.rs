@@ -85,7 +85,7 @@ fn claim_head(
         let row = rows::by_number(tx.connection, number)?;
         let Some(due) = row.available_at.filter(|due| *due > tx.now) else { return Ok(Some(row)) };
         // The back-off had ended, and then the clock was set back.
-        tx.writer_state.counters.note_backoff(due);
+        tx.state.counters.note_backoff(due);
         tx.connection.prepare_cached("UPDATE jobs SET ready = 0 WHERE number = ?1")?.execute([number])?;
     }
     Ok(None)
@@ -120,7 +120,7 @@ const DUE: &str = "SELECT number, backend FROM jobs INDEXED BY jobs_pause \
 
 /// Makes the tenant's jobs claimable whose back-off has ended. The change is invisible outside of claims.
 fn end_backoffs(tx: &mut UnitOfWork<'_>, tenant: &TenantId) -> Result<(), StoreError> {
-    if !tx.writer_state.counters.is_backoff_over(tx.now) {
+    if !tx.state.counters.is_backoff_over(tx.now) {
         return Ok(());
     }
     let due = tx
@@ -130,7 +130,7 @@ fn end_backoffs(tx: &mut UnitOfWork<'_>, tenant: &TenantId) -> Result<(), StoreE
         .collect::<rusqlite::Result<Vec<(i64, String)>>>()?;
     for (number, backend) in due {
         tx.connection.prepare_cached("UPDATE jobs SET ready = 1 WHERE number = ?1")?.execute([number])?;
-        tx.writer_state.pending.work(tenant, &backend);
+        tx.state.pending.work(tenant, &backend);
     }
     Ok(())
 }
@@ -146,7 +146,7 @@ pub(super) fn end_all_backoffs(tx: &mut UnitOfWork<'_>) -> Result<(), StoreError
         .collect::<rusqlite::Result<Vec<TenantId>>>()?;
     tenants.iter().try_for_each(|tenant| end_backoffs(tx, tenant))?;
     let mut first = tx.connection.prepare_cached(NEXT_BACKOFF_END)?;
-    tx.writer_state.counters.next_backoff_end =
+    tx.state.counters.next_backoff_end =
         first.query_row([], |row| row.get::<_, Option<i64>>(0))?.map(Timestamp);
     Ok(())
 }
@@ -163,7 +163,7 @@ fn next_due(
     tenant: &TenantId,
     backends: &[&str],
 ) -> Result<Option<Timestamp>, StoreError> {
-    if tx.writer_state.counters.next_backoff_end.is_none() {
+    if tx.state.counters.next_backoff_end.is_none() {
         return Ok(None);
     }
     let mut next = tx.connection.prepare_cached(NEXT)?;

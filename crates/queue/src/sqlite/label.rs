@@ -51,6 +51,6 @@ pub(super) fn sample(tx: &mut UnitOfWork<'_>, row: &JobRow) -> Result<bool, Stor
             labels,
             tx.now.0
         ])?;
-    tx.writer_state.pending.sampled(&row.tenant);
+    tx.state.pending.sampled(&row.tenant);
     Ok(true)
 }

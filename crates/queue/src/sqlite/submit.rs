@@ -55,8 +55,8 @@ pub(super) fn submit(
         cancel_cause: None,
     };
     rows::insert(tx.connection, &row)?;
-    tx.writer_state.pending.changed(tenant);
-    tx.writer_state.pending.work(tenant, &row.backend);
+    tx.state.pending.changed(tenant);
+    tx.state.pending.work(tenant, &row.backend);
     Ok(Submitted { id: row.id, deduplicated: false })
 }
 

@@ -25,7 +25,7 @@ pub(super) struct SweepOutcome {
 
 /// Ends what has expired; after a long gap it renews every lease and session instead.
 pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> Result<SweepOutcome, StoreError> {
-    let last = tx.writer_state.counters.last_sweep.replace(tx.now);
+    let last = tx.state.counters.last_sweep.replace(tx.now);
     if needs_renewal(last, tx.now, tx.policy) {
         tx.live.renew(tx.now, tx.policy);
         return Ok(SweepOutcome { renewed: true, ..SweepOutcome::default() });

@@ -55,7 +55,7 @@ impl WriterState {
 pub(super) struct UnitOfWork<'a> {
     pub(super) connection: &'a Connection,
     pub(super) live: &'a mut LiveState,
-    pub(super) writer_state: &'a mut WriterState,
+    pub(super) state: &'a mut WriterState,
     pub(super) policy: &'a Policy,
     pub(super) now: Timestamp,
 }
@@ -65,19 +65,19 @@ impl UnitOfWork<'_> {
     pub(super) fn new_id(&self) -> Uuid {
         let millis = u64::try_from(self.now.0).unwrap_or(0);
         let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
-        Uuid::new_v7(uuid::Timestamp::from_unix(&self.writer_state.ids, millis / 1000, nanos))
+        Uuid::new_v7(uuid::Timestamp::from_unix(&self.state.ids, millis / 1000, nanos))
     }
 
     /// The next number of a change.
     pub(super) fn next_change(&mut self) -> i64 {
-        self.writer_state.counters.job_seq += 1;
-        self.writer_state.counters.job_seq
+        self.state.counters.job_seq += 1;
+        self.state.counters.job_seq
     }
 
     /// The next number of a sample.
     pub(super) fn next_sample(&mut self) -> i64 {
-        self.writer_state.counters.sample_seq += 1;
-        self.writer_state.counters.sample_seq
+        self.state.counters.sample_seq += 1;
+        self.state.counters.sample_seq
     }
 
     /// Stores a changed row with the next change number, and records the notifications of the change.
@@ -86,12 +86,12 @@ impl UnitOfWork<'_> {
         row.revision += 1;
         row.updated_at = self.now;
         rows::save(self.connection, row)?;
-        self.writer_state.pending.changed(&row.tenant);
+        self.state.pending.changed(&row.tenant);
         if row.ready {
-            self.writer_state.pending.work(&row.tenant, &row.backend);
+            self.state.pending.work(&row.tenant, &row.backend);
         }
         if let Some(until) = row.available_at.filter(|_| !row.ready) {
-            self.writer_state.counters.note_backoff(until);
+            self.state.counters.note_backoff(until);
         }
         Ok(())
     }

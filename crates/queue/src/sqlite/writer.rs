@@ -46,7 +46,7 @@ enum Command {
 pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) live: Arc<Mutex<LiveState>>,
-    pub(super) writer_state: WriterState,
+    pub(super) state: WriterState,
     pub(super) pacing: BatchPacing,
     pub(super) policy: Policy,
     pub(super) clock: Arc<dyn Clock>,

@@ -9,9 +9,9 @@ use vmafx_job::{BitDepth, PixelFormat};
 /// How a decoder's pixel format is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Delivery {
-    /// PixelFormat sampling that arrives.
+    /// Chroma sampling that arrives.
     pub(super) chroma: PixelFormat,
-    /// BitDepth that arrives.
+    /// Bit depth that arrives.
     pub(super) depth: BitDepth,
     /// What kind of samples the decoder has.
     pub(super) samples: Samples,

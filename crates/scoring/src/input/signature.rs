@@ -39,7 +39,7 @@ const SIGNATURES: [&[u8]; 28] = [
     b"ID3", // MP3
 ];
 
-/// Types of the first box of MP4, QuickTime and their relatives, after the four bytes of its length.
+/// Types of the first box of MP4, `QuickTime` and their relatives, after the four bytes of its length.
 const BOXES: [&[u8]; 18] = [
     b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"free", b"skip", b"wide", b"junk", b"pnot", b"pict",
     b"udta", b"uuid", b"sidx", b"emsg", b"prfl", b"jP  ", b"JXL ",

@@ -21,7 +21,7 @@ pub(in crate::report) fn xml_attribute(raw: &str) -> String {
     let allowed = |c: char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
     text(raw).chars().fold(String::with_capacity(raw.len()), |mut safe, c| {
         match c {
-            '\t' | '\n' | '\r' => safe.push_str(&format!("&#{};", u32::from(c))),
+            '\t' | '\n' | '\r' => safe.extend(["&#", &u32::from(c).to_string(), ";"]),
             c if allowed(c) => safe.push(c),
             _ => safe.push(char::REPLACEMENT_CHARACTER),
         }

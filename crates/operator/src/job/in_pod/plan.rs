@@ -7,7 +7,7 @@
 //! |--------------|-------------------------------------------|-------------------------------------------|---------------------------|
 //! | cancelled    | ours                                      | Delete                                    | `cancelled`               |
 //! | cancelled    | any other, or none                        | None                                      | `cancelled_before`        |
-//! | any          | being deleted, or of an earlier namesake  | AwaitDeletion                             | `leaving`                 |
+//! | any          | being deleted, or of an earlier namesake  | `AwaitDeletion`                             | `leaving`                 |
 //! | any          | somebody else's                           | Refuse                                    | `of_another`              |
 //! | suspended    | none, and a queue is named                | None: the queue would start it            | `held_before_its_queue`   |
 //! | any          | none                                      | Create, suspended if the resource is      | `new`, `held_before`      |

@@ -35,7 +35,7 @@ impl Writer {
     /// Runs the operations in one transaction that is committed or rolled back as a whole. Returns whether all
     /// succeeded.
     fn transaction(&mut self, batch: &mut Batch) -> rusqlite::Result<bool> {
-        let (before, count) = (self.writer_state.counters, batch.len());
+        let (before, count) = (self.state.counters, batch.len());
         let writes = batch.iter().any(|operation| operation.writes());
         let mut done =
             if writes { execute(&self.connection, "BEGIN IMMEDIATE") } else { Ok(()) }.map(|()| true);
@@ -52,12 +52,12 @@ impl Writer {
         }
         if matches!(done, Ok(true)) {
             lock(&self.live).commit();
-            self.writer_state.pending.notify(&self.notifier);
+            self.state.pending.notify(&self.notifier);
         } else {
             self.roll_back();
             lock(&self.live).roll_back();
-            self.writer_state.pending.clear();
-            self.writer_state.counters = before;
+            self.state.pending.clear();
+            self.state.counters = before;
         }
         done
     }
@@ -67,7 +67,7 @@ impl Writer {
         let mut tx = UnitOfWork {
             connection: &self.connection,
             live: &mut live,
-            writer_state: &mut self.writer_state,
+            state: &mut self.state,
             policy: &self.policy,
             now: self.clock.now(),
         };
@@ -75,7 +75,7 @@ impl Writer {
     }
 
     fn commit(&self, before: Counters) -> rusqlite::Result<()> {
-        let now = self.writer_state.counters;
+        let now = self.state.counters;
         if (now.job_seq, now.sample_seq) != (before.job_seq, before.sample_seq) {
             self.connection
                 .prepare_cached("UPDATE store SET job_seq = ?1, sample_seq = ?2")?

@@ -32,7 +32,7 @@ fn fixture() -> Fixture {
     let writer = Handle::start(Writer {
         connection: opened.connection,
         live: Arc::new(Mutex::default()),
-        writer_state: WriterState::new(counters),
+        state: WriterState::new(counters),
         pacing: BatchPacing::default(),
         policy: Policy::default(),
         clock: Arc::new(SteadyClock::start()),

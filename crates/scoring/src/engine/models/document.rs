@@ -101,7 +101,7 @@ impl Document {
     }
 }
 
-/// PixelFormat as libvmaf has it: an odd luma size rounds down.
+/// Chroma size as libvmaf has it: an odd luma size rounds down.
 fn chroma_size(format: Format) -> (u32, u32) {
     let (width, height) = (format.width, format.height);
     match format.chroma {
