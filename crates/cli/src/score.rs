@@ -96,7 +96,7 @@ fn show(args: &ScoreArgs, outcomes: &[Outcome], took: Duration, look: Look) -> R
     }
     match args.output {
         Output::Table => {
-            print(|out| out.write_all(table::render(&results, &args.options.features, look).as_bytes()))?
+            print(|out| out.write_all(table::render(&results, &args.options.features, look).as_bytes()))?;
         }
         Output::Json => write_report(&report, ReportFormat::Json)?,
         Output::Csv => write_report(&report, ReportFormat::Csv)?,

@@ -9,6 +9,7 @@ use crate::limits::MAX_SCALED_SIDE;
 
 /// Width and height in pixels, written `1920x1080`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FrameSize {
     pub width: u32,
     pub height: u32,

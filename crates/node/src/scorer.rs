@@ -191,14 +191,14 @@ impl Scorer {
     ) -> Result<ScoreResult, Unscored> {
         let JobLimits { stall_timeout, deadline, .. } = self.limits;
         let start = Instant::now();
-        let mut workers = 1;
+        let (mut workers, mut left) = (1, deadline);
         loop {
-            let left = deadline.map(|deadline| deadline.saturating_sub(start.elapsed()));
             match self.launcher.run(task, &mut progress, cancel, stall_timeout, left).await {
                 Err(Unscored::Failed(failure))
                     if failure.reason == FailureReason::WorkerCrashed && workers < MAX_WORKERS =>
                 {
                     workers += 1;
+                    left = deadline.map(|deadline| deadline.saturating_sub(start.elapsed()));
                     tracing::warn!(cause = failure.message, "the worker crashed; starting another one");
                 }
                 result => return result,

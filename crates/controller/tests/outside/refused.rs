@@ -92,7 +92,7 @@ async fn a_bad_body_is_refused_with_its_place_and_nothing_is_stored() {
         (with("features", json!(vec!["psnr"; 17])), "scoring.features: "),
         (
             with("scaleTo", json!({ "width": 0, "height": 1 })),
-            "scoring.scaleTo.width: must be between 1 and 9999",
+            "scoring.scaleTo: must be Reference, Distorted, Never or a size such as 1920x1080",
         ),
     ];
     for (body, expected) in cases {

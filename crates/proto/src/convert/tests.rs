@@ -51,8 +51,8 @@ fn raw() -> wire::RawVideo {
     wire::RawVideo { width: 1, height: 1, pixel_format: 1, bit_depth: 8 }
 }
 
-fn scale(target: wire::scale_to::Target) -> Option<wire::ScaleTo> {
-    Some(wire::ScaleTo { target: Some(target) })
+fn scale(target: wire::scale_to::Target) -> wire::ScaleTo {
+    wire::ScaleTo { target: Some(target) }
 }
 
 #[rstest]
@@ -75,11 +75,11 @@ fn scale(target: wire::scale_to::Target) -> Option<wire::ScaleTo> {
     "input.bit_depth: must be 8, 10, 12 or 16, not 9"
 )]
 #[case(
-    wire::ScoringParams { scale_to: scale(wire::scale_to::Target::Mode(99)), ..params() },
+    wire::ScoringParams { scale_to: Some(scale(wire::scale_to::Target::Mode(99))), ..params() },
     "scale_to.mode: 99 is not a value of this enum"
 )]
 #[case(
-    wire::ScoringParams { scale_to: scale(wire::scale_to::Target::Size(wire::PictureSize { width: 1, height: 10_000 })), ..params() },
+    wire::ScoringParams { scale_to: Some(scale(wire::scale_to::Target::Size(wire::PictureSize { width: 1, height: 10_000 }))), ..params() },
     "scale_to.size.height: must be between 1 and 9999"
 )]
 #[case(wire::ScoringParams { length_mismatch: 7, ..params() }, "length_mismatch: 7 is not a value of this enum")]

@@ -1,4 +1,4 @@
-//! The evolution gate of the OpenAPI document: it only grows.
+//! The evolution gate of the `OpenAPI` document: it only grows.
 //!
 //! `tests/baseline/openapi.json` is the document of the last release. Whatever a client of that release sends must still be
 //! accepted, and whatever it reads must still be there: no path, method, response code or property may go, no request
@@ -123,7 +123,7 @@ impl Documents<'_> {
             let wider =
                 old[bound].as_f64().is_some_and(|before| if grows { now >= before } else { now <= before });
             // A minimum of 0 of something that cannot be negative is none.
-            if !wider && !(now == 0.0 && !grows) {
+            if !wider && (now != 0.0 || grows) {
                 self.breach(place, format!("{bound} is narrower"));
             }
         }

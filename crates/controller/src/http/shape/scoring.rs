@@ -59,8 +59,21 @@ impl<'de> Deserialize<'de> for Scoring {
                 fields.remove(field);
             }
         }
-        serde_json::from_value(Value::Object(fields)).map(Self).map_err(D::Error::custom)
+        serde_json::from_value(Value::Object(fields.clone())).map(Self).map_err(|error| {
+            let field = fields.iter().find_map(|(name, value)| {
+                let alone = parse_alone(name, value).err()?;
+                Some(format!("scoring.{name}: {alone}"))
+            });
+            D::Error::custom(field.unwrap_or_else(|| error.to_string()))
+        })
     }
+}
+
+/// Reads one field beside clips that can be read: errors of flattened fields do not name them.
+fn parse_alone(name: &str, value: &Value) -> serde_json::Result<ScoringRequest> {
+    let mut document = json!({"reference": "r", "distorted": "d"});
+    document[name] = value.clone();
+    serde_json::from_value(document)
 }
 
 /// Refuses a field that the schema does not have: a misspelled option that is ignored would give a wrong score.
@@ -168,8 +181,8 @@ mod tests {
     #[rstest]
     #[case(json!({"frameStepp": 2}), "unknown field `frameStepp`")]
     #[case(json!({"input": {"width": 1, "height": 1, "depth": 8}}), "unknown field `depth`")]
-    #[case(json!({"frameStep": 10_001}), "frame step must be between 1 and 10000")]
-    #[case(json!({"features": ["vmaf"]}), "unknown variant `vmaf`")]
+    #[case(json!({"frameStep": 10_001}), "scoring.frameStep: frame step must be between 1 and 10000")]
+    #[case(json!({"features": ["vmaf"]}), "scoring.features: unknown variant `vmaf`")]
     fn what_cannot_be_followed_is_refused(#[case] options: Value, #[case] expected: &str) {
         let mut document = json!({"reference": "r", "distorted": "d"});
         document.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
