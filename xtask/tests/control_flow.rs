@@ -12,10 +12,12 @@ const TEXTS: [&str; 7] = ["message", "error", "reason", "note", "detail", "stder
 const LOOKS: [&str; 3] = [".contains(", ".starts_with(", ".ends_with("];
 
 /// Other programs that report a cause only as a text, each read in one place.
-const EXCEPTIONS: [(&str, &str); 5] = [
+const EXCEPTIONS: [(&str, &str); 6] = [
     // ffmpeg and the C library, when memory is used up.
     ("crates/node/src/worker/classify.rs", "stderr.contains(NO_MEMORY)"),
     ("crates/node/src/launch/exit.rs", "stderr.contains(part)"),
+    // ffmpeg exits with the same code for a file that is no video and for one that is damaged.
+    ("crates/scoring/src/input/ffmpeg.rs", "said.contains(words)"),
     // rclone ends with the same exit code for most causes.
     ("crates/node/src/fetch/rclone.rs", ".contains(word)"),
     // The API server answers an apply with an undeclared field with code 500 and no cause.

@@ -27,6 +27,7 @@ fn peer() -> Option<PathBuf> {
     let found = String::from_utf8_lossy(&filters.stdout).contains(" libvmaf ").then_some(ffmpeg);
     if found.is_none() {
         // Written directly, because the test harness captures what `eprintln` writes: a skipped test must be seen.
+        #[expect(clippy::explicit_write, reason = "see above")]
         writeln!(std::io::stderr(), "skipped: no ffmpeg with libvmaf here; `make test` brings one").unwrap();
     }
     found
@@ -54,8 +55,9 @@ impl Pair {
         let source = "testsrc2=size=640x360:rate=30,noise=alls=6:allf=t:all_seed=3";
         let raw = ["-frames:v", "30", "-pix_fmt", pixels, "-strict", "-1", &reference];
         ffmpeg(program, &[&["-f", "lavfi", "-i", source][..], &raw].concat());
-        let coded = ["-c:v", codec, "-preset", "veryfast", "-crf", "36", "-pix_fmt", pixels, &distorted];
-        ffmpeg(program, &[&["-i", &reference][..], &coded].concat());
+        let distorted_arguments =
+            ["-c:v", codec, "-preset", "veryfast", "-crf", "36", "-pix_fmt", pixels, &distorted];
+        ffmpeg(program, &[&["-i", &reference][..], &distorted_arguments].concat());
         Self { directory, reference, distorted }
     }
 
@@ -130,7 +132,7 @@ fn comparable(xml: &str) -> Vec<Element> {
     for (_, attributes) in &mut all {
         attributes.retain(|name, _| !OF_ONE_VERSION.contains(&name.as_str()));
         for changing in ["fps", "version"] {
-            attributes.entry(changing.to_owned()).and_modify(|value| *value = "0".to_owned());
+            attributes.entry(changing.to_owned()).and_modify(|value| "0".clone_into(value));
         }
     }
     // libvmaf lists metrics as they were registered, and we by name.

@@ -131,7 +131,7 @@ mod tests {
     fn claimable_jobs_that_do_not_fit_are_left_out() {
         let mut changes = TenantChanges::default();
         (0..400).for_each(|number| {
-            changes.work(&format!("a backend with \u{1} and a number {number}"), u32::MAX)
+            changes.work(&format!("a backend with \u{1} and a number {number}"), u32::MAX);
         });
         let message = round_trip(&changes);
         assert!(message.work_omitted);

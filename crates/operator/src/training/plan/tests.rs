@@ -41,21 +41,21 @@ fn planned(training: &VmafxModelTraining, poll: Option<PollResult>) -> TrainingP
     plan(training, &desired, &ObservedTraining { workload, trainer }, at(1_000))
 }
 
-fn report(checkpoint: i64) -> PollResult {
-    Ok(TrainerReport {
+fn report(checkpoint: i64) -> TrainerReport {
+    TrainerReport {
         phase: TrainingPhase::Running,
         samples: Some(7),
         checkpoint: Some(at(checkpoint)),
         version: Some("m-v000001".to_owned()),
         ..TrainerReport::default()
-    })
+    }
 }
 
 #[rstest]
-#[case::first(json!({}), Some(report(100)), true)]
-#[case::later(json!({ "lastCheckpoint": at(90) }), Some(report(100)), true)]
-#[case::recorded(json!({ "lastCheckpoint": at(100) }), Some(report(100)), false)]
-#[case::older(json!({ "lastCheckpoint": at(110) }), Some(report(100)), false)]
+#[case::first(json!({}), Some(Ok(report(100))), true)]
+#[case::later(json!({ "lastCheckpoint": at(90) }), Some(Ok(report(100))), true)]
+#[case::recorded(json!({ "lastCheckpoint": at(100) }), Some(Ok(report(100))), false)]
+#[case::older(json!({ "lastCheckpoint": at(110) }), Some(Ok(report(100))), false)]
 #[case::silent(json!({}), Some(Err("cannot be reached".to_owned())), false)]
 #[case::not_polled(json!({}), None, false)]
 fn an_event_is_planned_for_each_new_checkpoint(
@@ -76,6 +76,6 @@ fn a_trainer_is_polled_as_soon_as_it_is_tracked_and_then_when_its_poll_is_due() 
     assert_eq!(steps.stateful_set.decision, WorkloadDecision::Create);
     assert!(steps.service.is_some() && steps.budget.is_none());
     assert_eq!(new.requeue_after, RequeueAfter(Duration::ZERO));
-    let polled = planned(&training(Value::Null), Some(report(100)));
+    let polled = planned(&training(Value::Null), Some(Ok(report(100))));
     assert_eq!(polled.requeue_after, RequeueAfter(Duration::from_secs(5)));
 }
