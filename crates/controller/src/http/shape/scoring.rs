@@ -101,6 +101,9 @@ impl JsonSchema for Scoring {
         };
         let side = json!({"type": "integer", "minimum": 1, "maximum": MAX_SCALED_SIDE});
         let rules = [ScaleTo::Reference, ScaleTo::Distorted, ScaleTo::Never];
+        let backends =
+            Backend::ALL.iter().map(|backend| json!(backend.name())).chain([json!(""), Value::Null]);
+        let mismatches = LengthMismatch::ALL.iter().map(lower).chain([Value::Null]);
         let respelled = [
             (
                 "scaleTo",
@@ -108,17 +111,12 @@ impl JsonSchema for Scoring {
                     {"type": "string", "enum": rules.map(|rule| lower(&rule))},
                     {"type": "object", "properties": {"width": side, "height": side},
                      "required": ["width", "height"], "additionalProperties": false},
+                    {"type": "null"},
                 ]}),
             ),
-            (
-                "lengthMismatch",
-                json!({"type": "string", "enum": LengthMismatch::ALL.map(|rule| lower(&rule))}),
-            ),
-            ("frameStep", json!({"type": "integer", "minimum": 0, "maximum": MAX_FRAME_STEP})),
-            (
-                "backend",
-                json!({"type": "string", "enum": Backend::ALL.iter().map(|one| one.name()).chain([""]).collect::<Vec<_>>()}),
-            ),
+            ("lengthMismatch", json!({"enum": mismatches.collect::<Vec<_>>()})),
+            ("frameStep", json!({"type": ["integer", "null"], "minimum": 0, "maximum": MAX_FRAME_STEP})),
+            ("backend", json!({"enum": backends.collect::<Vec<_>>()})),
         ];
         for (field, spelling) in respelled {
             let Value::Object(mut spelling) = spelling else { continue };
