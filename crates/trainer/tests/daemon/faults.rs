@@ -17,7 +17,7 @@ const FAILURES: &str = "vmafx_trainer_checkpoint_push_failures_total";
 #[rstest]
 #[case::down(None, "RegistryUnavailable")]
 #[case::read_only(Some(RegistryStorage::ReadOnly), "RegistryReadOnly")]
-#[case::full(Some(RegistryStorage::Full { max_file_bytes: 16_000 }), "RegistryServer")]
+#[case::full(Some(RegistryStorage::Full { max_file_bytes: 16_000 }), "Registry")]
 #[tokio::test(flavor = "multi_thread")]
 async fn training_continues_while_the_registry_accepts_nothing(
     #[case] storage: Option<RegistryStorage>,
