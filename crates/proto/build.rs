@@ -2,10 +2,10 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-/// Relative to this crate, which is where cargo runs build scripts.
+/// Relative to this crate, in whose directory cargo runs the build script.
 const PROTO_ROOT: &str = "../../proto";
 
-/// Files that are compiled; what they import is found from there.
+/// Imports of these files are compiled too.
 const FILES: [&str; 2] = ["vmafx/controller/v1/controller.proto", "vmafx/v1/vmafx.proto"];
 
 /// Messages that carry a session's secret. Their `Debug` is written by hand in `src/redact.rs`.
@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut compiler = protox::Compiler::new([PROTO_ROOT])?;
     compiler.include_imports(true).open_files(FILES)?;
 
-    // The descriptors served by reflection go without comments, which would be most of their bytes. The
-    // generator gets the comments: they become the documentation of the types.
+    // The descriptors for reflection have no comments, which would be most of their bytes. The generator gets the
+    // comments, because they become the documentation of the types.
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     fs::write(out.join("vmafx_descriptor.bin"), compiler.encode_file_descriptor_set())?;
     compiler.include_source_info(true);

@@ -1,8 +1,7 @@
-//! Conditions: what a resource says of itself, one statement per type.
+//! Conditions of the resources, as `kubectl wait --for=condition=…` reads them.
 //!
-//! `kubectl wait --for=condition=…` reads these. Their types and reasons are closed lists, here and nowhere else, so
-//! that a condition, an event and a metric label always use the same word, and so that documentation can name them
-//! all.
+//! Condition types and reasons are closed lists, so that a condition, an event and a metric label share one spelling and
+//! the documentation is complete.
 
 mod reasons;
 mod types;
@@ -15,13 +14,13 @@ use serde::{Deserialize, Serialize};
 pub use self::reasons::Reason;
 pub use self::types::{JobCondition, NodeCondition, TrainingCondition};
 
-/// One statement about a resource.
+/// One aspect of the state of a resource.
 ///
 /// The fields and limits are those of Kubernetes' own conditions, which the schema of `k8s-openapi` leaves out.
 #[derive(Clone, Debug, PartialEq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What the statement is about, in CamelCase.
+    /// Type of the condition, in CamelCase.
     #[serde(rename = "type")]
     #[schemars(
         length(max = 316),
@@ -31,10 +30,10 @@ pub struct Condition {
     )]
     pub type_: String,
 
-    /// Whether it holds.
+    /// Whether the condition holds: True, False or Unknown.
     pub status: ConditionStatus,
 
-    /// The generation of the spec that the statement speaks of.
+    /// The generation of the spec that the condition was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
@@ -42,11 +41,11 @@ pub struct Condition {
     /// When the status last changed from one value to another.
     pub last_transition_time: Time,
 
-    /// Why, in one CamelCase word of a closed list.
+    /// Why the condition has this status, as one CamelCase word of a closed list.
     #[schemars(length(min = 1, max = 1024), regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))]
     pub reason: String,
 
-    /// Why, in a sentence with numbers.
+    /// Why the condition has this status, as a sentence.
     #[schemars(length(max = 32768))]
     pub message: String,
 }
@@ -54,31 +53,26 @@ pub struct Condition {
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum ConditionStatus {
-    /// It holds.
     True,
-    /// It does not hold.
     False,
-    /// It is not known.
     Unknown,
 }
 
-/// A closed list of words, each with the sentence that explains it.
-macro_rules! words {
+/// An enum whose variants carry their documentation at run time.
+macro_rules! closed_list {
     ($(#[$doc:meta])* $name:ident { $($(#[doc = $text:literal])+ $word:ident,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum $name { $($(#[doc = $text])+ $word,)+ }
 
         impl $name {
-            /// The whole list.
             pub const ALL: &'static [Self] = &[$(Self::$word,)+];
 
-            /// The word as it is written.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$word => stringify!($word),)+ }
             }
 
-            /// What the word means, for documentation.
+            /// The doc comment of the variant.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$word => concat!($($text),+),)+ }
             }
@@ -91,19 +85,19 @@ macro_rules! words {
         }
     };
 }
-use words;
+use closed_list;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The pattern that the schema sets for reasons, in words: letters first, then letters and digits.
+    /// The part of the schema's pattern that our own spellings use.
     fn is_camel_case(word: &str) -> bool {
         word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(|c| c.is_ascii_alphanumeric())
     }
 
     #[test]
-    fn every_word_is_camel_case_and_explained() {
+    fn every_type_and_reason_is_camel_case_and_explained() {
         let words = (Reason::ALL.iter().map(|w| (w.as_str(), w.meaning())))
             .chain(JobCondition::ALL.iter().map(|w| (w.as_str(), w.meaning())))
             .chain(NodeCondition::ALL.iter().map(|w| (w.as_str(), w.meaning())))

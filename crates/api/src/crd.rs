@@ -7,12 +7,10 @@ use kube::CustomResourceExt;
 
 use crate::{VmafxJob, VmafxModelTraining, VmafxNode};
 
-/// All definitions, in the order in which people meet them.
 pub fn all() -> Vec<CustomResourceDefinition> {
     vec![definition::<VmafxJob>(), definition::<VmafxNode>(), definition::<VmafxModelTraining>()]
 }
 
-/// The definition of one kind.
 pub fn definition<K: CustomResourceExt>() -> CustomResourceDefinition {
     let mut crd = K::crd();
     for version in &mut crd.spec.versions {
@@ -23,18 +21,18 @@ pub fn definition<K: CustomResourceExt>() -> CustomResourceDefinition {
     crd
 }
 
-/// Takes the description of an enum off its schema. Where the enum is optional, the derive puts it in the place of the
-/// field's own description, which says more.
+/// Removes the description of an enum from its schema. For an optional enum the derive would use it instead of the
+/// description of the field, which says more.
 pub(crate) fn described_by_its_field(schema: &mut schemars::Schema) {
     schema.remove("description");
 }
 
-/// Lets every property be left out, as the released definition does.
+/// Makes every property optional, as in the released definition.
 pub(crate) fn nothing_required(schema: &mut schemars::Schema) {
     schema.remove("required");
 }
 
-/// Makes the derived schema say what we mean, in every part of it.
+/// Corrects the derived schema, recursively.
 ///
 /// Optional means "may be left out", not "may be null": the derive marks every `Option` nullable, and then a `null`, as
 /// templates write it for an empty value, would be stored and keep the default from being filled in. Without the mark

@@ -5,6 +5,7 @@ mod status;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use vmafx_job::InvalidRequest;
 use vmafx_job::limits::DEFAULT_BACKOFF_LIMIT;
 pub use vmafx_job::{
     Backend, BitDepth, Feature, LengthMismatch, ModelUsed, PixelFormat, PooledScores, RawVideo, ScaleTo,
@@ -29,7 +30,7 @@ const NEW_JOB: &str = "create a new VmafxJob instead";
     category = "vmafx",
     status = "VmafxJobStatus",
     derive = "PartialEq",
-    doc = "One reference and one distorted clip to be compared: the answer is a VMAF score in status.score.",
+    doc = "One reference clip and one distorted clip to be compared; the VMAF score is written to status.score.",
     selectable = ".spec.backend",
     selectable = ".status.phase",
     selectable = ".status.assignedNode",
@@ -58,7 +59,7 @@ const NEW_JOB: &str = "create a new VmafxJob instead";
 )]
 pub struct VmafxJobSpec {
     /// URI of the reference clip, the one that counts as perfect: file://, http(s)://, s3://, gs://, azure://, or any
-    /// other scheme that rclone knows. It must lie below the scoring roots that the controller allows.
+    /// other scheme that rclone knows. It must be inside the scoring roots of the controller.
     #[schemars(length(min = 1, max = 4096))]
     #[x_kube(validation = rules::uri())]
     pub reference: String,
@@ -84,24 +85,24 @@ pub struct VmafxJobSpec {
     #[schemars(range(min = 0))]
     pub priority: i32,
 
-    /// Hold the job back. A waiting job leaves the queue, a running one is stopped and its node freed; set to false
-    /// it starts again from the first frame.
+    /// Suspend the job. A waiting job leaves the queue, and a running one is stopped and frees its node. Set to false, the
+    /// job starts again from the first frame.
     #[serde(default)]
     pub suspend: bool,
 
-    /// Give the job up for good. The resource and its history stay. This cannot be taken back.
+    /// Cancel the job. The resource and its history stay. This cannot be undone.
     #[serde(default)]
     #[x_kube(validation = Rule::new("self || !oldSelf")
         .message("a cancelled job cannot be revived: create a new VmafxJob instead")
         .reason(Reason::FieldValueForbidden))]
     pub cancel: bool,
 
-    /// Where the scoring runs: Queue hands the job to the vmafx-controller and its nodes; Pod runs it in a Kubernetes
+    /// Where the scoring runs: Queue submits the job to the vmafx-controller and its nodes; Pod runs it in a Kubernetes
     /// Job of its own.
     #[serde(default)]
     pub execution: Execution,
 
-    /// How often the job may be tried again after an attempt was lost to a crashed or vanished node. 0 = never.
+    /// How often the job is retried after an attempt was lost to a crashed or unreachable node. 0 = never.
     #[serde(default = "defaults::backoff_limit")]
     #[schemars(range(min = 0, max = 100))]
     pub backoff_limit: i32,
@@ -117,7 +118,7 @@ pub struct VmafxJobSpec {
     #[schemars(range(min = 0))]
     pub ttl_seconds_after_finished: Option<i32>,
 
-    /// Geometry of headerless YUV files. Other files say it themselves, and this is then ignored.
+    /// Geometry of headerless YUV files; ignored for files with a header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RawVideo>,
 
@@ -125,23 +126,23 @@ pub struct VmafxJobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scoring: Option<ScoringOptions>,
 
-    /// The score from which on the clip passes: status.passed says whether status.score reached it. For use as a gate
-    /// in a pipeline.
+    /// The lowest score with which the clip passes: status.passed says whether status.score reached it. For use as a
+    /// quality gate in a pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub min_score: Option<f64>,
 
-    /// The opinion that people have of the distorted clip, from 0 (unwatchable) to 100 (as good as the reference).
+    /// The quality that viewers gave the distorted clip, from 0 (unwatchable) to 100 (as good as the reference).
     /// A job that has a score and a ground truth becomes a training sample of the VmafxModelTraining resources. A mean
     /// opinion score from 1 to 5 is written as (MOS − 1) · 25. It may be set or changed at any time, also after the job
-    /// has succeeded: each value makes a sample, of which the last one is right. Taking it away takes no sample back.
-    /// Jobs with execution: Pod are no samples, since the controller does not know them.
+    /// has succeeded: each value makes a sample, of which the last one counts. Removing the value removes no sample.
+    /// Jobs with execution: Pod do not become samples, because they do not pass through the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub ground_truth: Option<f64>,
 
-    /// URI to which the per-frame report is written, in the format of its ending: .json, .csv, .html or .xml; JSON
-    /// without one.
+    /// URI to which the per-frame report is written, in the format of its extension: .json, .csv, .html or .xml; JSON
+    /// without an extension.
     #[serde(rename = "reportURI", default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     #[x_kube(validation = rules::uri())]
@@ -162,7 +163,7 @@ mod defaults {
 }
 
 impl VmafxJobSpec {
-    /// What is to be scored, wherever it runs.
+    /// The scoring request, for both values of `execution`.
     pub fn scoring_request(&self) -> ScoringRequest {
         ScoringRequest {
             reference: self.reference.clone(),
@@ -173,6 +174,15 @@ impl VmafxJobSpec {
             options: self.scoring.clone().unwrap_or_default(),
             report_uri: self.report_uri.clone(),
         }
+    }
+
+    /// Checks what the schema does not, such as the format of the report. An error names the field of this spec.
+    pub fn check_request(&self) -> Result<(), InvalidRequest> {
+        self.scoring_request().check().map_err(|error| match error.field.as_str() {
+            "report_uri" => InvalidRequest::new("reportURI", error.problem),
+            "features" => InvalidRequest::new("scoring.features", error.problem),
+            _ => error,
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! The custom resources of `vmafx.dev/v1`: what users declare and what the system answers.
 //!
-//! The types here are the one source of truth. Their doc comments become the descriptions that `kubectl explain`
+//! The types here are the single source of truth. Their doc comments become the descriptions that `kubectl explain`
 //! shows, their attributes become schema and CEL rules, and `make manifests` writes the CRDs, the chart's copies
-//! and the API reference from [`crd::all`]. A field that is not here is pruned by the API server without a word,
-//! so every field is round-tripped through a real one (`tests/round_trip.rs`).
+//! and the API reference from [`crd::all`]. The API server silently prunes a field that is not here,
+//! so a test sends every field through a real one (`tests/api_server/round_trip.rs`).
 //!
-//! This crate holds no client: reading and writing the resources is the business of those who use it.
+//! This crate has no client.
 
 #![allow(
     clippy::doc_markdown,

@@ -74,8 +74,8 @@ pub struct VmafxNodeSpec {
     #[schemars(length(min = 1, max = 1024))]
     pub image: Option<String>,
 
-    /// Take the workers away but keep everything else: replicas go to zero, running jobs are handed back to the queue.
-    /// Set to false they return.
+    /// Remove the workers but keep everything else: the StatefulSet is scaled to zero, and running jobs return to the
+    /// queue. Set to false, the workers return.
     #[serde(default)]
     pub paused: bool,
 
@@ -84,12 +84,12 @@ pub struct VmafxNodeSpec {
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: i32,
 
-    /// Who runs the workers: Managed = the operator, in a StatefulSet; External = somebody else, and only their health
-    /// is reported.
+    /// Who runs the workers: Managed = the operator, in a StatefulSet; External = another system, and the operator only
+    /// reports their health.
     #[serde(default)]
     pub management_policy: ManagementPolicy,
 
-    /// CPU, memory and further resources of one worker. The GPU that gpuVendor stands for is added to these.
+    /// CPU, memory and further resources of one worker. The GPU of gpuVendor is added to these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirements>,
 
@@ -97,13 +97,13 @@ pub struct VmafxNodeSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<BTreeMap<String, String>>,
 
-    /// Taints of Kubernetes nodes that the workers put up with.
+    /// Taints of Kubernetes nodes that the workers tolerate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub tolerations: Option<Vec<Toleration>>,
 
-    /// Parts of a Pod template, merged by name over the rendered one: volumes, credentials from Secrets, sidecars. What
-    /// the API server refuses in it is reported in the condition WorkloadSynced.
+    /// Parts of a Pod template, merged by name over the rendered one: volumes, credentials from Secrets, sidecars. If
+    /// the API server rejects the result, the condition WorkloadSynced says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_template: Option<PartialPodTemplate>,
 }
@@ -114,7 +114,7 @@ mod defaults {
     }
 }
 
-/// A field that shapes the workload, of which there is none under `External`: accepting it would promise an effect.
+/// Refuses a field of the workload under `External`, where it would have no effect.
 fn workload_field(field: &str) -> kube::core::cel::Rule {
     kube::core::cel::Rule::new(format!("self.managementPolicy == 'Managed' || !has(self.{field})"))
         .message(
@@ -124,7 +124,7 @@ fn workload_field(field: &str) -> kube::core::cel::Rule {
         .reason(kube::core::cel::Reason::FieldValueForbidden)
 }
 
-/// Maker of the hardware that a worker computes with.
+/// Vendor of the hardware that a worker computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuVendor {
@@ -144,6 +144,6 @@ pub enum ManagementPolicy {
     /// The operator.
     #[default]
     Managed,
-    /// Somebody else.
+    /// Another system.
     External,
 }

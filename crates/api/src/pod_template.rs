@@ -1,4 +1,4 @@
-//! A partial Pod template, carried as it was written.
+//! A partial Pod template, stored as the user wrote it.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 /// Parts of a `PodTemplateSpec` that are merged over the rendered one, lists by the `name` of their items.
 ///
 /// The schema accepts any object: the full Pod schema would make the CRD larger than `kubectl apply` can carry, and
-/// would refuse Pod fields newer than this release. What the API server then thinks of the merged template is
-/// reported in a condition.
+/// would refuse Pod fields newer than this release. If the API server rejects the merged template, a
+/// condition says so.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PartialPodTemplate(pub Map<String, Value>);

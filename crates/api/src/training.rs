@@ -55,7 +55,7 @@ pub struct VmafxModelTrainingSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
 
-    /// How to learn.
+    /// The learning algorithm.
     pub algorithm: Algorithm,
 
     /// When to write a checkpoint.
@@ -67,7 +67,7 @@ pub struct VmafxModelTrainingSpec {
     #[x_kube(validation = rules::oci_repository())]
     pub output_registry: String,
 
-    /// Stop learning but keep the model and its place in the stream of samples. Set to false it goes on from there.
+    /// Stop learning but keep the model and its position in the sample stream. Set to false, the run resumes from there.
     #[serde(default)]
     pub paused: bool,
 
@@ -87,8 +87,8 @@ pub struct VmafxModelTrainingSpec {
     pub gate: PromotionGate,
 
     /// Parts of a Pod template, merged by name over the rendered one, whose container is called trainer: resources, a
-    /// ServiceAccount, the authority of a registry. What the API server refuses in it is reported in the condition
-    /// WorkloadSynced.
+    /// ServiceAccount, the certificate authority of a registry. If the API server rejects the result, the condition
+    /// WorkloadSynced says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_template: Option<PartialPodTemplate>,
 }
@@ -102,7 +102,7 @@ pub struct DataSource {
     pub node_selector: Option<BTreeMap<String, String>>,
 }
 
-/// How to learn.
+/// A learning algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum Algorithm {
     /// Stochastic gradient descent on each sample as it comes, with an exponential moving average of the weights.
@@ -114,13 +114,13 @@ pub enum Algorithm {
 #[derive(Clone, Debug, PartialEq, Eq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointPolicy {
-    /// The least time between two checkpoints, as a duration such as 30s, 10m or 1h30m.
+    /// Minimum time between two checkpoints, as a duration such as 30s, 10m or 1h30m.
     #[serde(default = "defaults::interval")]
     #[schemars(length(min = 1, max = 32))]
     #[x_kube(validation = rules::duration())]
     pub interval: String,
 
-    /// The least number of new samples between two checkpoints.
+    /// Minimum number of new samples between two checkpoints.
     #[serde(default = "defaults::min_samples")]
     #[schemars(range(min = 1))]
     pub min_samples: i32,
@@ -146,11 +146,11 @@ mod defaults {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PromotionGate {
-    /// How far the rank correlation with people (SROCC) may fall below the base model's.
+    /// Maximum drop of the rank correlation with viewers (SROCC) below that of the base model.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub max_srocc_drop: f64,
 
-    /// The largest allowed ratio of the checkpoint's error (RMSE) to the base model's; 1 = no worse than it.
+    /// Maximum ratio of the error of the checkpoint (RMSE) to that of the base model; 1 = not worse.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub max_rmse_ratio: f64,
 }

@@ -1,10 +1,9 @@
-//! What a resource says of the StatefulSet that runs for it.
+//! The reference from a resource to its StatefulSet.
 
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// The StatefulSet that the operator made or adopted. The UID tells "we made this one" from "somebody made one of
-/// the same name".
+/// The StatefulSet that the operator created or adopted. The UID distinguishes it from another one of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatefulSetRef {

@@ -94,12 +94,6 @@ impl Image {
         self
     }
 
-    #[must_use]
-    pub fn working_directory(mut self, directory: impl Into<String>) -> Self {
-        self.config.directory = directory.into();
-        self
-    }
-
     fn with(mut self, change: impl FnOnce(LayerTree) -> LayerTree) -> Self {
         self.tree = change(self.tree);
         self

@@ -1,21 +1,20 @@
-//! Why a job was ended from outside.
+//! Why a job was cancelled.
 
 use serde::{Deserialize, Serialize};
 
 use crate::named::named;
 
-/// Why a job was cancelled. Only [`CancelCause::Requested`] and [`CancelCause::ResourceGone`] are somebody's last word: after
-/// the others the resource may still want its score, and another job is submitted for it.
+/// Why a job was cancelled. [`CancelCause::Requested`] and [`CancelCause::ResourceGone`] are final; after the others the
+/// resource may still need a score, and another job is submitted for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CancelCause {
-    /// A caller gave the job up.
+    /// A caller requested it.
     #[default]
     Requested,
-    /// Its resource was suspended.
     Suspended,
-    /// Its resource changed what only a new submission can take up, such as the priority.
+    /// A field of its resource changed that needs a new submission, such as the priority.
     Replaced,
-    /// Its resource does not exist any more.
+    /// Its resource was deleted.
     ResourceGone,
 }
 
@@ -27,7 +26,7 @@ named!(CancelCause, "cause of a cancellation", {
 });
 
 impl CancelCause {
-    /// Whether the resource may still want a score.
+    /// Whether the resource may still need a score.
     pub const fn may_be_resubmitted(self) -> bool {
         matches!(self, Self::Suspended | Self::Replaced)
     }

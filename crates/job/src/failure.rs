@@ -18,16 +18,16 @@ impl Failure {
     }
 }
 
-/// Whose turn it is after a failure.
+/// The cause of a failure, which decides whether another attempt may succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RetryClass {
-    /// The job's own options are at fault: a repetition fails again.
+    /// The job's own options are at fault: another attempt fails again.
     Job,
-    /// A clip or the model is at fault: a repetition fails again until somebody changes it.
+    /// A clip or the model is at fault: another attempt fails again until that is replaced.
     Input,
     /// The node is at fault: another one may succeed.
     Node,
-    /// The moment is at fault: a later attempt may succeed.
+    /// The fault is temporary: a later attempt may succeed.
     Moment,
 }
 
@@ -41,9 +41,9 @@ impl RetryClass {
 /// Declares every reason once: its name, its number on the wire and its retry class.
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $class:ident;)+) => {
-        /// Why a job failed: one word for the condition, the event, the metric and the log.
+        /// Why a job failed: the reason that condition, event, metric and log share.
         ///
-        /// The number is that of the wire. It tells the class also of a reason that is newer than this program: 1 to 19
+        /// The number is that of the wire. It also gives the class of a reason that is newer than this program: 1 to 19
         /// the job or its input is at fault, 20 to 39 the machine or the network, 40 to 59 the controller ended the job.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub enum FailureReason {
@@ -63,7 +63,6 @@ macro_rules! reasons {
                 }
             }
 
-            /// Its one spelling.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)+
@@ -90,34 +89,34 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Not told, as by a node that knows only texts.
+    /// The node reported no reason, as one does whose release has only error texts.
     #[default]
     Unspecified = 0, Job;
-    /// Nothing is at the input's address.
+    /// The input does not exist.
     InputNotFound = 1, Input;
     /// The input is outside the scoring roots, or its store denies access.
     InputDenied = 2, Input;
-    /// The input cannot be decoded, is cut short, or differs from its description.
+    /// The input cannot be decoded, is truncated, or differs from its description.
     InputInvalid = 3, Input;
-    /// The input is beyond a limit on bytes or picture size.
+    /// The input exceeds a limit on bytes or picture size.
     InputTooLarge = 4, Input;
     /// The clips have different frame counts, or different sizes that must not be scaled.
     ClipsDiffer = 5, Job;
-    /// There is no such model.
+    /// The model does not exist.
     ModelNotFound = 6, Input;
-    /// The model does not load, or is not the one that was asked for.
+    /// The model cannot be loaded, or is not the requested one.
     ModelInvalid = 7, Input;
     /// An option is unknown or contradicts another.
     OptionsInvalid = 8, Job;
     /// The input's or the model's store does not answer.
     SourceUnreachable = 20, Moment;
-    /// The worker was killed for its memory.
+    /// The worker was killed because it used too much memory.
     OutOfMemory = 21, Node;
-    /// The worker died.
+    /// The worker exited without a result.
     WorkerCrashed = 22, Node;
     /// The worker made no progress for too long.
     WorkerStalled = 23, Node;
-    /// There was no room for the inputs.
+    /// The scratch volume has no space for the inputs.
     ScratchFull = 24, Node;
     /// The report could not be written.
     ReportNotWritten = 25, Moment;
@@ -125,7 +124,7 @@ reasons! {
     Internal = 26, Node;
     /// Too many attempts ended because their node disappeared.
     NodeLost = 40, Node;
-    /// The job took longer than it may.
+    /// The job missed its deadline.
     DeadlineExceeded = 41, Job;
 }
 
@@ -154,7 +153,7 @@ impl Serialize for FailureReason {
 }
 
 impl<'de> Deserialize<'de> for FailureReason {
-    /// A name of a later release is read as an unknown retryable reason; where the number stands beside it, that counts.
+    /// A name of a later release becomes an unknown retryable reason; a document that also has the number uses that instead.
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = String::deserialize(from)?;
         Ok(Self::from_name(&name).unwrap_or(Self::Newer(39)))

@@ -30,7 +30,6 @@ impl Feature {
     pub const ALL: [Self; 6] =
         [Self::Psnr, Self::Ssim, Self::MsSsim, Self::Cambi, Self::Ciede, Self::PsnrHvs];
 
-    /// Its one spelling.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Psnr => "psnr",

@@ -1,4 +1,4 @@
-//! The domain of a scoring job: what to score, what came of it, why it did not, and every limit.
+//! The domain of a scoring job: its request, its result or failure, and every limit.
 //!
 //! Each concept is declared here once, with its parsing, its text and its tests. The custom resources, the wire, the
 //! queue's stored documents, the HTTP API, the command line and libvmaf's adapter convert from these types at their
@@ -12,12 +12,12 @@
 //! |---|---|
 //! | `request` | [`ScoringRequest`]: the clips, the model, the backend, the options, the report |
 //! | `options` | [`ScoringOptions`]: how frames are chosen, paired and compared |
-//! | `raw_video` | [`RawVideo`]: what a headerless clip cannot say itself |
+//! | `raw_video` | [`RawVideo`]: geometry and sample format of a headerless clip |
 //! | `result` | [`ScoreResult`]: the score, its poolings and what it was computed with |
 //! | `failure` | [`Failure`], [`FailureReason`] and its [`RetryClass`] |
-//! | `cancel` | [`CancelCause`]: why a job was ended from outside |
+//! | `cancel` | [`CancelCause`]: why a job was cancelled |
 //! | `run_result` | [`RunResult`]: how `vmafx-node run-once` ended, small enough for a termination message |
-//! | `report_format` | [`ReportFormat`]: told by the ending of the report's URI |
+//! | `report_format` | [`ReportFormat`]: the format of a report, from the file extension of its URI |
 //! | `limits` | the bounds of every field |
 
 mod backend;

@@ -1,4 +1,4 @@
-//! Closed lists whose members have one spelling.
+//! Enums whose variants have fixed names.
 
 /// A name that is not in the list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,6 @@ macro_rules! named {
         impl $type {
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// Its one spelling.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),+

@@ -1,4 +1,4 @@
-//! What a headerless clip cannot say itself.
+//! Geometry and sample format of a headerless clip.
 
 use std::fmt;
 use std::str::FromStr;

@@ -2,7 +2,7 @@
 
 use crate::named::named;
 
-/// The format of a per-frame report, told by the ending of its URI or file name. Without an ending it is JSON.
+/// The format of a per-frame report, from the file extension of its URI or file name. Without one it is JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportFormat {
     #[default]
@@ -15,7 +15,7 @@ pub enum ReportFormat {
 
 named!(ReportFormat, "report format", { Json = "json", Csv = "csv", Html = "html", Xml = "xml" });
 
-/// A report whose ending names no format.
+/// A report whose file extension is not that of a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ends in .{ending}, which is not a report format; use .json, .csv, .html or .xml")]
 pub struct UnknownReportFormat {
@@ -23,13 +23,13 @@ pub struct UnknownReportFormat {
 }
 
 impl ReportFormat {
-    /// The format that a URI asks for. Its query and fragment do not count.
+    /// The format of a URI, whose query and fragment are ignored.
     pub fn of_uri(uri: &str) -> Result<Self, UnknownReportFormat> {
         let path = uri.split(['?', '#']).next().unwrap_or_default();
         Self::of_file_name(path.rsplit('/').next().unwrap_or_default())
     }
 
-    /// The format that the name of a file asks for; `.htm` is HTML too.
+    /// The format of a file name; `.htm` is HTML too.
     pub fn of_file_name(name: &str) -> Result<Self, UnknownReportFormat> {
         match name.rsplit_once('.') {
             None => Ok(Self::default()),

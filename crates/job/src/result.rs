@@ -1,4 +1,4 @@
-//! What came of a job that was scored.
+//! The result of a job that was scored.
 
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ impl PooledScores {
 }
 
 impl ScoreResult {
-    /// The first number that is not finite, by name. JSON cannot carry one, and nobody can compare with it.
+    /// The first number that is not finite, by name: JSON cannot represent it, and comparisons with NaN are always false.
     pub fn not_finite(&self) -> Option<(&str, f64)> {
         let mut numbers: Vec<(&str, f64)> = vec![("score", self.score)];
         if let Some(scores) = self.details.as_ref().and_then(|details| details.scores.as_ref()) {

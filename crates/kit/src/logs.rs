@@ -11,7 +11,7 @@ use tracing::Subscriber;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
-use tracing_subscriber::{Layer, Registry};
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 /// Log settings; a daemon flattens them into its own.
 #[derive(Clone, Debug, clap::Args)]
@@ -65,7 +65,9 @@ where
     } else {
         lines.with_ansi(terminal).boxed()
     };
-    Registry::default().with(args.log_level.to_env_filter()).with(lines)
+    // The text was validated when it was parsed, so the lossy parser drops nothing.
+    let filter = EnvFilter::builder().parse_lossy(&args.log_level.0);
+    Registry::default().with(filter).with(lines)
 }
 
 #[cfg(test)]

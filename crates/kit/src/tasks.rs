@@ -9,7 +9,7 @@
 //! | a service returns before shutdown             | the same                                                   |
 //! | a finite task returns                         | nothing, unless it was the last thing to wait for          |
 //! | SIGTERM or SIGINT                             | shutdown begins                                            |
-//! | all services and finite tasks have ended      | support tasks are told to stop                             |
+//! | all services and finite tasks have ended      | the shutdown of support tasks begins                       |
 //! | the budget is spent, or a second signal comes | what still runs is aborted and named                       |
 //!
 //! *Support* tasks serve the others until the last of those has ended: the metrics server, a node's heartbeats.

@@ -1,7 +1,7 @@
-//! The domain on the wire: one file per direction.
+//! Conversion between the domain and the wire, one file per direction.
 //!
 //! Messages that are sent are built field by field, without `..`: a field that is added to the contract does not compile
-//! until somebody decides what goes into it.
+//! until it is handled here.
 
 mod from_wire;
 mod to_wire;

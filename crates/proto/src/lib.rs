@@ -1,16 +1,15 @@
 //! The gRPC contract: messages, clients and servers of both services, generated from `proto/`.
 //!
-//! What the messages mean is written in the `.proto` files and appears here as the types' documentation. This
-//! crate adds nothing to the wire. [`convert`] is the only place that knows how the domain of `vmafx-job` is spelled on it.
+//! The `.proto` files document the messages; their comments are the documentation of the types here. [`convert`] is the
+//! only place that converts between messages and the domain of `vmafx-job`.
 //!
 //! | invariant | guarded by |
 //! |---|---|
-//! | names and numbers that others speak never change | `tests/contract/frozen.rs` |
-//! | our own fields stay out of the way of others' (100 and up) | `tests/contract/additions.rs` |
-//! | what was released once is neither changed nor removed | `tests/contract/baseline.rs` |
-//! | the numbers mean the bytes we think they mean | `tests/contract/wire.rs` |
+//! | frozen names and numbers never change | `tests/contract/frozen.rs` |
+//! | our own fields have numbers that cannot collide (100 and up) | `tests/contract/additions.rs` |
+//! | a released name or number is neither changed nor removed | `tests/contract/baseline.rs` |
+//! | messages have the bytes that the contract prescribes | `tests/contract/wire.rs` |
 //! | a session's secret is never printed | `tests/contract/secrets.rs` |
-//!
 
 pub mod convert;
 mod redact;
@@ -19,7 +18,7 @@ pub mod refusal;
 /// The job queue and the node registry, service `VmafxController`.
 pub mod controller {
     /// Package `vmafx.controller.v1`.
-    #[allow(missing_docs, clippy::all, clippy::pedantic)] // generated
+    #[allow(clippy::all, clippy::pedantic)] // generated
     pub mod v1 {
         tonic::include_proto!("vmafx.controller.v1");
     }
@@ -28,12 +27,11 @@ pub mod controller {
 /// Direct scoring, service `VmafxScoring`.
 pub mod scoring {
     /// Package `vmafx.v1`.
-    #[allow(missing_docs, clippy::all, clippy::pedantic)] // generated
+    #[allow(clippy::all, clippy::pedantic)] // generated
     pub mod v1 {
         tonic::include_proto!("vmafx.v1");
     }
 }
 
-/// Descriptors of both packages as an encoded `google.protobuf.FileDescriptorSet`: what the reflection service
-/// serves, and what tests compare with their tables.
+/// Descriptors of both packages as an encoded `google.protobuf.FileDescriptorSet`, for the reflection service and tests.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("vmafx_descriptor");

@@ -1,7 +1,7 @@
 //! `Debug` for the messages that carry a session's secret.
 //!
-//! Whoever has the secret and a node's bearer token can report a score in that node's name. Requests end up in
-//! logs and in test failures through `{:?}`, so the derived implementation would publish it.
+//! The secret, together with the bearer token of a node, is enough to report a score in the name of that node. Requests
+//! are printed with `{:?}` in logs and test failures, so the derived implementation would publish it.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::controller::v1::{
     HeartbeatRequest, PullWorkRequest, RegisterNodeResponse, ReleaseJobRequest, ReportResultRequest,
 };
 
-/// Stands for a secret: tells whether there is one, which is what a reader of a log needs to know.
+/// Prints only whether there is a secret.
 struct Redacted<'a>(&'a str);
 
 impl fmt::Debug for Redacted<'_> {
@@ -18,7 +18,8 @@ impl fmt::Debug for Redacted<'_> {
     }
 }
 
-/// Takes the message apart without `..`, so that a field added to the contract does not go missing here unseen.
+/// Destructures the message without `..`, so that a field that is added to the contract does not compile until it is
+/// listed here.
 macro_rules! debug_without_secret {
     ($message:ident { $($field:ident),* }) => {
         impl fmt::Debug for $message {

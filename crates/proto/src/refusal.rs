@@ -1,17 +1,17 @@
-//! Why a call was refused, for programs: `google.rpc.ErrorInfo` beside the status.
+//! Machine-readable reasons of refused calls, as `google.rpc.ErrorInfo` of the status.
 //!
-//! The code of a status says what kind of refusal it is, its message is for people. Where a program has to tell apart two
-//! refusals with the same code, the controller attaches one of these reasons.
+//! The message of a status is for people. Where a program has to distinguish two refusals with the same code, the
+//! controller attaches one of these reasons.
 
 use std::collections::HashMap;
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// The domain of our reasons, as `google.rpc.ErrorInfo` wants one.
+/// The domain of `google.rpc.ErrorInfo`.
 const DOMAIN: &str = "vmafx.dev";
 
-/// Why a call was refused. Unknown reasons of a later release are read as none.
+/// Why a call was refused. A reason of a later release is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalReason {
     /// A clip or a report is outside the scoring roots of the tenant.
@@ -21,20 +21,17 @@ pub enum RefusalReason {
 impl RefusalReason {
     const ALL: [Self; 1] = [Self::OutsideScoringRoots];
 
-    /// Its spelling on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OutsideScoringRoots => "OUTSIDE_SCORING_ROOTS",
         }
     }
 
-    /// A status with this reason.
     pub fn status(self, code: Code, message: impl Into<String>) -> Status {
         let details = ErrorDetails::with_error_info(self.name(), DOMAIN, HashMap::new());
         Status::with_error_details(code, message, details)
     }
 
-    /// The reason that a status carries.
     pub fn of(status: &Status) -> Option<Self> {
         let info = status.get_details_error_info().filter(|info| info.domain == DOMAIN)?;
         Self::ALL.into_iter().find(|reason| reason.name() == info.reason)

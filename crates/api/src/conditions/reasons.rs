@@ -1,21 +1,21 @@
-//! The reasons, of all kinds together: one word has one meaning everywhere.
+//! The reasons of all kinds in one list: a reason has the same meaning everywhere.
 
-use super::words;
+use super::closed_list;
 
-words! {
-    /// Why a condition is as it is; also the reason of events and the label of metrics.
+closed_list! {
+    /// Reason of a condition, an event and a metric label.
     Reason {
-        /// The resource was seen and nothing is known yet.
+        /// The operator has not determined the status of the resource yet.
         Reconciling,
-        /// The controller took the job into its queue.
+        /// The controller added the job to its queue.
         Submitted,
         /// A Kubernetes Job was created for the job.
         JobCreated,
-        /// The controller does not answer; the operator keeps trying.
+        /// The controller does not respond; the operator retries.
         ControllerUnreachable,
-        /// The controller refused the job; the message says why.
+        /// The request is invalid; the message names the field.
         Rejected,
-        /// The controller no longer knows the job; it is submitted again.
+        /// The controller does not have the job any more; the operator submits it again.
         Forgotten,
         /// A ground truth cannot become a training sample; the message says why.
         LabelRefused,
@@ -25,11 +25,11 @@ words! {
         NoMatchingNode,
         /// The job waits before its next attempt, after one was lost.
         BackingOff,
-        /// The job's Pod is being made or started.
+        /// The job's Pod is being created or started.
         PodStarting,
         /// No Kubernetes node has what the job's Pod asks for.
         Unschedulable,
-        /// A container of the job's Pod cannot start; the message has Kubernetes' own words.
+        /// A container of the job's Pod cannot start; the message is that of Kubernetes.
         PodStuck,
         /// An image of the job's Pod cannot be pulled.
         ImageUnavailable,
@@ -39,101 +39,101 @@ words! {
         Scoring,
         /// The job has a score.
         Scored,
-        /// The job has a score, below the one that the spec asks for.
+        /// The job has a score below spec.minScore.
         BelowMinScore,
         /// The inputs could not be read.
         InputUnavailable,
-        /// The inputs lie outside the scoring roots.
+        /// The inputs are outside the scoring roots.
         InputRefused,
         /// The inputs were read but could not be scored.
         ScoringFailed,
-        /// The job's Pod ended well, but its result is gone or cannot be read.
+        /// The job's Pod succeeded, but its result is missing or cannot be parsed.
         ResultLost,
         /// Every allowed attempt was lost with its node.
         AttemptsExhausted,
         /// The job took longer than its deadline.
         DeadlineExceeded,
-        /// The job was given up by request.
+        /// The job was cancelled by request.
         Cancelled,
-        /// The resource is held back by request.
+        /// The resource is suspended by request.
         Suspended,
-        /// The resource is not held back.
+        /// The resource is not suspended.
         NotSuspended,
         /// The job has ended.
         Finished,
         /// The job has not ended yet.
         Unfinished,
-        /// Everything is as it should be.
+        /// The observed state is the desired state.
         AsExpected,
         /// The StatefulSet was created.
         Created,
-        /// A StatefulSet of the right name that nobody controlled was taken over.
+        /// A StatefulSet of the right name without a controlling owner was adopted.
         Adopted,
-        /// A StatefulSet of ours was found again after its record was lost.
+        /// The operator's own StatefulSet was found again after the status had lost its reference.
         Retracked,
-        /// The StatefulSet had vanished and was made again.
+        /// The StatefulSet had been deleted and was created again.
         Recreated,
         /// A StatefulSet of the right name but another identity is being replaced.
         ReplacingImpostor,
         /// A field that cannot be changed in place differs, so the StatefulSet is being replaced.
         ReplacingImmutable,
-        /// The StatefulSet was replaced too often; somebody else keeps making it.
+        /// The StatefulSet was replaced too often; another client keeps creating it.
         ReplaceLoop,
         /// The StatefulSet is being deleted; a new one follows when it is gone.
         Terminating,
-        /// The StatefulSet belongs to somebody else and is left alone.
+        /// The StatefulSet has another controlling owner and is left alone.
         ForeignOwner,
-        /// A StatefulSet of the right name that nobody controls differs in what cannot be changed, so it is left alone.
+        /// A StatefulSet of the right name without a controlling owner differs in immutable fields, so it is left alone.
         Incompatible,
-        /// Somebody removed our owner reference from the StatefulSet, so it is left alone.
+        /// The operator's owner reference was removed from the StatefulSet, so the StatefulSet is left alone.
         HandedOver,
-        /// The API server refused the workload; the message is its own.
+        /// The API server rejected the workload; the message is that of the API server.
         Invalid,
         /// The operator lacks the permission for a request.
         Forbidden,
-        /// The API server did not do what was asked of it; the operator keeps trying.
+        /// A request to the API server failed; the operator retries.
         SyncFailed,
-        /// The workers are being taken away.
+        /// The workers are being removed.
         Draining,
-        /// The workers are gone, by request.
+        /// The workers were removed by request.
         Drained,
-        /// Nothing was paused.
+        /// The resource is not paused.
         NotPaused,
         /// Workers are being replaced.
         RollingOut,
         /// Every worker was replaced.
         RolledOut,
-        /// What was paused goes on.
+        /// The resource was resumed after a pause.
         Resumed,
         /// Agents report in time again.
         AgentsHealthy,
         /// Workers are starting and not ready yet.
         WorkersStarting,
-        /// Somebody else runs the workers.
+        /// The workers are not run by the operator.
         External,
-        /// No agent has reported yet, and it is too early to worry.
+        /// No agent has sent a heartbeat yet, and the time for the first one is not over.
         AwaitingFirstHeartbeat,
         /// The last heartbeat is too old.
         HeartbeatStale,
         /// The controller's health probe failed.
         ProbeFailed,
-        /// The trainer does not answer yet.
+        /// The trainer does not respond yet.
         TrainerStarting,
-        /// The trainer stopped answering.
+        /// The trainer does not respond any more.
         TrainerUnreachable,
         /// The trainer is learning.
         Training,
-        /// The trainer reported an error that it cannot get over.
+        /// The trainer reported an error that it cannot recover from.
         TrainingFailed,
         /// Too few samples or too little time since the last checkpoint.
         CheckpointNotDue,
         /// A checkpoint reached the registry.
         CheckpointWritten,
-        /// The registry refused the checkpoint or did not answer; the push is repeated.
+        /// The registry rejected the checkpoint or did not respond; the push is retried.
         PushFailed,
-        /// The checkpoint reached what the gate asks for.
+        /// The checkpoint met the promotion gate.
         GateHeld,
-        /// The checkpoint fell short of what the gate asks for; the stable tag stays.
+        /// The checkpoint did not meet the promotion gate; the stable tag stays.
         GateMissed,
     }
 }

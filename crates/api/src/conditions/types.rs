@@ -1,11 +1,11 @@
 //! The condition types of each kind.
 
-use super::words;
+use super::closed_list;
 
-words! {
+closed_list! {
     /// Condition types of a `VmafxJob`.
     JobCondition {
-        /// The job was handed over: to the controller's queue, or to a Kubernetes Job.
+        /// The job was accepted by the controller or as a Kubernetes Job.
         Accepted,
         /// A node is scoring the job.
         Running,
@@ -13,33 +13,33 @@ words! {
         Complete,
         /// The job ended without a score. Final.
         Failed,
-        /// The job is held back by request.
+        /// The job is suspended by request.
         Suspended,
     }
 }
 
-words! {
+closed_list! {
     /// Condition types of a `VmafxNode`.
     NodeCondition {
         /// The workers can be given jobs: the summary of the other conditions.
         Ready,
-        /// The StatefulSet and its Service are as the spec wants them.
+        /// The StatefulSet and its Service match the spec.
         WorkloadSynced,
-        /// The workers were taken away by request.
+        /// The workers were removed by request.
         Paused,
         /// Workers are being replaced by newer ones.
         RolloutInProgress,
-        /// The agents report in time and the controller answers.
+        /// The agents send heartbeats in time and the controller responds.
         AgentHealthy,
     }
 }
 
-words! {
+closed_list! {
     /// Condition types of a `VmafxModelTraining`.
     TrainingCondition {
-        /// The trainer runs and answers: the summary of the other conditions.
+        /// The trainer runs and responds: the summary of the other conditions.
         Ready,
-        /// The StatefulSet and its Service are as the spec wants them.
+        /// The StatefulSet and its Service match the spec.
         WorkloadSynced,
         /// The run was stopped by request.
         Paused,
@@ -47,7 +47,7 @@ words! {
         RolloutInProgress,
         /// The last checkpoint that was due reached the registry.
         CheckpointPushed,
-        /// The last checkpoint was good enough for the stable tag.
+        /// The last checkpoint met the promotion gate.
         GatePassed,
     }
 }

@@ -1,4 +1,4 @@
-//! What became of a job.
+//! The status of a job.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::KubeSchema;
@@ -8,11 +8,11 @@ use vmafx_job::{ModelUsed, PooledScores};
 
 use crate::conditions::Condition;
 
-/// What became of the job. Written by the operator alone.
+/// State and result of the job. Only the operator writes it.
 #[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VmafxJobStatus {
-    /// Where the job stands, in one word; derived from the conditions.
+    /// State of the job as one word, derived from the conditions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
 
@@ -29,19 +29,19 @@ pub struct VmafxJobStatus {
     #[serde(rename = "controllerJobID", default, skip_serializing_if = "Option::is_none")]
     pub controller_job_id: Option<String>,
 
-    /// When the current attempt began.
+    /// When the current attempt started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
 
-    /// When the job ended, in whatever way.
+    /// When the job succeeded, failed or was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Time>,
 
-    /// Why the job waits or why it failed, with what to do about it.
+    /// Why the job waits or failed, and what to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
-    /// The generation of the spec that this status speaks of.
+    /// The generation of the spec that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
@@ -50,7 +50,7 @@ pub struct VmafxJobStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
 
-    /// How often the job was handed to a node.
+    /// How often the job was assigned to a node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<i32>,
 
@@ -58,7 +58,7 @@ pub struct VmafxJobStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<i64>,
 
-    /// The model that was really used.
+    /// The model that was used, after defaults were applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelUsed>,
 
@@ -71,8 +71,9 @@ pub struct VmafxJobStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
 
-    /// The ground truth with which the job became a training sample. It differs from spec.groundTruth until the
-    /// controller was told of a change, and stays behind if it refuses one, which an event says.
+    /// The ground truth with which the job became a training sample. It differs from spec.groundTruth until the operator
+    /// has sent a change to the controller, and keeps the old value if the controller refuses the change, which is
+    /// reported as an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ground_truth: Option<f64>,
 
@@ -81,24 +82,24 @@ pub struct VmafxJobStatus {
     pub report_uri: Option<String>,
 }
 
-/// Where a job stands.
+/// State of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[schemars(transform = crate::crd::described_by_its_field)]
 pub enum Phase {
-    /// It waits: for the controller, for a node, or because it is suspended.
+    /// The job waits for the controller or for a node, or is suspended.
     Pending,
-    /// A node scores it.
+    /// A node is scoring the job.
     Running,
-    /// It has a score.
+    /// The job has a score.
     Succeeded,
-    /// It ended without a score.
+    /// The job ended without a score.
     Failed,
-    /// It was given up by request.
+    /// The job was cancelled by request.
     Cancelled,
 }
 
 impl Phase {
-    /// Whether a job in this phase stays in it.
+    /// Whether a job never leaves this phase.
     pub const fn is_last(self) -> bool {
         match self {
             Self::Succeeded | Self::Failed | Self::Cancelled => true,

@@ -1,4 +1,4 @@
-//! How a pool of workers is doing.
+//! The status of a pool of workers.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::KubeSchema;
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::Condition;
 use crate::workload::StatefulSetRef;
 
-/// How the workers are doing. Every field has one writer: the controller writes lastHeartbeat, assignedJobs and
-/// detectedDevice from what the agents report, the operator writes the rest.
+/// State of the workers. Every field has one writer: the controller writes lastHeartbeat, assignedJobs and
+/// detectedDevice from the reports of the agents, and the operator writes the rest.
 #[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VmafxNodeStatus {
-    /// Whether the workers can be given jobs: the controller answers and the last heartbeat is not older than 60 s.
+    /// Whether the workers can run jobs: the controller responds and the last heartbeat is not older than 60 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub healthy: Option<bool>,
 
-    /// When an agent of this pool was last heard of. Written by the controller, never by the operator.
+    /// Time of the last heartbeat of an agent of this pool. Written by the controller, never by the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_heartbeat: Option<Time>,
 
@@ -25,7 +25,7 @@ pub struct VmafxNodeStatus {
     #[schemars(range(min = 0))]
     pub assigned_jobs: Option<i32>,
 
-    /// The compute device that the agents found. Written by the controller.
+    /// The compute device that the agents detected. Written by the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detected_device: Option<String>,
 
@@ -51,7 +51,7 @@ pub struct VmafxNodeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_image: Option<String>,
 
-    /// The generation of the spec that this status speaks of.
+    /// The generation of the spec that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 

@@ -1,4 +1,4 @@
-//! How a training run is doing.
+//! The status of a training run.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::KubeSchema;
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::Condition;
 use crate::workload::StatefulSetRef;
 
-/// How the run is doing. Written by the operator alone, from what the trainer reports.
+/// State of the run. Only the operator writes it, from the reports of the trainer.
 #[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VmafxModelTrainingStatus {
-    /// Samples learned from since the run began.
+    /// Samples learned from since the run started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub current_samples: Option<i32>,
@@ -25,11 +25,11 @@ pub struct VmafxModelTrainingStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_version: Option<String>,
 
-    /// Where the run stands, in one word. There is no final success: training is continuous.
+    /// State of the run as one word. There is no final success, because training is continuous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<TrainingPhase>,
 
-    /// The generation of the spec that this status speaks of.
+    /// The generation of the spec that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
@@ -47,7 +47,7 @@ pub struct VmafxModelTrainingStatus {
     #[schemars(range(min = 0))]
     pub samples_pending: Option<i32>,
 
-    /// How good the model is, against the base model on the same samples.
+    /// Quality of the model, compared with the base model on the same samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<TrainingMetrics>,
 
@@ -60,21 +60,21 @@ pub struct VmafxModelTrainingStatus {
     pub digest: Option<String>,
 }
 
-/// Where a training run stands.
+/// State of a training run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[schemars(transform = crate::crd::described_by_its_field)]
 pub enum TrainingPhase {
-    /// The trainer starts, or has not answered yet.
+    /// The trainer starts, or has not responded yet.
     Initializing,
-    /// It learns.
+    /// The trainer learns.
     Running,
-    /// It was paused by request.
+    /// The run was paused by request.
     Paused,
-    /// It cannot go on; the conditions say why.
+    /// The run cannot continue; the conditions say why.
     Failed,
 }
 
-/// Errors and correlations between predicted and human scores. Each sample is predicted before it is learned from.
+/// Errors and correlations between predicted scores and ground truths. Each sample is predicted before it is learned from.
 #[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrainingMetrics {

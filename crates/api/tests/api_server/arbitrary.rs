@@ -35,12 +35,12 @@ fn labels() -> impl Strategy<Value = BTreeMap<String, String>> {
     btree_map("[a-z][a-z0-9.]{0,20}(/[a-z]{1,8})?", text(), 0..4)
 }
 
-/// The API keeps whole seconds.
+/// The API stores whole seconds.
 fn time() -> impl Strategy<Value = Time> {
     (0..4_102_444_800_i64).prop_map(|seconds| Time(Timestamp::from_second(seconds).unwrap()))
 }
 
-/// Zero is a value of its own everywhere, and easily lost.
+/// Zero is a value of its own and is easily lost as a default.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(100.0), -1e6..1e6_f64]
 }
@@ -78,7 +78,7 @@ fn condition(type_: &'static str) -> impl Strategy<Value = Condition> {
     )
 }
 
-/// Any object that a Pod template could hold, also fields that no Kubernetes knows.
+/// Any object that a Pod template could hold, including fields that Kubernetes does not have.
 fn pod_template() -> impl Strategy<Value = PartialPodTemplate> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),

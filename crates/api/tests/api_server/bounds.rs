@@ -1,14 +1,14 @@
 //! Every limit of the schema, tried with a value just beyond it.
 //!
-//! The cases are made from the schema, so a limit cannot be added without being tried. CEL rules say what a walk
-//! cannot guess and have their own table in `rules.rs`.
+//! The cases are generated from the schema, so a limit cannot be added without a test. CEL rules cannot be generated and
+//! have their own table in `rules.rs`.
 
 use serde_json::{Value, json};
 
-use crate::cluster::{Kind, Objects, namespace};
+use crate::cluster::{Objects, ResourceKind, namespace};
 use crate::paths;
 
-/// A place, what is wrong with its value, and what the API server must say.
+/// An invalid value at a path (`None`: absent), and what the API server must reply.
 struct Case {
     path: String,
     value: Option<Value>,
@@ -19,7 +19,7 @@ struct Case {
 async fn every_limit_of_the_schema_is_enforced_and_named() {
     let ns = namespace("bounds").await;
     let mut tried = 0;
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         let objects = Objects::new(ns.client(), ns.name(), kind);
         let valid = kind.valid("valid");
         objects.create(&valid).await.unwrap();
@@ -44,10 +44,10 @@ async fn every_limit_of_the_schema_is_enforced_and_named() {
 }
 
 fn cases(schema: &Value) -> Vec<Case> {
-    paths::places(schema).iter().flat_map(|(path, schema)| place_cases(path, schema)).collect()
+    paths::subschemas(schema).iter().flat_map(|(path, schema)| field_cases(path, schema)).collect()
 }
 
-fn place_cases(path: &str, schema: &Value) -> Vec<Case> {
+fn field_cases(path: &str, schema: &Value) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut case = |value: Value, complaint: &str| {
         cases.push(Case { path: path.into(), value: Some(value), complaint: complaint.into() });
@@ -60,17 +60,17 @@ fn place_cases(path: &str, schema: &Value) -> Vec<Case> {
     if schema["enum"].is_array() {
         case(if schema["type"] == "integer" { json!(9) } else { json!("bogus") }, "Unsupported value");
     }
-    if let Some(least) = schema["minimum"].as_f64() {
-        case(number(schema, least - 1.0), "should be greater than or equal to");
+    if let Some(min) = schema["minimum"].as_f64() {
+        case(number(schema, min - 1.0), "should be greater than or equal to");
     }
-    if let Some(most) = schema["maximum"].as_f64() {
-        case(number(schema, most + 1.0), "should be less than or equal to");
+    if let Some(max) = schema["maximum"].as_f64() {
+        case(number(schema, max + 1.0), "should be less than or equal to");
     }
     if schema["minLength"] == 1 {
         case(json!(""), "should be at least 1 chars long");
     }
-    if let Some(most) = schema["maxLength"].as_u64() {
-        case(json!("x".repeat(usize::try_from(most).unwrap() + 1)), "may not be more than");
+    if let Some(max) = schema["maxLength"].as_u64() {
+        case(json!("x".repeat(usize::try_from(max).unwrap() + 1)), "may not be more than");
     }
     if schema["pattern"].is_string() {
         case(json!("-not this-"), "should match");
@@ -82,7 +82,7 @@ fn place_cases(path: &str, schema: &Value) -> Vec<Case> {
         let item = if schema["items"]["type"] == "string" { json!("psnr") } else { json!({}) };
         case(Value::Array(vec![item; 65]), "must have at most");
     }
-    // Taking a field away by merge patch needs no rule; `status` fields are required inside lists and objects only.
+    // A merge patch cannot remove a required field of `status`, except inside a list, which it replaces as a whole.
     for field in schema["required"].as_array().into_iter().flatten() {
         let path = format!("{path}.{}", field.as_str().unwrap());
         if path.starts_with(".spec") || path.contains("[]") {

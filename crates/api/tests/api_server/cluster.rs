@@ -1,4 +1,4 @@
-//! The API server with our definitions, and valid objects to start from.
+//! The API server with the definitions installed, and valid objects to start from.
 
 use kube::api::{Api, DynamicObject, PatchParams, PostParams};
 use kube::core::{ApiResource, Status};
@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 
-/// A namespace of its own on the shared API server, with the definitions installed.
+/// A new namespace on the shared API server, with the definitions installed.
 pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
     let cluster = ControlPlane::shared().await.unwrap();
     install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
     cluster.namespace(prefix).await.unwrap()
 }
 
-/// One of the three kinds, untyped, so that a test can send what the types would not let it write.
+/// One of the three kinds, untyped, so that a test can send objects that the types do not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     Job,
     Node,
     Training,
 }
 
-impl Kind {
+impl ResourceKind {
     pub(crate) const ALL: [Self; 3] = [Self::Job, Self::Node, Self::Training];
 
     pub(crate) fn resource(self) -> ApiResource {
@@ -43,7 +43,7 @@ impl Kind {
         serde_json::to_value(&crd.spec.versions[0].schema.as_ref().unwrap().open_api_v3_schema).unwrap()
     }
 
-    /// A valid object with every optional part that a rule looks at.
+    /// A valid object with every optional part that a rule checks.
     pub(crate) fn valid(self, name: &str) -> Value {
         let condition = json!([{
             "type": "Ready", "status": "True", "reason": "AsExpected", "message": "",
@@ -83,26 +83,26 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    pub(crate) fn new(client: Client, namespace: &str, kind: Kind) -> Self {
+    pub(crate) fn new(client: Client, namespace: &str, kind: ResourceKind) -> Self {
         Self { api: Api::namespaced_with(client, namespace, &kind.resource()) }
     }
 
     pub(crate) async fn create(&self, object: &Value) -> Result<Value, Box<Status>> {
         let object = serde_json::from_value(object.clone()).unwrap();
-        answer(self.api.create(&PostParams::default(), &object).await)
+        unwrap_api_status(self.api.create(&PostParams::default(), &object).await)
     }
 
-    /// Writes the status of an object that exists, as a merge patch: the way of clients that do not own the rest.
+    /// Writes the status of an object that exists, as a merge patch, as clients do that write only parts of it.
     pub(crate) async fn patch_status(&self, object: &Value) -> Result<Value, Box<Status>> {
         let patch = kube::api::Patch::Merge(json!({ "status": object["status"] }));
-        answer(self.api.patch_status(name(object), &PatchParams::default(), &patch).await)
+        unwrap_api_status(self.api.patch_status(name(object), &PatchParams::default(), &patch).await)
     }
 
-    /// Replaces the spec of an object that exists, as a JSON patch, so that what is left out is removed.
+    /// Replaces the spec of an object that exists, so that absent fields are removed.
     pub(crate) async fn replace_spec(&self, object: &Value) -> Result<Value, Box<Status>> {
         let mut live = self.api.get(name(object)).await.unwrap();
         live.data["spec"] = object["spec"].clone();
-        answer(self.api.replace(name(object), &PostParams::default(), &live).await)
+        unwrap_api_status(self.api.replace(name(object), &PostParams::default(), &live).await)
     }
 }
 
@@ -110,7 +110,7 @@ fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap()
 }
 
-fn answer(result: kube::Result<DynamicObject>) -> Result<Value, Box<Status>> {
+fn unwrap_api_status(result: kube::Result<DynamicObject>) -> Result<Value, Box<Status>> {
     match result {
         Ok(object) => Ok(serde_json::to_value(object).unwrap()),
         Err(kube::Error::Api(status)) => Err(status),

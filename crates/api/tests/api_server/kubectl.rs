@@ -1,4 +1,4 @@
-//! What people see: the published examples, the columns, `explain`, `scale`, in the words of the real `kubectl`.
+//! The resources in the real `kubectl`: the published examples, the columns, `explain` and `scale`.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -10,7 +10,7 @@ use vmafx_testkit::wait;
 
 use crate::cluster::namespace;
 
-/// `kubectl` on the test's own namespace.
+/// Runs `kubectl` in the namespace of the test.
 struct Kubectl {
     program: PathBuf,
     ns: TestNamespace,
@@ -31,7 +31,7 @@ impl Kubectl {
         command
     }
 
-    /// Runs to the end and returns what it printed, which must be a success.
+    /// Asserts success and returns the standard output.
     fn run(&self, args: &[&str]) -> String {
         let output = self.command().args(args).output().unwrap();
         assert!(output.status.success(), "kubectl {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -59,7 +59,7 @@ impl Kubectl {
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
 
-    /// What `kubectl explain` says, in one line. The API server publishes the texts a moment after the definition.
+    /// The output of `kubectl explain` as one line. The API server publishes the texts shortly after the definition.
     async fn explain(&self, path: &str) -> String {
         let explain = || async {
             let output = self.command().args(["explain", path]).output().unwrap();
@@ -74,7 +74,7 @@ impl Kubectl {
         wait::until(Duration::from_secs(30), path, explain).await.unwrap()
     }
 
-    /// The words of the first line of `kubectl get`.
+    /// The column names of `kubectl get`.
     fn columns(&self, args: &[&str]) -> Vec<String> {
         let table = self.run(&[&["get"], args].concat());
         table.lines().next().unwrap().split_whitespace().map(str::to_owned).collect()
@@ -112,7 +112,7 @@ async fn jobs_can_be_selected_by_field() {
 }
 
 #[tokio::test]
-async fn explain_teaches() {
+async fn explain_shows_descriptions_and_fields() {
     let kubectl = Kubectl::new().await;
     let text = kubectl.explain("vmjob.spec.groundTruth").await;
     assert!(text.contains("<number>") && text.contains("becomes a training sample"), "{text}");
@@ -131,7 +131,7 @@ async fn a_node_is_scaled_like_any_other_workload() {
 }
 
 #[tokio::test]
-async fn apply_warns_of_a_field_that_does_not_exist_when_told_to_go_on() {
+async fn apply_warns_of_an_unknown_field_when_validation_is_lenient() {
     let kubectl = Kubectl::new().await;
     let yaml = "apiVersion: vmafx.dev/v1\nkind: VmafxNode\nmetadata: {name: typo}\nspec: {gpuVendor: cpu, capasity: 2}\n";
     let strict = kubectl.apply(yaml, &[]);

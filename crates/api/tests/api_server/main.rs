@@ -1,4 +1,4 @@
-//! The resources on a real API server: what it keeps, what it refuses, and what people see of it.
+//! The resources on a real API server: what it stores, what it refuses, and what `kubectl` shows.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod arbitrary;

@@ -1,12 +1,12 @@
-//! Places in a schema and in an object, by the same name: `.spec.input.width`, `.spec.scoring.features[]`,
+//! Paths into a schema and into an object, in the same notation: `.spec.input.width`, `.spec.scoring.features[]`,
 //! `.spec.nodeSelector{}`.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Every place of a schema with what the schema says of it, without the root.
-pub(crate) fn places(schema: &Value) -> Vec<(String, Value)> {
+/// Every path of a schema with its subschema, without the root.
+pub(crate) fn subschemas(schema: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for part in ["spec", "status"] {
         walk(&format!(".{part}"), &schema["properties"][part], &mut found);
@@ -27,13 +27,13 @@ fn walk(path: &str, schema: &Value, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// The places of `schema` that `object` has a value for.
+/// The paths of `schema` at which `object` has a value.
 pub(crate) fn filled(schema: &Value, object: &Value) -> BTreeSet<String> {
-    let places = places(schema).into_iter().map(|(path, _)| path);
-    places.filter(|path| !values(object, path).is_empty()).collect()
+    let paths = subschemas(schema).into_iter().map(|(path, _)| path);
+    paths.filter(|path| !values(object, path).is_empty()).collect()
 }
 
-/// Where two objects differ, with both values.
+/// The paths at which two objects differ, with both values.
 pub(crate) fn differences(left: &Value, right: &Value) -> Vec<(String, Value, Value)> {
     let mut found = Vec::new();
     differ("", left, right, &mut found);
@@ -53,7 +53,7 @@ fn differ(path: &str, left: &Value, right: &Value, found: &mut Vec<(String, Valu
     }
 }
 
-/// All values of an object at a place.
+/// All values of an object at a path.
 fn values<'a>(object: &'a Value, path: &str) -> Vec<&'a Value> {
     steps(path).iter().fold(vec![object], |values, step| {
         let next = |value: &'a Value| -> Vec<&'a Value> {
@@ -67,34 +67,35 @@ fn values<'a>(object: &'a Value, path: &str) -> Vec<&'a Value> {
     })
 }
 
-/// Puts a value at a place, making what lies between; `None` takes it away.
+/// Sets the value at a path, creating the objects and lists on the way; `None` removes it.
 pub(crate) fn set(object: &mut Value, path: &str, value: Option<Value>) {
     let steps = steps(path);
     let (last, between) = steps.split_last().unwrap();
-    let mut place = object;
+    let mut value_at = object;
     for (step, next) in between.iter().zip(&steps[1..]) {
-        place = enter(place, step);
-        if place.is_null() {
-            *place = if next == "[]" { Value::Array(vec![]) } else { Value::Object(serde_json::Map::new()) };
+        value_at = enter(value_at, step);
+        if value_at.is_null() {
+            *value_at =
+                if next == "[]" { Value::Array(vec![]) } else { Value::Object(serde_json::Map::new()) };
         }
     }
     match value {
-        Some(value) => *enter(place, last) = value,
-        None => drop(place.as_object_mut().unwrap().remove(last)),
+        Some(value) => *enter(value_at, last) = value,
+        None => drop(value_at.as_object_mut().unwrap().remove(last)),
     }
 }
 
-fn enter<'a>(place: &'a mut Value, step: &str) -> &'a mut Value {
+fn enter<'a>(value: &'a mut Value, step: &str) -> &'a mut Value {
     match step {
         "[]" => {
-            let items = place.as_array_mut().unwrap();
+            let items = value.as_array_mut().unwrap();
             if items.is_empty() {
                 items.push(Value::Null);
             }
             &mut items[0]
         }
-        "{}" => &mut place["key"],
-        name => &mut place[name],
+        "{}" => &mut value["key"],
+        name => &mut value[name],
     }
 }
 

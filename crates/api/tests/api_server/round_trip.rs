@@ -1,8 +1,7 @@
-//! What is written is what is read: no field of spec or status is pruned, defaulted away or changed by the API server.
+//! The API server prunes, defaults or changes no field of spec or status.
 //!
-//! A field that the types have and the schema lacks is dropped without an error, and whoever waits for it waits for
-//! ever. Here every field of every kind goes through a real API server, and the test fails when a field of the schema
-//! was never generated.
+//! It drops a field that the schema lacks without an error. These tests send every field of every kind through a real API
+//! server, and fail when a field of the schema was never generated.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -19,14 +18,14 @@ use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 use vmafx_testkit::kube::TestNamespace;
 
 use crate::arbitrary;
-use crate::cluster::{Kind, namespace};
+use crate::cluster::{ResourceKind, namespace};
 use crate::paths;
 
 const CASES: u32 = 48;
 
 #[test]
 fn every_field_of_a_job_survives() {
-    round_trip(Kind::Job, arbitrary::job(), |name, (spec, status)| VmafxJob {
+    round_trip(ResourceKind::Job, arbitrary::job(), |name, (spec, status)| VmafxJob {
         status: Some(status),
         ..VmafxJob::new(name, spec)
     });
@@ -34,7 +33,7 @@ fn every_field_of_a_job_survives() {
 
 #[test]
 fn every_field_of_a_node_survives() {
-    round_trip(Kind::Node, arbitrary::node(), |name, (spec, status)| VmafxNode {
+    round_trip(ResourceKind::Node, arbitrary::node(), |name, (spec, status)| VmafxNode {
         status: Some(status),
         ..VmafxNode::new(name, spec)
     });
@@ -42,14 +41,14 @@ fn every_field_of_a_node_survives() {
 
 #[test]
 fn every_field_of_a_training_survives() {
-    round_trip(Kind::Training, arbitrary::training(), |name, (spec, status)| VmafxModelTraining {
+    round_trip(ResourceKind::Training, arbitrary::training(), |name, (spec, status)| VmafxModelTraining {
         status: Some(status),
         ..VmafxModelTraining::new(name, spec)
     });
 }
 
-/// Writes arbitrary objects and reads them back; at the end, every place of the schema must have had a value.
-fn round_trip<K, V>(kind: Kind, values: impl Strategy<Value = V>, object: fn(&str, V) -> K)
+/// Writes arbitrary objects and reads them back; at the end, every path of the schema must have had a value.
+fn round_trip<K, V>(kind: ResourceKind, values: impl Strategy<Value = V>, object: fn(&str, V) -> K)
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     K: Clone + Debug + PartialEq + Serialize + DeserializeOwned,
@@ -86,12 +85,12 @@ where
         panic!("{failure}");
     }
 
-    let all = paths::places(&schema).into_iter().map(|(path, _)| path).collect::<BTreeSet<_>>();
+    let all = paths::subschemas(&schema).into_iter().map(|(path, _)| path).collect::<BTreeSet<_>>();
     let never = all.difference(&filled.borrow()).cloned().collect::<Vec<_>>();
     assert_eq!(never, Vec::<String>::new(), "never had a value in {CASES} cases");
 }
 
-/// Spec by create, status by its subresource, then a fresh read.
+/// Creates the spec, patches the status by its subresource, and reads the object again.
 async fn write_and_read<K>(ns: &TestNamespace, object: &K) -> kube::Result<K>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -108,7 +107,7 @@ where
     api.get(name).await
 }
 
-/// Spec and status; metadata is the API server's own.
+/// Spec and status, without the metadata that the API server sets.
 fn parts<K: Serialize>(object: &K) -> serde_json::Value {
     let object = serde_json::to_value(object).unwrap();
     json!({ "spec": object["spec"], "status": object["status"] })

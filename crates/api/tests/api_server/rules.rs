@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::cluster::{Kind, Objects, namespace};
+use crate::cluster::{Objects, ResourceKind, namespace};
 use crate::paths;
 
-/// Values to put at places; `null` takes the field away.
+/// Values to set at paths; `null` removes the field.
 type Edits = Vec<(&'static str, Value)>;
 
 struct Case {
-    kind: Kind,
-    /// What the object is before, if the rule is about a change.
+    kind: ResourceKind,
+    /// Edits of the stored object, if the rule is about a change.
     before: Option<Edits>,
     edits: Edits,
     /// The field that the API server must name.
@@ -32,11 +32,11 @@ const REPOSITORY: &str = "must be an OCI repository such as registry.example.com
                           lower-case path, no scheme other than oci://, no tag and no digest";
 const SIZE: &str = "must be Reference, Distorted, Never or a size such as 1920x1080";
 
-fn create(kind: Kind, field: &'static str, value: Value, message: &'static str) -> Case {
+fn create(kind: ResourceKind, field: &'static str, value: Value, message: &'static str) -> Case {
     Case { kind, before: None, edits: vec![(field, value)], field, message }
 }
 
-fn change(kind: Kind, field: &'static str, from: Value, to: Value, message: &'static str) -> Case {
+fn change(kind: ResourceKind, field: &'static str, from: Value, to: Value, message: &'static str) -> Case {
     Case { kind, before: Some(vec![(field, from)]), edits: vec![(field, to)], field, message }
 }
 
@@ -48,7 +48,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn job_cases() -> Vec<Case> {
-    let kind = Kind::Job;
+    let kind = ResourceKind::Job;
     let mut cases = Vec::new();
     for field in [".spec.reference", ".spec.distorted", ".spec.reportURI"] {
         for bad in [
@@ -86,7 +86,7 @@ fn job_cases() -> Vec<Case> {
 
 fn node_cases() -> Vec<Case> {
     let external = |field: &'static str, value: Value, message| Case {
-        kind: Kind::Node,
+        kind: ResourceKind::Node,
         before: None,
         edits: vec![(".spec", json!({ "gpuVendor": "cpu", "managementPolicy": "External" })), (field, value)],
         field,
@@ -105,7 +105,7 @@ fn node_cases() -> Vec<Case> {
 }
 
 fn training_cases() -> Vec<Case> {
-    let kind = Kind::Training;
+    let kind = ResourceKind::Training;
     let mut cases = vec![
         change(kind, ".spec.baseModel", json!("vmaf_v0.6.1"), json!("vmaf_4k_v0.6.1"), NEW_TRAINING),
         change(kind, ".spec.outputRegistry", json!("host/a"), json!("host/b"), NEW_TRAINING),
@@ -159,15 +159,15 @@ async fn every_broken_rule_is_refused_with_advice() {
     }
 }
 
-/// The one rule whose breach needs a second algorithm, of which there is none: the enum refuses the value first.
+/// A breach of this rule needs a second algorithm. There is only one, so the enum refuses the value first.
 const UNBREAKABLE: [&str; 1] = ["algorithm"];
 
 #[test]
 fn every_rule_of_the_definitions_has_a_case() {
     let tried =
         cases().iter().map(|case| format!("{:?} {}", case.kind, case.message)).collect::<BTreeSet<_>>();
-    for kind in Kind::ALL {
-        for (path, schema) in paths::places(&kind.schema()) {
+    for kind in ResourceKind::ALL {
+        for (path, schema) in paths::subschemas(&kind.schema()) {
             for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
                 let message = rule["message"].as_str().unwrap();
                 assert!(tried.contains(&format!("{kind:?} {message}")), "{kind:?} {path}: {message}");
@@ -187,21 +187,21 @@ fn every_rule_of_the_definitions_has_a_case() {
 #[tokio::test]
 async fn values_at_the_edge_of_a_rule_are_accepted() {
     let ns = namespace("edges").await;
-    let edges: Vec<(Kind, &str, Value)> = vec![
-        (Kind::Job, ".spec.reference", json!("file:///data/a clip (1).mp4")),
-        (Kind::Job, ".spec.reference", json!("rclone://remote:path/clip.mkv")),
-        (Kind::Job, ".spec.distorted", json!("svn+ssh.x-1://h")),
-        (Kind::Job, ".spec.scoring.scaleTo", json!("1x9999")),
-        (Kind::Job, ".spec.backoffLimit", json!(0)),
-        (Kind::Job, ".spec.ttlSecondsAfterFinished", json!(0)),
-        (Kind::Job, ".spec.groundTruth", json!(0)),
-        (Kind::Job, ".spec.model", json!("")),
-        (Kind::Job, ".spec.suspend", Value::Null),
-        (Kind::Node, ".spec.replicas", json!(0)),
-        (Kind::Node, ".spec.resources.limits", json!({ "cpu": 2, "memory": "1Gi" })),
-        (Kind::Training, ".spec.checkpoint.interval", json!("1s")),
-        (Kind::Training, ".spec.checkpoint.interval", json!("1h30m0.5s")),
-        (Kind::Training, ".spec.outputRegistry", json!("oci://localhost:5000/a/b-c_d.e")),
+    let edges: Vec<(ResourceKind, &str, Value)> = vec![
+        (ResourceKind::Job, ".spec.reference", json!("file:///data/a clip (1).mp4")),
+        (ResourceKind::Job, ".spec.reference", json!("rclone://remote:path/clip.mkv")),
+        (ResourceKind::Job, ".spec.distorted", json!("svn+ssh.x-1://h")),
+        (ResourceKind::Job, ".spec.scoring.scaleTo", json!("1x9999")),
+        (ResourceKind::Job, ".spec.backoffLimit", json!(0)),
+        (ResourceKind::Job, ".spec.ttlSecondsAfterFinished", json!(0)),
+        (ResourceKind::Job, ".spec.groundTruth", json!(0)),
+        (ResourceKind::Job, ".spec.model", json!("")),
+        (ResourceKind::Job, ".spec.suspend", Value::Null),
+        (ResourceKind::Node, ".spec.replicas", json!(0)),
+        (ResourceKind::Node, ".spec.resources.limits", json!({ "cpu": 2, "memory": "1Gi" })),
+        (ResourceKind::Training, ".spec.checkpoint.interval", json!("1s")),
+        (ResourceKind::Training, ".spec.checkpoint.interval", json!("1h30m0.5s")),
+        (ResourceKind::Training, ".spec.outputRegistry", json!("oci://localhost:5000/a/b-c_d.e")),
     ];
     for (number, (kind, path, value)) in edges.into_iter().enumerate() {
         let mut object = kind.valid(&format!("edge-{number}"));
@@ -214,8 +214,8 @@ async fn values_at_the_edge_of_a_rule_are_accepted() {
 #[tokio::test]
 async fn a_job_that_is_not_cancelled_can_be_suspended_relabelled_and_cancelled() {
     let ns = namespace("verbs").await;
-    let objects = Objects::new(ns.client(), ns.name(), Kind::Job);
-    let mut job = Kind::Job.valid("job");
+    let objects = Objects::new(ns.client(), ns.name(), ResourceKind::Job);
+    let mut job = ResourceKind::Job.valid("job");
     objects.create(&job).await.unwrap();
     for (path, value) in [
         (".spec.suspend", json!(true)),

@@ -1,14 +1,14 @@
-//! A misspelt field is refused under strict validation and reported otherwise; it is never taken silently.
+//! A misspelt field is refused under strict validation and reported as a warning otherwise.
 
 use http::{Method, Request};
 use kube::api::{Api, DynamicObject};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::cluster::{Kind, namespace};
+use crate::cluster::{ResourceKind, namespace};
 
 /// A request that creates the object with a `fieldValidation` of the caller's choice.
-fn create(kind: Kind, namespace: &str, validation: &str) -> Request<Vec<u8>> {
+fn create(kind: ResourceKind, namespace: &str, validation: &str) -> Request<Vec<u8>> {
     let resource = kind.resource();
     let path = format!("/apis/{}/namespaces/{namespace}/{}", resource.api_version, resource.plural);
     Request::builder()
@@ -19,7 +19,7 @@ fn create(kind: Kind, namespace: &str, validation: &str) -> Request<Vec<u8>> {
         .unwrap()
 }
 
-fn misspelt(kind: Kind) -> Value {
+fn misspelt(kind: ResourceKind) -> Value {
     let mut object = kind.valid("misspelt");
     object["spec"]["prioritty"] = json!(7);
     object
@@ -28,7 +28,7 @@ fn misspelt(kind: Kind) -> Value {
 #[tokio::test]
 async fn strict_validation_refuses_a_field_that_does_not_exist() {
     let ns = namespace("unknown").await;
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         let answer = ns.client().request::<Value>(create(kind, ns.name(), "Strict")).await;
         let message = answer.expect_err("accepted").to_string();
         assert!(message.contains(r#"unknown field "spec.prioritty""#), "{message}");
@@ -38,7 +38,7 @@ async fn strict_validation_refuses_a_field_that_does_not_exist() {
 #[tokio::test]
 async fn otherwise_a_field_that_does_not_exist_is_reported_as_a_warning() {
     let ns = namespace("unknown").await;
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         let response = ns.client().send(create(kind, ns.name(), "Warn").map(Body::from)).await.unwrap();
         assert_eq!(response.status(), 201);
         let warnings =

@@ -43,7 +43,7 @@ pub fn parse<A: Parser>(
     let declared = each_arg(A::command(), &|arg| switch(arg).hide_env_values(true));
     let with_env = each_arg(declared.clone(), &|arg| from_environment(arg, env));
 
-    let outdated = RenamedVariable::set_in(renamed, env);
+    let outdated: Vec<_> = renamed.iter().filter(|renamed| env.get(renamed.old).is_some()).copied().collect();
     let parsed =
         with_env.try_get_matches_from(&argv).and_then(|mut matches| A::from_arg_matches_mut(&mut matches));
     match parsed {

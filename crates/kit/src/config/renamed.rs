@@ -1,12 +1,10 @@
 use std::fmt;
 
-use super::environment::Environment;
-
 /// A variable that older releases read. Ignoring it would silently start the daemon with a default, so a daemon
 /// that finds one set refuses to start and says what to set instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenamedVariable {
-    old: &'static str,
+    pub(super) old: &'static str,
     new: &'static str,
     hint: &'static str,
 }
@@ -21,10 +19,6 @@ impl RenamedVariable {
     #[must_use]
     pub const fn with(self, hint: &'static str) -> Self {
         Self { hint, ..self }
-    }
-
-    pub(super) fn set_in(table: &[Self], env: &Environment) -> Vec<Self> {
-        table.iter().filter(|renamed| env.get(renamed.old).is_some()).copied().collect()
     }
 }
 

@@ -9,7 +9,7 @@ const CHATTY_LIBRARIES: &str = "h2=info,hyper=info,hyper_util=info,rustls=info,t
 
 /// A level (`info`), or tracing's directives (`info,vmafx_node=debug`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogFilter(String);
+pub struct LogFilter(pub(super) String);
 
 #[derive(Debug, thiserror::Error)]
 pub enum LogFilterError {
@@ -20,13 +20,6 @@ pub enum LogFilterError {
     NotALevel(String),
     #[error("\"{0}\" is not a directive such as vmafx_node=debug")]
     NotADirective(String),
-}
-
-impl LogFilter {
-    /// The text was validated when it was parsed, so the lossy parser drops nothing.
-    pub(super) fn to_env_filter(&self) -> EnvFilter {
-        EnvFilter::builder().parse_lossy(&self.0)
-    }
 }
 
 impl FromStr for LogFilter {

@@ -10,15 +10,13 @@ use vmafx_testkit::http_server::{HttpRequest, HttpServer, Reply, ReplyBody};
 
 use crate::fixture::{artifact, client, login, repository};
 
-fn is_upload(path: &str) -> bool {
-    path.ends_with("/blobs/uploads/")
-}
-
 /// A registry that is empty, accepts everything, and sends uploads to `location`.
 fn accepts_everything(request: &HttpRequest, location: &str) -> Reply {
     match (request.method.as_str(), request.path.as_str()) {
         ("HEAD", _) => Reply::status(404),
-        ("POST", path) if is_upload(path) => Reply::status(202).header("location", location),
+        ("POST", path) if path.ends_with("/blobs/uploads/") => {
+            Reply::status(202).header("location", location)
+        }
         ("PUT", _) => Reply::status(201),
         _ => Reply::status(400),
     }
@@ -96,10 +94,10 @@ async fn storage_elsewhere_never_sees_the_token() {
                 if request.method == "GET" { Reply::file("{}") } else { Reply::status(201) }
             },
         );
-    let (place, content) = (storage.url("/upload?signature=x"), storage.url("/blob?signature=y"));
+    let (location, content) = (storage.url("/upload?signature=x"), storage.url("/blob?signature=y"));
     let server = HttpServer::start(move |request| match request.header("authorization") {
         Some("Basic dXNlcjpwYXNz") if request.method == "GET" => Reply::redirect(content.clone()),
-        Some("Basic dXNlcjpwYXNz") => accepts_everything(request, &place),
+        Some("Basic dXNlcjpwYXNz") => accepts_everything(request, &location),
         _ => Reply::status(401).header("www-authenticate", "Basic realm=x"),
     });
     let home = tempfile::tempdir().unwrap();
@@ -119,8 +117,8 @@ async fn a_redirect_target_cannot_ask_for_the_password() {
     let challenge = format!("Bearer realm=\"{}\"", tokens.url("/steal"));
     let storage =
         HttpServer::start(move |_| Reply::status(401).header("www-authenticate", challenge.clone()));
-    let place = storage.url("/blob");
-    let server = HttpServer::start(move |_| Reply::redirect(place.clone()));
+    let location = storage.url("/blob");
+    let server = HttpServer::start(move |_| Reply::redirect(location.clone()));
     let home = tempfile::tempdir().unwrap();
     let client = client(login(home.path(), &server.authority(), "user", "pass"));
     let refused = client.blob(&repository(&server.authority()), &blob(b"{}"), 10).await.unwrap_err();
@@ -132,8 +130,8 @@ async fn a_redirect_target_cannot_ask_for_the_password() {
 #[case::upload("http://storage.example/upload")]
 #[case::not_even_http("ftp://127.0.0.1/upload")]
 #[tokio::test]
-async fn an_upload_elsewhere_wants_tls(#[case] place: &'static str) {
-    let server = HttpServer::start(move |request| accepts_everything(request, place));
+async fn an_upload_to_another_host_requires_tls(#[case] location: &'static str) {
+    let server = HttpServer::start(move |request| accepts_everything(request, location));
     let refused = client(RegistryCredentials::none())
         .push(&repository(&server.authority()), &artifact(b"1", b"2"), "v1")
         .await

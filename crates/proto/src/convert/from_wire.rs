@@ -1,4 +1,4 @@
-//! From messages to the domain. What a type cannot hold is refused with the name of its field.
+//! From messages to the domain. A value that its type cannot hold is refused with the name of its field.
 
 use vmafx_job::limits::{MAX_FRAME_STEP, MAX_SCALED_SIDE};
 use vmafx_job::{
@@ -12,9 +12,9 @@ impl TryFrom<wire::ScoringParams> for ScoringRequest {
     type Error = InvalidRequest;
 
     fn try_from(params: wire::ScoringParams) -> Result<Self, Self::Error> {
-        let filled = |text: String| (!text.is_empty()).then_some(text);
+        let non_empty = |text: String| (!text.is_empty()).then_some(text);
         let backend =
-            filled(params.backend).map(|name| name.parse().map_err(|error| one_of("backend", &error)));
+            non_empty(params.backend).map(|name| name.parse().map_err(|error| one_of("backend", &error)));
         let features =
             params.features.iter().enumerate().map(|(index, name)| {
                 name.parse().map_err(|error| one_of(&format!("features[{index}]"), &error))
@@ -28,7 +28,7 @@ impl TryFrom<wire::ScoringParams> for ScoringRequest {
         Ok(Self {
             reference: params.reference,
             distorted: params.distorted,
-            model: filled(params.model),
+            model: non_empty(params.model),
             backend: backend.transpose()?,
             input: params.input.map(raw_video).transpose()?,
             options: ScoringOptions {
@@ -37,7 +37,7 @@ impl TryFrom<wire::ScoringParams> for ScoringRequest {
                 scale_to: params.scale_to.map(scale_to).transpose()?.flatten(),
                 length_mismatch: length_mismatch(params.length_mismatch)?,
             },
-            report_uri: filled(params.report_uri),
+            report_uri: non_empty(params.report_uri),
         })
     }
 }
@@ -118,7 +118,7 @@ impl From<wire::PooledScores> for PooledScores {
     }
 }
 
-/// A cause that is newer than this program counts as somebody's decision to give the job up.
+/// A cause of a later release counts as a request of a caller.
 pub fn cancel_cause(number: i32) -> CancelCause {
     match wire::CancelCause::try_from(number) {
         Ok(wire::CancelCause::Suspended) => CancelCause::Suspended,

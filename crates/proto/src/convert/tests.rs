@@ -43,6 +43,13 @@ fn a_request_comes_back_from_the_wire(#[case] request: ScoringRequest) {
     assert_eq!(ScoringRequest::try_from(params), Ok(request));
 }
 
+#[test]
+fn a_request_has_the_names_and_numbers_of_the_contract() {
+    let params = wire::ScoringParams::from(whole());
+    assert_eq!(params.input, Some(wire::RawVideo { width: 160, height: 90, pixel_format: 2, bit_depth: 10 }));
+    assert_eq!((params.backend.as_str(), params.length_mismatch), ("cuda", 2));
+}
+
 fn params() -> wire::ScoringParams {
     wire::ScoringParams { reference: "r".into(), distorted: "d".into(), ..Default::default() }
 }
@@ -123,9 +130,8 @@ fn causes_come_back_from_the_wire() {
     }
 }
 
-/// The domain has the numbers of the wire, and a name that is the wire's.
 #[test]
-fn failure_reasons_are_those_of_the_wire() {
+fn failure_reasons_have_the_numbers_and_names_of_the_wire() {
     for number in 0..100 {
         let named = wire::FailureReason::try_from(number).ok();
         let domain = FailureReason::from_number(number);

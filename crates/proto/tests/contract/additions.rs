@@ -1,4 +1,4 @@
-//! What we added stays where it cannot collide with what others may add.
+//! Our additions cannot collide with those of others.
 
 use std::collections::BTreeSet;
 
@@ -7,39 +7,39 @@ use crate::{
     frozen::PACKAGES,
 };
 
-/// First number of ours in a message that is not ours.
-fn first_number_of_ours(package: &str) -> u32 {
+/// The lowest number for a field that we add to a message of the contract.
+fn first_own_number(package: &str) -> u32 {
     // `vmafx.v1` uses 100 to 102 itself.
     if package == "vmafx.v1" { 200 } else { 100 }
 }
 
-/// Messages of the contract; a message that is not among them is entirely ours.
-fn frozen(package: &str, message: &str) -> bool {
+/// Whether a message belongs to the contract; every other message is entirely ours.
+fn is_frozen(package: &str, message: &str) -> bool {
     PACKAGES.iter().any(|p| p.name == package && p.has_message(message))
 }
 
 #[test]
-fn a_field_of_ours_in_a_message_of_the_contract_has_a_number_of_ours() {
+fn fields_that_we_add_to_messages_of_the_contract_have_high_numbers() {
     let table: BTreeSet<_> =
         PACKAGES.iter().flat_map(|p| p.fields.iter().map(|row| (p.name, row.0, row.1))).collect();
     let mut low = Vec::new();
     for message in messages(&pool()) {
         let package = message.package_name().to_owned();
-        if !frozen(&package, message.name()) {
+        if !is_frozen(&package, message.name()) {
             continue;
         }
         for field in message.fields() {
             let ours = !table.contains(&(package.as_str(), message.name(), field.number()));
-            if ours && field.number() < first_number_of_ours(&package) {
+            if ours && field.number() < first_own_number(&package) {
                 low.push(format!("{} = {}", field.full_name(), field.number()));
             }
         }
     }
-    assert!(low.is_empty(), "not in the contract, and below the numbers that are ours: {low:?}");
+    assert!(low.is_empty(), "fields that the contract does not have need a higher number: {low:?}");
 }
 
 #[test]
-fn every_method_beyond_the_contract_is_one_we_meant_to_add() {
+fn only_the_listed_methods_are_added_to_the_contract() {
     let known: BTreeSet<_> = PACKAGES
         .iter()
         .flat_map(|p| p.methods.iter().map(move |(name, _)| format!("{}.{}.{name}", p.name, p.service)))
@@ -50,9 +50,9 @@ fn every_method_beyond_the_contract_is_one_we_meant_to_add() {
         .map(|method| method.full_name().to_owned())
         .filter(|name| !known.contains(name))
         .collect();
-    let meant = ["ReleaseJob", "LabelJob", "StreamSamples", "Explain", "ListJobs", "ListNodes"]
+    let listed = ["ReleaseJob", "LabelJob", "StreamSamples", "Explain", "ListJobs", "ListNodes"]
         .map(|name| format!("vmafx.controller.v1.VmafxController.{name}"));
-    assert_eq!(added, meant);
+    assert_eq!(added, listed);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn values_of_our_enums_carry_the_enums_name_so_that_they_cannot_collide_with_job
         assert_eq!(
             zero.name(),
             format!("{prefix}_UNSPECIFIED"),
-            "zero is what a peer sends that does not know it"
+            "zero is the value of a peer that does not set the field"
         );
     }
 }

@@ -1,9 +1,9 @@
-//! What was committed once only grows.
+//! The contract only grows.
 //!
-//! `baseline.txt` lists the whole compiled contract, one fact a line, so that a review sees what a change of the
+//! `baseline.txt` lists the whole compiled contract, one fact a line, so that a review shows what a change of the
 //! `.proto` files means on the wire. A fact that is missing from the compiled contract was removed or changed, and
 //! fails. A fact that is missing from the file is growth: `UPDATE_BASELINE=1 cargo test -p vmafx-proto` adds it,
-//! and refuses to write when something else went missing.
+//! and refuses to write when another fact is missing.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
@@ -67,7 +67,7 @@ fn read(file: &Path) -> BTreeSet<String> {
     fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// Compares `file` with `compiled`, and extends it when asked to and allowed.
+/// Compares `file` with `compiled`, and extends the file if `update` is set and nothing is missing.
 fn check(file: &Path, compiled: &BTreeSet<String>, update: bool) -> Difference {
     let difference = compare(&read(file), compiled);
     if update && matches!(difference, Difference::Grown(_)) {

@@ -8,12 +8,12 @@ pub(crate) fn pool() -> DescriptorPool {
     DescriptorPool::decode(vmafx_proto::FILE_DESCRIPTOR_SET).expect("the published descriptors decode")
 }
 
-/// Every message that somebody can name, which leaves out the entry types that the compiler makes for maps.
+/// Every message except the entry types that the compiler generates for maps.
 pub(crate) fn messages(pool: &DescriptorPool) -> Vec<MessageDescriptor> {
     pool.all_messages().filter(|message| !message.is_map_entry()).collect()
 }
 
-/// The type of a field as one would write it in a `.proto` file, with the label or the oneof in front.
+/// The type of a field as in a `.proto` file, after its label or oneof.
 pub(crate) fn type_of(field: &FieldDescriptor) -> String {
     if let Kind::Message(entry) = field.kind()
         && field.is_map()
@@ -30,14 +30,14 @@ pub(crate) fn type_of(field: &FieldDescriptor) -> String {
     match (field.cardinality(), field.containing_oneof()) {
         (Cardinality::Repeated, _) => format!("repeated {kind}"),
         (Cardinality::Required, _) => format!("required {kind}"),
-        // `optional` is a oneof of one field behind the scenes.
+        // The descriptor represents `optional` as a oneof of one field.
         (Cardinality::Optional, Some(_)) if optional => format!("optional {kind}"),
         (Cardinality::Optional, Some(oneof)) => format!("oneof {} {kind}", oneof.name()),
         (Cardinality::Optional, None) => kind,
     }
 }
 
-/// Types of the same package go by their short name.
+/// Types of the same package are named without their package.
 fn kind_name(field: &FieldDescriptor) -> String {
     let package = format!("{}.", field.parent_message().package_name());
     let short = |name: &str| name.strip_prefix(&package).unwrap_or(name).to_owned();

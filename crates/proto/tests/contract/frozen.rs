@@ -1,4 +1,4 @@
-//! What others rely on is there, exactly: names and JSON names, numbers, types, services and streaming kinds.
+//! The frozen part of the contract: names and JSON names, numbers, types, services and streaming.
 
 use crate::{
     descriptors::{pool, signature, type_of},
@@ -6,19 +6,19 @@ use crate::{
 };
 
 /// Message, number, name, JSON name, type with its label.
-pub(crate) type Row = (&'static str, u32, &'static str, &'static str, &'static str);
+pub(crate) type FieldRow = (&'static str, u32, &'static str, &'static str, &'static str);
 
 pub(crate) struct Package {
     pub(crate) name: &'static str,
     pub(crate) service: &'static str,
     /// Name and signature.
     pub(crate) methods: &'static [(&'static str, &'static str)],
-    pub(crate) fields: &'static [Row],
-    /// Messages without a field, which therefore have no row.
+    pub(crate) fields: &'static [FieldRow],
+    /// Messages without fields.
     pub(crate) empty: &'static [&'static str],
     /// Name, and each value with its number.
     pub(crate) enums: &'static [(&'static str, &'static [(&'static str, i32)])],
-    /// Message, first and last number that we must not use.
+    /// Message, first and last reserved number.
     pub(crate) reserved: &'static [(&'static str, u32, u32)],
 }
 
@@ -82,7 +82,7 @@ fn every_enum_of_the_contract_has_exactly_its_values() {
 }
 
 #[test]
-fn numbers_that_belong_to_facts_we_do_not_know_are_reserved() {
+fn numbers_of_fields_that_the_contract_does_not_name_are_reserved() {
     let pool = pool();
     for package in PACKAGES {
         for (name, first, last) in package.reserved {

@@ -1,4 +1,4 @@
-//! Holds the compiled contract against what other people's programs rely on.
+//! Compares the compiled contract with what existing programs rely on.
 #![cfg(test)]
 
 mod additions;

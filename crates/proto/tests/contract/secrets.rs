@@ -10,7 +10,7 @@ use crate::descriptors::{messages, pool};
 
 const SECRET: &str = "correct horse battery staple";
 
-/// Each message that carries the secret, printed.
+/// The `Debug` output of each message that carries the secret.
 fn printed() -> Vec<(&'static str, String)> {
     fn print(message: impl Debug) -> String {
         format!("{message:?}")
@@ -64,12 +64,12 @@ fn printing_a_message_shows_its_fields_but_not_the_secret() {
 }
 
 #[test]
-fn an_absent_secret_is_told_from_a_hidden_one() {
+fn an_absent_secret_is_distinguished_from_a_redacted_one() {
     assert!(format!("{:?}", PullWorkRequest::default()).contains("session_token: (none)"));
 }
 
 #[test]
-fn every_message_with_a_secret_is_among_those_that_hide_it() {
+fn every_message_with_a_secret_redacts_it() {
     let mut carrying: Vec<_> = messages(&pool())
         .iter()
         .filter(|message| message.get_field_by_name("session_token").is_some())

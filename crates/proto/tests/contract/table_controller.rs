@@ -1,6 +1,6 @@
-//! `vmafx.controller.v1` as others speak it, written by hand from the contract and never from our `.proto` file.
+//! `vmafx.controller.v1` as existing peers use it, written by hand from the contract and never from our `.proto` file.
 
-use crate::frozen::{Package, Row};
+use crate::frozen::{FieldRow, Package};
 
 pub(crate) const PACKAGE: Package = Package {
     name: "vmafx.controller.v1",
@@ -30,7 +30,7 @@ const ENUMS: &[(&str, &[(&str, i32)])] = &[
 ];
 
 #[rustfmt::skip]
-const FIELDS: &[Row] = &[
+const FIELDS: &[FieldRow] = &[
     ("ScoringParams", 1, "reference", "reference", "string"),
     ("ScoringParams", 2, "distorted", "distorted", "string"),
     ("ScoringParams", 3, "model",     "model",     "string"),

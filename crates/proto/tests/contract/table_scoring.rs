@@ -1,9 +1,9 @@
-//! `vmafx.v1` as others speak it, written by hand from the contract and never from our `.proto` file.
+//! `vmafx.v1` as existing peers use it, written by hand from the contract and never from our `.proto` file.
 //!
 //! For `ScoreOptions` and `Provenance` the contract gives names and numbers; their types are our decision (all but
-//! that of `view_distance`) and stand here because they must not change either.
+//! that of `view_distance`) and are listed because they must not change either.
 
-use crate::frozen::{Package, Row};
+use crate::frozen::{FieldRow, Package};
 
 pub(crate) const PACKAGE: Package = Package {
     name: "vmafx.v1",
@@ -36,7 +36,7 @@ const ENUMS: &[(&str, &[(&str, i32)])] = &[
 ];
 
 #[rustfmt::skip]
-const FIELDS: &[Row] = &[
+const FIELDS: &[FieldRow] = &[
     ("ScoreRequest",  1, "reference",  "reference",  "string"),
     ("ScoreRequest",  2, "distorted",  "distorted",  "string"),
     ("ScoreRequest",  3, "model",      "model",      "string"),

@@ -1,7 +1,7 @@
-//! The numbers at the level of bytes, written by hand from the contract: a descriptor test alone would pass if
-//! code and descriptors came from different files.
+//! Messages as bytes, written by hand from the contract: a descriptor test alone would pass if code and descriptors came
+//! from different files.
 //!
-//! A field is a tag, `number << 3 | kind`, and a value. Kinds: 0 varint, 1 eight bytes, 2 length and bytes.
+//! A field is a tag, `number << 3 | wire type`, and a value. Wire types: 0 varint, 1 eight bytes, 2 length and bytes.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -54,14 +54,14 @@ fn a_completed_job_of_a_peer_without_our_fields() {
 }
 
 #[test]
-fn a_score_of_zero_is_told_from_no_score_by_the_state_and_by_the_result() {
-    // A peer without our fields sends no bytes for 0: only the state tells.
+fn a_score_of_zero_is_distinguished_from_no_score_by_the_state_and_by_the_result() {
+    // A peer without our fields sends no bytes for 0, so that only the state shows that there is a score.
     let bytes = [0x10, 2]; // 2 status: COMPLETED
     let job = controller::Job::decode(&bytes[..]).unwrap();
     assert_eq!((job.status(), job.final_score), (controller::JobStatus::Completed, 0.0));
     assert_eq!(job.result, None);
 
-    // With them the result is there although every number in it is 0.
+    // With our fields the result is present although every number in it is 0.
     let result = Some(controller::ResultDetails {
         scores: Some(controller::PooledScores::default()),
         ..Default::default()
@@ -117,12 +117,12 @@ fn a_filter_of_states_is_one_packed_field_and_single_fields_are_understood_too()
 }
 
 #[test]
-fn no_work_is_an_empty_answer() {
+fn no_work_is_an_empty_response() {
     same(&[], &controller::PullWorkResponse { job: None });
 }
 
 #[test]
-fn a_field_nobody_here_knows_is_skipped() {
+fn an_unknown_field_is_skipped() {
     // 11 and 60: numbers that a newer peer might use.
     let bytes = [0x5a, 1, b'x', 0xe0, 0x03, 1, 0x0a, 1, b'j'];
     assert_eq!(controller::Job::decode(&bytes[..]).unwrap().id, "j");

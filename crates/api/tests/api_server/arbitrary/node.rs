@@ -39,7 +39,7 @@ fn managed() -> impl Strategy<Value = VmafxNodeSpec> {
     })
 }
 
-/// Workers of somebody else: the fields that shape a workload are not allowed.
+/// Under `External` the fields of the workload are not allowed.
 fn external() -> impl Strategy<Value = VmafxNodeSpec> {
     (vendor(), 1..=64).prop_map(|(gpu_vendor, capacity)| VmafxNodeSpec {
         gpu_vendor,
