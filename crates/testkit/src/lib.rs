@@ -1,13 +1,19 @@
 //! Real servers for tests, and the fixtures that go with them.
 
+pub mod clips;
+pub mod command;
+pub mod controller;
 mod hex;
+pub mod http_client;
 pub mod http_server;
 pub mod kube;
 pub mod markdown;
+pub mod ports;
 pub mod postgres;
 pub mod rclone;
 pub mod registry;
 pub mod s3;
 pub mod script;
+pub mod seed;
 pub mod shell;
 pub mod wait;

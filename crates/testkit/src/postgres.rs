@@ -21,11 +21,10 @@ mod database;
 mod error;
 mod launch;
 
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{env, fs, io};
+use std::{env, fs};
 
 use rustix::process::Signal;
 use tokio::sync::{Mutex, OnceCell};
@@ -38,7 +37,7 @@ use self::launch::PostgresLauncher;
 use crate::kube::pki::Authority;
 use crate::kube::process::ChildProcess;
 use crate::kube::scratch::ScratchDirectory;
-use crate::wait;
+use crate::{ports, wait};
 
 /// Timeout of a start or a stop on a busy machine, crash recovery included.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -76,7 +75,7 @@ impl PostgresServer {
         let launcher = prepare(scratch.path()).await?;
         let mut attempt = 1;
         loop {
-            let launcher = launcher.clone().on(free_port()?);
+            let launcher = launcher.clone().on(ports::free_address()?.port());
             match launcher.start(TIMEOUT).await {
                 Ok(process) => return Ok(Self { process: Mutex::new(process), launcher, scratch }),
                 Err(PostgresError::Process(error)) if attempt < MAX_ATTEMPTS => {
@@ -155,8 +154,4 @@ async fn prepare(directory: &Path) -> Result<PostgresLauncher, PostgresError> {
     }
     launcher.initdb(&password).await?;
     Ok(launcher)
-}
-
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::command::remove_variables;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
     #[error("cannot run bash")]
@@ -56,12 +58,7 @@ impl Shell {
         let paths = [self.home.path().join("bin")].into_iter().chain(std::env::split_paths(&path));
         // If the paths cannot be joined, the command fails because it finds no program.
         command.env("PATH", std::env::join_paths(paths).unwrap_or_default());
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if ["VMAFX_", "KUBE", "HELM_", "XDG_"].iter().any(|start| text.starts_with(start)) {
-                command.env_remove(name);
-            }
-        }
+        remove_variables(&mut command, &["VMAFX_", "KUBE", "HELM_", "XDG_"]);
         command.env("HOME", self.home.path()).env("KUBECONFIG", &self.kubeconfig);
         command.current_dir(&self.directory).stdin(Stdio::null());
         command

@@ -73,9 +73,9 @@ async fn the_audit_log_tells_what_was_denied_and_what_was_never_used() {
     Api::<Secret>::namespaced(client, namespace.name()).get_opt("s").await.unwrap_err();
 
     let log = AuditLog::of(&plane).unwrap().by(&account.user());
-    let said: Vec<_> =
+    let requests: Vec<_> =
         log.0.iter().map(|event| (event.verb.as_str(), event.name.as_str(), event.code)).collect();
-    assert_eq!(said, [("create", "a", 201), ("get", "a", 200), ("get", "s", 403)]);
+    assert_eq!(requests, [("create", "a", 201), ("get", "a", 200), ("get", "s", 403)]);
     assert!(log.0.iter().all(|event| event.namespace == namespace.name() && event.group.is_empty()));
     let denied: Vec<_> = log.denied().iter().map(|event| event.resource.as_str()).collect();
     assert_eq!(denied, ["secrets"]);
