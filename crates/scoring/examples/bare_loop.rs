@@ -1,10 +1,10 @@
-//! What libvmaf costs when nothing is done around it: frames from memory, features as the model asks for them, the mean.
-//! `make bench` compares the engine with it.
+//! The cost of libvmaf alone: frames from memory, the features that the model registers, the mean. `make bench` compares the
+//! engine with it.
 //!
 //! Usage: `bare_loop REF DIS WIDTH HEIGHT`, both raw 8 bit 4:2:0. Prints the CPU seconds of the loop and the mean score.
 
-#![allow(unsafe_code, reason = "the C API as it is, without our wrapper, is the point of this program")]
-#![allow(clippy::undocumented_unsafe_blocks, reason = "a straight line of calls, each checked")]
+#![allow(unsafe_code, reason = "this program measures the C API without the wrapper")]
+#![allow(clippy::undocumented_unsafe_blocks, reason = "a sequence of calls, each checked")]
 
 use std::error::Error;
 use std::ptr::null_mut;
@@ -53,7 +53,7 @@ fn score(reference: &[u8], distorted: &[u8], width: u32, height: u32) -> Result<
     Ok(pooled)
 }
 
-/// A picture of libvmaf's own, filled from tightly packed planes.
+/// A picture of libvmaf, filled from planes without padding.
 unsafe fn picture(mut data: &[u8], width: u32, height: u32) -> Result<vmaf::VmafPicture, Box<dyn Error>> {
     unsafe {
         let mut picture = std::mem::zeroed::<vmaf::VmafPicture>();

@@ -1,18 +1,18 @@
-//! libvmaf behind a safe face: models, what they need, and sessions that compute it.
+//! A safe interface to libvmaf: models, the features that they require, and sessions that compute them.
 //!
-//! Layers, each knowing only the one before it: `ffi` owns what C allocates; `features` knows libvmaf's extractors and
-//! how it names what they find; `models` reads model files and says which features they need; [`session`] feeds frames
-//! and takes scores.
+//! The layers depend only on the ones before them: `ffi` owns what C allocates; `features` lists libvmaf's extractors and the
+//! names of their outputs; `models` parses model files and tells which features they require; [`session`] feeds frames and
+//! reads scores.
 
 mod error;
 mod features;
-#[allow(unsafe_code)] // The one module that talks to C; its invariants are written down there.
+#[allow(unsafe_code)] // The only module that calls C; its invariants are listed there.
 mod ffi;
 pub mod models;
 pub mod session;
 
 pub use error::EngineError;
-pub use ffi::{Failure, Picture, PicturePool, SharedPicture};
+pub use ffi::{LibvmafError, Picture, PicturePool, SharedPicture};
 
 /// Version of libvmaf.
 pub fn version() -> String {

@@ -1,18 +1,20 @@
-//! Reads video: what a clip is, and its frames one after the other as planar YUV.
+//! Reads video: finds out what a clip is, and delivers its frames one after the other as planar YUV.
 //!
-//! Y4M and raw planar YUV are read in this process. Everything else, and whatever has to be scaled or whose chroma has
-//! to be converted, goes through an `ffmpeg` subprocess that writes Y4M to a pipe; decoders are large, often attacked
-//! programs and belong into a process of their own.
+//! This process reads Y4M and raw planar YUV itself. Everything else, and every clip that must be scaled or whose chroma
+//! must be converted, goes through an `ffmpeg` subprocess that writes Y4M to a pipe: decoders are large programs that are
+//! often attacked, so they run in a process of their own.
 //!
-//! Three promises, because a score of wrong pictures looks exactly like a score of the right ones:
+//! Three invariants hold, because the score of a wrong picture looks exactly like the score of the right one:
 //!
-//! - A frame is whole or there is an error: no short read, dead decoder or damaged packet ends a clip quietly.
-//! - Samples arrive as they are stored. A deeper format is reached by shifting, a shallower one never; the range of the
-//!   samples (limited or full) is not touched.
-//! - No decoder outlives its source: dropping a source, or stopping it from another thread, kills and reaps it.
+//! - A frame is whole or there is an error: no short read, dead decoder or damaged packet ends a clip silently
+//!   (`tests/inputs/damaged.rs`).
+//! - Samples arrive as they are stored. They are shifted up to a higher bit depth and never down to a lower one; the range
+//!   of the samples (limited or full) is not changed (`tests/inputs/{local,decoded}.rs`).
+//! - No decoder outlives its source: dropping a source, or stopping it from another thread, kills and reaps the decoder
+//!   (`tests/inputs/process.rs`).
 
-mod book;
 mod digest;
+mod digest_table;
 mod error;
 mod ffmpeg;
 mod hashing;
@@ -30,42 +32,37 @@ use std::path::PathBuf;
 
 use vmafx_job::RawVideo;
 
-pub use book::DigestBook;
 pub use digest::{digest, digest_until};
+pub use digest_table::DigestTable;
 pub use error::InputError;
-pub(crate) use error::may_pass;
+pub(crate) use error::is_transient;
 pub use probe::{Probe, probe, probe_stoppable};
-pub use stop::Stopper;
+pub use stop::StopHandle;
 pub use tools::Tools;
 
-use crate::picture::{Format, PictureMut};
+use crate::picture::{PictureFormat, PictureMut};
 
-/// An input as the user names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clip {
-    /// A regular file.
     pub path: PathBuf,
-    /// What is in the file if it is raw video. It is used only if the content is neither Y4M nor a container.
+    /// Used only if the content of the file is neither Y4M nor a container, whatever the file is called.
     pub description: Option<RawFormat>,
 }
 
 impl Clip {
-    /// A file that says itself what it is.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), description: None }
     }
 
-    /// A file that is read by this description if it is raw video.
     pub fn described(path: impl Into<PathBuf>, description: RawFormat) -> Self {
         Self { path: path.into(), description: Some(description) }
     }
 }
 
-/// What a file without a header cannot say itself.
+/// Describes raw video, which has no header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RawFormat {
-    /// The shape of its pictures.
-    pub format: Format,
+    pub format: PictureFormat,
     /// Frames per second, if known.
     pub frame_rate: Option<f64>,
 }
@@ -76,27 +73,25 @@ impl From<RawVideo> for RawFormat {
     }
 }
 
-/// How a clip is to be read.
 #[derive(Clone, Debug)]
-pub struct Reading {
-    /// The shape of the pictures wanted. Another size or chroma than the clip's own makes `ffmpeg` convert it.
-    pub format: Format,
+pub struct ReadOptions {
+    /// The format of the delivered pictures. If its size or chroma differs from the clip's, `ffmpeg` converts the clip.
+    pub format: PictureFormat,
     /// Frames to leave out at the start.
     pub skip: u64,
-    /// Frames to read at most after that.
+    /// Maximum number of frames to read after that.
     pub take: Option<u64>,
-    /// Threads of the decoder; its own choice when nothing is said.
+    /// Threads of the decoder; `None` leaves the choice to `ffmpeg`.
     pub decoder_threads: Option<u32>,
-    /// How pictures of another size are scaled.
     pub scale_filter: ScaleFilter,
-    /// Where the digest of the file is entered by a source that comes to read all of it: a file of planes, from its
-    /// first frame to its end. Such a source reads what it passes over too.
-    pub digests: Option<DigestBook>,
+    /// A source that reads all of a Y4M or raw file, from its first frame to its end, inserts the digest of the file here.
+    /// Such a source also reads the frames that it skips.
+    pub digests: Option<DigestTable>,
 }
 
-impl Reading {
-    /// The whole clip in this shape.
-    pub fn whole(format: Format) -> Self {
+impl ReadOptions {
+    /// Reads the whole clip.
+    pub fn whole(format: PictureFormat) -> Self {
         Self {
             format,
             skip: 0,
@@ -108,20 +103,17 @@ impl Reading {
     }
 }
 
-/// How pictures are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScaleFilter {
-    /// What the VMAF models were trained with.
+    /// The filter that the VMAF models were trained with.
     #[default]
     Bicubic,
-    /// Softer.
     Bilinear,
-    /// Sharper.
     Lanczos,
 }
 
 impl ScaleFilter {
-    /// Its name, which is also the one `ffmpeg` uses.
+    /// As `ffmpeg` calls it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bicubic => "bicubic",
@@ -133,39 +125,39 @@ impl ScaleFilter {
 
 /// Frames of a clip, one after the other.
 pub trait FrameSource: Send {
-    /// The shape of the pictures: what was asked for in [`Reading::format`].
-    fn format(&self) -> Format;
+    /// The format of the delivered pictures: [`ReadOptions::format`].
+    fn format(&self) -> PictureFormat;
 
-    /// Fills the picture with the next frame; `false` at the proper end. After an error the picture holds nothing of use
-    /// and the source is finished.
+    /// Fills the picture with the next frame; `false` at the end of the clip. After an error the content of the picture is
+    /// undefined and the source delivers nothing more.
     fn read(&mut self, picture: &mut PictureMut<'_>) -> Result<bool, InputError>;
 
-    /// Passes over the next frame, cheaply where possible; `false` at the proper end.
+    /// Skips the next frame, without reading it where possible; `false` at the end of the clip.
     fn skip(&mut self) -> Result<bool, InputError>;
 
-    /// A handle that ends this source from another thread: a blocked `read` returns [`InputError::Stopped`] at once.
-    fn stopper(&self) -> Stopper;
+    /// A handle that stops this source from another thread: a blocked `read` returns [`InputError::Stopped`] at once.
+    fn stop_handle(&self) -> StopHandle;
 }
 
-/// Opens a clip. `probe` is what [`probe()`] said about it.
+/// Opens a clip that [`probe()`] has looked at.
 pub fn open(
     clip: &Clip,
     probe: &Probe,
-    reading: &Reading,
+    options: &ReadOptions,
     tools: &Tools,
 ) -> Result<Box<dyn FrameSource>, InputError> {
-    let (found, wanted) = (probe.format, reading.format);
+    let (found, wanted) = (probe.format, options.format);
     if wanted.depth < found.depth {
         return Err(InputError::Narrowing { path: clip.path.clone(), found, wanted });
     }
-    if reads_itself(probe, wanted) {
-        return Ok(Box::new(local::Source::open(clip, probe, reading)?));
+    if reads_without_ffmpeg(probe, wanted) {
+        return Ok(Box::new(local::FileSource::open(clip, probe, options)?));
     }
-    Ok(Box::new(ffmpeg::Source::open(clip, probe, reading, tools)?))
+    Ok(Box::new(ffmpeg::DecoderSource::open(clip, probe, options, tools)?))
 }
 
-/// Whether this process reads such a clip itself when it is wanted in this shape, and needs no `ffmpeg`.
-pub fn reads_itself(probe: &Probe, wanted: Format) -> bool {
+/// Whether this process reads the clip itself and delivers this format without `ffmpeg`.
+pub fn reads_without_ffmpeg(probe: &Probe, wanted: PictureFormat) -> bool {
     let found = probe.format;
     probe.storage.is_local()
         && (found.width, found.height, found.chroma) == (wanted.width, wanted.height, wanted.chroma)

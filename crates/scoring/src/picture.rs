@@ -8,7 +8,7 @@ use vmafx_job::{BitDepth, PixelFormat, RawVideo, SampleFormat};
 /// What two clips must agree on before they can be compared. Samples of more than eight bits are stored in two bytes, low
 /// byte first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct Format {
+pub struct PictureFormat {
     /// Luma samples per row.
     pub width: u32,
     /// Rows of luma.
@@ -20,7 +20,7 @@ pub struct Format {
     pub depth: BitDepth,
 }
 
-impl Format {
+impl PictureFormat {
     /// Width and height of a plane in samples: 0 is luma, 1 and 2 are chroma. An odd luma size rounds up.
     pub const fn plane(self, plane: usize) -> (usize, usize) {
         let (width, height) = (self.width as usize, self.height as usize);
@@ -48,14 +48,14 @@ impl Format {
     }
 }
 
-impl From<RawVideo> for Format {
+impl From<RawVideo> for PictureFormat {
     fn from(raw: RawVideo) -> Self {
         Self { width: raw.width, height: raw.height, chroma: raw.pixel_format, depth: raw.bit_depth }
     }
 }
 
 /// As people write it: `1920x1080 yuv420p 10 bit`.
-impl fmt::Display for Format {
+impl fmt::Display for PictureFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{} {} {} bit", self.width, self.height, self.chroma, self.depth.bits())
     }
@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn reports_write_the_digits_of_the_chroma_format() {
-        let format = Format { width: 2, height: 4, chroma: PixelFormat::Yuv422p, depth: BitDepth::Ten };
+        let format =
+            PictureFormat { width: 2, height: 4, chroma: PixelFormat::Yuv422p, depth: BitDepth::Ten };
         let json = serde_json::to_string(&format).unwrap();
         assert_eq!(json, r#"{"width":2,"height":4,"chroma":"422","depth":10}"#);
         assert_eq!(

@@ -1,20 +1,18 @@
-//! What is made of a comparison: pooled numbers, and the files that people and programs read.
+//! Pooled scores, and reports for people and programs.
 //!
-//! The parts, from numbers to files:
-//!
-//! | module    | makes                                                                  |
+//! | module    | purpose                                                                |
 //! |-----------|------------------------------------------------------------------------|
-//! | `pooling` | one number out of many, with the frame it comes from                   |
-//! | `summary` | all pooled numbers of one comparison; what a job's status carries      |
-//! | `metrics` | the per-frame columns under the names that libvmaf's readers expect    |
-//! | `wording` | warnings and facts as sentences                                        |
-//! | `json`    | libvmaf's JSON with our facts beside it                                |
-//! | `xml`     | libvmaf's XML                                                          |
-//! | `csv`     | one row per frame                                                      |
-//! | `html`    | one page that needs nothing but itself                                 |
-//! | `file`    | all of a file or none of it                                            |
+//! | `pooling` | pools the values of all frames, and names the frame of each pooled value |
+//! | `summary` | pools all models and features of one comparison                        |
+//! | `metrics` | names the per-frame columns as libvmaf does                            |
+//! | `wording` | describes warnings, inputs and alignment in sentences                  |
+//! | `json`    | writes libvmaf's JSON with an additional section                       |
+//! | `xml`     | writes libvmaf's XML                                                   |
+//! | `csv`     | writes one row per frame                                               |
+//! | `html`    | writes a self-contained page                                           |
+//! | `file`    | replaces a file atomically                                             |
 //!
-//! Everything but `file` is pure: an [`Outcome`] in, bytes out. The same outcome gives the same bytes.
+//! Everything except `file` is pure: the same [`ScoringOutcome`] gives the same bytes.
 
 pub mod csv;
 mod escape;
@@ -31,17 +29,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use file::FileError;
-pub use summary::{ModelSummary, Summary, SummaryError};
+pub use summary::{ModelSummary, ScoreSummary, SummaryError};
 use vmafx_job::{ReportFormat, UnknownReportFormat};
 
-use crate::outcome::Outcome;
+use crate::outcome::ScoringOutcome;
 
-/// The comparisons that one report is about: one, or a ladder of clips that share their reference.
+/// What a report is about: one comparison, or a ladder of clips that share their reference.
 #[derive(Clone, Copy, Debug)]
-pub struct Report<'a> {
-    /// The comparisons, in the order in which the clips were given.
-    pub outcomes: &'a [Outcome],
-    /// Frames scored per second of waiting. Only a remark in the JSON; `None` keeps a report reproducible.
+pub struct ScoringReport<'a> {
+    /// In the order of the request.
+    pub outcomes: &'a [ScoringOutcome],
+    /// Frames scored per second of wall-clock time, for the `fps` of JSON and XML. `None` keeps a report reproducible.
     pub speed: Option<f64>,
 }
 
@@ -52,7 +50,7 @@ pub fn format_of(path: &Path) -> Result<ReportFormat, ReportError> {
         .map_err(|problem| ReportError::UnknownFormat { path: path.to_owned(), problem })
 }
 
-impl Report<'_> {
+impl ScoringReport<'_> {
     pub fn write(&self, format: ReportFormat, out: &mut dyn io::Write) -> Result<(), ReportError> {
         match format {
             ReportFormat::Json => json::write(self, out),
@@ -62,26 +60,21 @@ impl Report<'_> {
         }
     }
 
-    /// Writes a report to a file, in the format that its ending asks for. The file is there whole or not at all.
+    /// Writes a report to a file, in the format that its ending asks for. The file is replaced completely or not at all.
     pub fn save(&self, path: &Path) -> Result<(), ReportError> {
         let format = format_of(path)?;
         file::replace(path, |out| self.write(format, out))
     }
 }
 
-/// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A comparison cannot be summed up.
-    #[error("the comparison cannot be summed up")]
+    #[error("the comparison cannot be summarised")]
     Summary(#[from] SummaryError),
-    /// The bytes could not be written.
     #[error("the report cannot be written")]
     Write(#[from] io::Error),
-    /// The bytes could not be written as JSON.
     #[error("the report cannot be written as JSON")]
     Json(#[from] serde_json::Error),
-    /// The file could not be put in place.
     #[error(transparent)]
     File(#[from] FileError),
     #[error("{} {problem}", path.display())]

@@ -1,23 +1,25 @@
 //! Compares clips: from files to per-frame scores.
 //!
-//! | module    | does                                                                                   |
-//! |-----------|----------------------------------------------------------------------------------------|
-//! | `request` | what somebody wants                                                                    |
-//! | `plan`    | pure: in which shape clips are compared, by which models, and what to warn of          |
-//! | `chunk`   | pure: how a clip is cut so that it can be scored in pieces, and put together again     |
-//! | `feed`    | frames of a clip as pictures, read ahead where that helps                              |
-//! | `pass`    | one sweep over a reference and its distorted clips                                     |
-//! | `count`   | pure: which lengths may be compared                                                    |
-//! | `cancel`  | ends all of it from outside                                                            |
-//! | `run`     | the whole, in order                                                                    |
+//! | module     | purpose                                                                               |
+//! |------------|---------------------------------------------------------------------------------------|
+//! | `request`  | holds what is to be compared, and how                                                 |
+//! | `plan`     | decides in which format clips are compared, and what to warn of; pure                 |
+//! | `chunk`    | cuts a clip into chunks that are scored separately, and merges their scores; pure     |
+//! | `lengths`  | decides which lengths may be compared; pure                                           |
+//! | `feed`     | reads frames into pictures, ahead of time where that helps                            |
+//! | `pass`     | scores one chunk of a reference and its distorted clips                               |
+//! | `digests`  | computes the digests of the inputs beside the scoring                                 |
+//! | `assemble` | builds the outcome of a comparison                                                    |
+//! | `cancel`   | stops a comparison from another thread                                                |
+//! | `run`      | calls all of the above in order                                                       |
 
+mod assemble;
 mod cancel;
 pub mod chunk;
-mod count;
 mod digests;
 mod error;
 mod feed;
-mod outcome;
+mod lengths;
 mod pass;
 pub mod plan;
 mod progress;
@@ -25,6 +27,6 @@ mod request;
 mod run;
 
 pub use error::ScoreError;
-pub use progress::Progress;
+pub use progress::ProgressObserver;
 pub use request::Request;
 pub use run::run;

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use vmafx_job::{Feature, ReportFormat};
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, Tools};
-use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::report::Report;
+use vmafx_scoring::outcome::ScoringOutcome;
+use vmafx_scoring::report::ScoringReport;
 use vmafx_scoring::report::pooling::pool;
 use vmafx_scoring::score::{self, Request};
 
@@ -73,7 +73,7 @@ impl Pair {
         std::fs::read_to_string(log).unwrap()
     }
 
-    fn score(&self, features: &[Feature]) -> Outcome {
+    fn score(&self, features: &[Feature]) -> ScoringOutcome {
         let mut request = Request::new(Clip::new(&self.reference), vec![Clip::new(&self.distorted)]);
         request.models = vec!["vmaf_v0.6.1".parse::<ModelChoice>().unwrap()];
         request.options.features = features.to_vec();
@@ -148,7 +148,7 @@ fn the_xml_report_is_that_of_ffmpegs_filter() {
     let pair = Pair::encode(&program, "libx264", "yuv420p");
     let outcomes = [pair.score(&[Feature::Psnr])];
     let mut ours = Vec::new();
-    Report { outcomes: &outcomes, speed: Some(9.5) }.write(ReportFormat::Xml, &mut ours).unwrap();
+    ScoringReport { outcomes: &outcomes, speed: Some(9.5) }.write(ReportFormat::Xml, &mut ours).unwrap();
     let ours = comparable(std::str::from_utf8(&ours).unwrap());
     let theirs = comparable(&pair.filter_log(&program, "xml", ":feature=name=psnr"));
 

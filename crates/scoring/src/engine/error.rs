@@ -2,101 +2,45 @@
 
 mod class;
 
-use super::ffi::Failure;
+use super::ffi::LibvmafError;
 use super::models::ModelError;
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
-/// Why the engine cannot score.
+/// Why the engine cannot score. Frames are numbers of pairs, counted from the first pair.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// A model cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// Pictures so small that libvmaf's result would depend on chance.
+    /// libvmaf would read memory that it has not written.
     #[error(
-        "pictures of {format} are too small to be scored: compare at a size of at least 97x33 (width from 33 on if it \
-         leaves no 1 to 4 when divided by 16)"
+        "pictures of {format} are too small to be scored; compare at a size of at least 97x33, or at a width from 33 on \
+         whose remainder after division by 16 is not 1 to 4"
     )]
-    TooSmall {
-        /// The shape of the comparison.
-        format: Format,
-    },
-    /// An extra feature that cannot be computed at this size.
+    TooSmall { format: PictureFormat },
     #[error(
         "{feature} needs {needs}, and the pictures are {format}; leave it out, or compare at a larger size"
     )]
-    FeatureTooSmall {
-        /// The feature.
-        feature: &'static str,
-        /// The rule.
-        needs: &'static str,
-        /// The shape of the comparison.
-        format: Format,
-    },
-    /// Two models that cannot be computed in one pass.
-    #[error("two of the models want {extractor} computed in different ways; score them in separate runs")]
-    Clash {
-        /// The extractor.
-        extractor: &'static str,
-    },
-    /// More models and features than one context can hold.
-    #[error("these are too many models and features for one pass; score them in several runs")]
-    TooMany {
-        /// What libvmaf said.
-        source: Failure,
-    },
-    /// Nothing was asked for.
+    FeatureTooSmall { feature: &'static str, needs: &'static str, format: PictureFormat },
+    /// Two models need the same extractor with options that libvmaf cannot tell apart.
+    #[error("two of the models need {extractor} with different options; score them in separate runs")]
+    Clash { extractor: &'static str },
+    #[error("there are too many models and features for one pass; score them in several runs")]
+    TooMany { source: LibvmafError },
     #[error("there is nothing to compute: name at least one model or feature")]
     Nothing,
-    /// libvmaf could not be set up.
     #[error("libvmaf could not be set up for pictures of {format}")]
-    Setup {
-        /// The shape of the comparison.
-        format: Format,
-        /// What libvmaf said.
-        source: Failure,
-    },
-    /// A frame could not be measured.
+    Setup { format: PictureFormat, source: LibvmafError },
     #[error("libvmaf could not measure frame {frame}")]
-    Frame {
-        /// The pair, counted from the first.
-        frame: u64,
-        /// What libvmaf said.
-        source: Failure,
-    },
-    /// The end of the clip could not be computed.
+    Frame { frame: u64, source: LibvmafError },
     #[error("libvmaf could not finish after {frames} frames")]
-    Finish {
-        /// Frames that were fed.
-        frames: u64,
-        /// What libvmaf said.
-        source: Failure,
-    },
-    /// A frame has no value.
+    Finish { frames: u64, source: LibvmafError },
+    /// A frame has no value of a model or a feature.
     #[error("frame {frame} has no {name}; libvmaf could not measure it")]
-    Missing {
-        /// The pair, counted from the first.
-        frame: u64,
-        /// The model or the feature.
-        name: String,
-        /// What libvmaf said.
-        source: Failure,
-    },
-    /// A score that is no number: the model is damaged.
-    #[error("model {model} gives {score} for frame {frame}, which is no score; the model file is damaged")]
-    NotFinite {
-        /// The model.
-        model: String,
-        /// The pair, counted from the first.
-        frame: u64,
-        /// What it gave.
-        score: f64,
-    },
-    /// A clip longer than libvmaf can count.
-    #[error("frame {frame} is beyond what one pass can hold; score the clip in chunks")]
-    TooLong {
-        /// The pair, counted from the first.
-        frame: u64,
-    },
+    Missing { frame: u64, name: String, source: LibvmafError },
+    #[error("model {model} gives {score} for frame {frame}, which is not a score; the model file is damaged")]
+    NotFinite { model: String, frame: u64, score: f64 },
+    /// libvmaf counts frames in 32 bits.
+    #[error("frame {frame} is beyond the limit of one pass; score the clip in chunks")]
+    TooLong { frame: u64 },
 }

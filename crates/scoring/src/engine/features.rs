@@ -1,17 +1,17 @@
-//! What libvmaf can measure, and the names it keeps it under.
+//! libvmaf's extractors, and the names of the features that they compute.
 //!
-//! Models name features; extractors compute several at once. Registering extractors by hand instead of letting libvmaf
-//! derive them from the model saves work that the model does not use, lets models share an extractor, and lets motion be
-//! computed once for several clips. The price is that this table must say the same as libvmaf's sources; each row is
-//! checked by `every_model_scores_the_same_as_when_libvmaf_registers_its_features`.
+//! Models name features; an extractor computes several at once. Registering extractors here, instead of letting libvmaf derive
+//! them from the model, skips features that the model does not use, lets models share an extractor, and lets motion be
+//! computed once for several clips. In return, the table must agree with libvmaf's sources;
+//! `every_model_scores_the_same_as_when_libvmaf_registers_its_features` checks each row.
 
-pub(super) mod extra;
 mod name;
-mod need;
 mod option;
+pub(super) mod requested;
+mod required;
 mod table;
 
-pub(super) use name::shown_name;
-pub(super) use need::{Need, Needs, Output};
-pub(super) use option::{OptionProblem, checked_option};
-pub(super) use table::{Kind, by_feature};
+pub(super) use name::feature_log_name;
+pub(super) use option::{UnsupportedOption, checked_option};
+pub(super) use required::{FeatureOutput, RequiredExtractor, RequiredExtractors};
+pub(super) use table::{ExtractorKind, by_feature};

@@ -1,7 +1,7 @@
-//! Models: the built-in ones, files, and the choice between them.
+//! Models: built-in ones, files, and the choice between them.
 //!
-//! A model is validated completely before libvmaf sees it. libvmaf's own parser trusts what it reads: it takes a model
-//! with `nan` in it and scores with it, and a support vector with a negative index makes it write where it should not.
+//! A model is validated completely before libvmaf loads it, because libvmaf's parser trusts its input: it accepts `nan` and
+//! scores with it, and a support vector with a negative index makes it write out of bounds.
 
 mod auto;
 mod catalogue;
@@ -17,31 +17,34 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use self::document::Document;
-use super::features::{Needs, shown_name};
-use crate::picture::Format;
+use self::document::ModelDocument;
+use super::features::{RequiredExtractors, feature_log_name};
+use crate::picture::PictureFormat;
 
 pub use catalogue::{BuiltInModel, built_in};
 pub use choice::ModelChoice;
 pub use error::ModelError;
-pub use svm::Machine;
+pub use svm::SupportVectorMachine;
 
-/// A model that was found and understood.
+/// A validated model.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Its name: that of a built-in model, or the file's without extension.
+    /// The name of a built-in model, or the file name without extension.
     pub name: String,
-    /// Why `auto` picked it.
     pub picked_because: Option<String>,
-    /// Digest of its JSON, `sha256:` and 64 hexadecimal digits.
+    /// Digest of the JSON, `sha256:` and 64 hexadecimal digits.
     pub digest: String,
     json: Cow<'static, [u8]>,
-    document: Document,
+    document: ModelDocument,
 }
 
 impl Model {
-    /// Finds the model that is meant, for pictures of this shape and rate.
-    pub fn find(choice: &ModelChoice, format: Format, frame_rate: Option<f64>) -> Result<Self, ModelError> {
+    /// The chosen model. `auto` and the minimum size depend on the format and frame rate of the pictures.
+    pub fn find(
+        choice: &ModelChoice,
+        format: PictureFormat,
+        frame_rate: Option<f64>,
+    ) -> Result<Self, ModelError> {
         let model = match choice {
             ModelChoice::Auto => {
                 let pick = auto::pick(format, frame_rate);
@@ -50,13 +53,12 @@ impl Model {
             ModelChoice::Named(name) => Self::named(name)?,
             ModelChoice::File(path) => Self::file(path)?,
         };
-        match model.document.too_small_for(format) {
+        match model.document.unmet_minimum(format) {
             Some(needs) => Err(ModelError::TooSmall { model: model.name, needs, format }),
             None => Ok(model),
         }
     }
 
-    /// A built-in model.
     pub fn named(name: &str) -> Result<Self, ModelError> {
         let json = catalogue::json(name).ok_or_else(|| ModelError::Unknown {
             name: name.to_owned(),
@@ -65,20 +67,18 @@ impl Model {
         Self::parse(name.to_owned(), Cow::Borrowed(json))
     }
 
-    /// A model in a file.
     pub fn file(path: &Path) -> Result<Self, ModelError> {
         let json = fs::read(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
         let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         Self::parse(name, Cow::Owned(json))
     }
 
-    /// A model that somebody has read already.
     pub fn from_json(name: &str, json: &[u8]) -> Result<Self, ModelError> {
         Self::parse(name.to_owned(), Cow::Owned(json.to_owned()))
     }
 
     fn parse(name: String, json: Cow<'static, [u8]>) -> Result<Self, ModelError> {
-        let document = Document::parse(&name, &json)?;
+        let document = ModelDocument::parse(&name, &json)?;
         let digest = Sha256::digest(&json).iter().fold("sha256:".to_owned(), |mut text, byte| {
             use std::fmt::Write;
             let _ = write!(text, "{byte:02x}");
@@ -87,32 +87,30 @@ impl Model {
         Ok(Self { name, picked_because: None, digest, json, document })
     }
 
-    /// Whether it carries a confidence interval.
+    /// Whether its scores have a confidence interval.
     pub fn has_interval(&self) -> bool {
         self.document.members > 1
     }
 
-    /// The model as it is in its file.
     pub fn json(&self) -> &[u8] {
         &self.json
     }
 
-    /// The features it uses, by the names that reports have for them, such as `integer_adm2_egl_1`. In the order of the
-    /// model; those of a bootstrap model each once.
+    /// The features that the model uses, by their names in reports, such as `integer_adm2_egl_1`. In the order of the model;
+    /// without duplicates for a bootstrap model.
     pub fn feature_names(&self) -> impl Iterator<Item = String> {
-        self.document.features.iter().filter_map(|feature| shown_name(&feature.name, &feature.options))
+        self.document.features.iter().filter_map(|feature| feature_log_name(&feature.name, &feature.options))
     }
 
     pub(super) fn members(&self) -> usize {
         self.document.members
     }
 
-    /// Adds what it uses.
-    pub(super) fn add_needs(&self, needs: &mut Needs) -> Result<(), super::EngineError> {
+    pub(super) fn add_extractors(&self, required: &mut RequiredExtractors) -> Result<(), super::EngineError> {
         for feature in &self.document.features {
-            needs
+            required
                 .add_feature(&feature.name, &feature.options)
-                .map_err(|clash| super::EngineError::Clash { extractor: clash.extractor })?;
+                .map_err(|conflict| super::EngineError::Clash { extractor: conflict.extractor })?;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! Measures pairs of frames and takes the scores.
+//! Measures pairs of frames and reads their scores.
 //!
-//! One context measures everything that looks at one pair only. For such features neither order nor index matters, so
-//! the pairs of several distorted clips go through the same context, interleaved, and share its threads and buffers:
-//! pair `j` of clip `k` of `n` has the index `j * n + k`.
+//! One context measures all features that depend on one pair only. Their order and index do not matter, so the pairs of
+//! several distorted clips go through the same context, interleaved, and share its threads and buffers: pair `j` of clip `k`
+//! of `n` has the index `j * n + k`.
 //!
-//! Motion looks at the reference alone, and at its neighbours. Where a session sees every frame of one clip it is
-//! measured along with the rest. Where it does not (several clips, a step, a chunk with overlap) it is measured **apart**
-//! in a context that sees every frame of the reference, and imported. Either way the bits are the same.
+//! Motion depends on neighbouring frames of the reference. If a session measures every frame of one clip, motion is measured
+//! in the same context. Otherwise (several clips, a frame step, a chunk with overlap) it is measured **separately**, in a
+//! context that reads every frame of the reference, and imported. Both ways give the same bits.
 
 mod motion;
 mod read_out;
@@ -15,75 +15,74 @@ mod setup;
 
 use std::sync::Arc;
 
-use self::motion::Motion;
+use self::motion::MotionContext;
 use super::EngineError;
-use super::features::extra::extractor;
-use super::features::{Kind, Need, Needs, Output};
-use super::ffi::{self, Context, Failure, SharedPicture};
+use super::features::requested::extractor_of;
+use super::features::{ExtractorKind, FeatureOutput, RequiredExtractor, RequiredExtractors};
+use super::ffi::{self, Context, LibvmafError, SharedPicture};
 
-pub use scores::{ModelSeries, Scores};
-pub use setup::{Registration, Setup};
+pub use scores::{FrameScores, ModelSeries};
+pub use setup::{Registration, SessionSetup};
 
-/// A model that libvmaf has loaded.
-struct Loaded {
+struct LoadedModel {
     name: String,
-    model: Arc<ffi::Model>,
-    collection: Option<ffi::Collection>,
+    model: Arc<ffi::ModelHandle>,
+    collection: Option<ffi::CollectionHandle>,
 }
 
-/// A pass over frames.
-pub struct Session {
+pub struct EngineSession {
     main: Context,
-    motion: Option<Motion>,
-    models: Vec<Loaded>,
-    /// What `main` writes.
-    outputs: Vec<Output>,
-    clips: Vec<Fed>,
+    motion: Option<MotionContext>,
+    models: Vec<LoadedModel>,
+    /// The outputs of `main`.
+    outputs: Vec<FeatureOutput>,
+    clips: Vec<FedPairs>,
 }
 
-/// What a distorted clip was fed.
+/// The pairs of a distorted clip that were fed.
 #[derive(Default)]
-struct Fed {
-    /// The number of each pair, for the result.
+struct FedPairs {
+    /// The number of each pair in the result.
     frames: Vec<u64>,
-    /// Where each pair is in the pass over the reference.
-    places: Vec<u32>,
+    /// The index of the reference frame of each pair in the motion context.
+    positions: Vec<u32>,
 }
 
-impl Session {
-    /// Prepares a pass.
-    pub fn new(setup: &Setup<'_>) -> Result<Self, EngineError> {
+impl EngineSession {
+    pub fn new(setup: &SessionSetup<'_>) -> Result<Self, EngineError> {
         setup.check()?;
-        let needs = setup.needs()?;
+        let required = setup.required_extractors()?;
         let models = setup.load()?;
-        let failed = |source: Failure| setup.failed(source);
+        let failed = |source: LibvmafError| setup.failed(source);
         let mut main = Context::new(setup.main_config()).map_err(failed)?;
-        register(&mut main, setup, &needs, &models).map_err(failed)?;
-        let apart: Vec<&Need> =
-            if setup.motion_apart { needs.of(Kind::Motion).collect() } else { Vec::new() };
-        for output in apart.iter().flat_map(|need| need.outputs()) {
-            main.expect_import(&output.kept).map_err(failed)?;
+        register(&mut main, setup, &required, &models).map_err(failed)?;
+        let separate: Vec<&RequiredExtractor> =
+            if setup.separate_motion { required.of(ExtractorKind::Motion).collect() } else { Vec::new() };
+        for output in separate.iter().flat_map(|extractor| extractor.outputs()) {
+            main.expect_import(&output.stored_name).map_err(failed)?;
         }
         for loaded in &models {
             main.expect_scores(&loaded.model, loaded.collection.as_ref()).map_err(failed)?;
         }
-        let motion = if apart.is_empty() {
+        let motion = if separate.is_empty() {
             None
         } else {
-            Some(Motion::new(&apart, setup.motion_config()).map_err(failed)?)
+            Some(MotionContext::new(&separate, setup.motion_config()).map_err(failed)?)
         };
-        let measured = needs.iter().filter(|need| !(setup.motion_apart && need.kind() == Kind::Motion));
-        let outputs = measured.flat_map(Need::outputs).collect();
-        let clips = (0..setup.clips).map(|_| Fed::default()).collect();
+        let measured = required
+            .iter()
+            .filter(|extractor| !(setup.separate_motion && extractor.kind() == ExtractorKind::Motion));
+        let outputs = measured.flat_map(RequiredExtractor::outputs).collect();
+        let clips = (0..setup.clips).map(|_| FedPairs::default()).collect();
         Ok(Self { main, motion, models, outputs, clips })
     }
 
-    /// Whether the frames of the reference matter that have no pair to be scored.
-    pub fn wants_every_reference(&self) -> bool {
+    /// Whether [`Self::reference`] needs every frame of the reference, also those without a pair to be scored.
+    pub fn needs_every_reference(&self) -> bool {
         self.motion.is_some()
     }
 
-    /// Goes one frame further in the reference. Called for every frame, in order, before the pairs of that frame.
+    /// Feeds the next frame of the reference. Must be called for every frame, in order, before the pairs of that frame.
     pub fn reference(&mut self, frame: u64, picture: &SharedPicture) -> Result<(), EngineError> {
         match &mut self.motion {
             Some(motion) => motion.read(picture).map_err(|source| EngineError::Frame { frame, source }),
@@ -91,7 +90,7 @@ impl Session {
         }
     }
 
-    /// Measures a pair of distorted clip `clip`. `frame` is its number in the result.
+    /// Measures a pair of the distorted clip with index `clip`. `frame` is its number in the result.
     pub fn pair(
         &mut self,
         clip: usize,
@@ -102,18 +101,18 @@ impl Session {
         let clips = self.clips.len();
         let fed = &mut self.clips[clip];
         let index = index(fed.frames.len(), clip, clips).ok_or(EngineError::TooLong { frame })?;
-        let place = match &self.motion {
+        let position = match &self.motion {
             Some(motion) => motion.fed().saturating_sub(1),
             None => index,
         };
         fed.frames.push(frame);
-        fed.places.push(place);
+        fed.positions.push(position);
         self.main.read(reference, distorted, index).map_err(|source| EngineError::Frame { frame, source })
     }
 
-    /// Ends the pass and gives the scores of each distorted clip. `lengths` says how many frames of the reference each
-    /// clip has a partner for: at its end motion is another than in the middle.
-    pub fn finish(mut self, lengths: &[u32]) -> Result<Vec<Scores>, EngineError> {
+    /// Ends the pass and returns the scores of each distorted clip. `lengths` has the number of paired frames of each clip,
+    /// because motion is computed differently at the end of a clip.
+    pub fn finish(mut self, lengths: &[u32]) -> Result<Vec<FrameScores>, EngineError> {
         let fed = self.clips.iter().map(|clip| clip.frames.len() as u64).sum();
         if fed > 0 {
             self.main.flush().map_err(|source| EngineError::Finish { frames: fed, source })?;
@@ -137,30 +136,33 @@ impl Session {
     }
 }
 
-/// Where pair `pair` of clip `clip` is kept.
+/// The index of a pair in the context.
 fn index(pair: usize, clip: usize, clips: usize) -> Option<u32> {
     pair.checked_mul(clips)?.checked_add(clip)?.try_into().ok()
 }
 
 fn register(
     context: &mut Context,
-    setup: &Setup<'_>,
-    needs: &Needs,
-    models: &[Loaded],
-) -> Result<(), Failure> {
+    setup: &SessionSetup<'_>,
+    required: &RequiredExtractors,
+    models: &[LoadedModel],
+) -> Result<(), LibvmafError> {
     match setup.registration {
         Registration::Lean => {
-            for need in needs.iter().filter(|need| !(setup.motion_apart && need.kind() == Kind::Motion)) {
-                context.use_feature(need.extractor(), &need.options())?;
+            for extractor in required
+                .iter()
+                .filter(|extractor| !(setup.separate_motion && extractor.kind() == ExtractorKind::Motion))
+            {
+                context.use_feature(extractor.name(), &extractor.options())?;
             }
         }
         Registration::Plain => {
-            let extractors: Vec<_> = needs.iter().map(Need::extractor).collect();
+            let extractors: Vec<_> = required.iter().map(RequiredExtractor::name).collect();
             for loaded in models {
                 context.use_model(&loaded.model, &extractors)?;
             }
-            for extra in setup.extras {
-                context.use_feature(extractor(*extra), &[])?;
+            for feature in setup.features {
+                context.use_feature(extractor_of(*feature), &[])?;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The digest by which a result names its inputs.
+//! The digest that identifies an input in a result.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,19 +6,19 @@ use std::path::Path;
 
 use super::error::InputError;
 
-/// Large enough that BLAKE3 fills its widest vectors and system calls do not count.
-const BUFFER: usize = 256 * 1024;
+/// Large enough that BLAKE3 uses its widest vectors and the cost of system calls is negligible.
+const BUFFER_BYTES: usize = 256 * 1024;
 
-/// `blake3:` and 64 hexadecimal digits of the whole file, read in pieces.
+/// `blake3:` and 64 hexadecimal digits of the whole file.
 pub fn digest(path: &Path) -> Result<String, InputError> {
     digest_until(path, || false)
 }
 
-/// The same, given up as soon as `stopped` says so: it is asked before every piece.
+/// The same; `stopped` is called before every read and ends it with [`InputError::Stopped`].
 pub fn digest_until(path: &Path, stopped: impl Fn() -> bool) -> Result<String, InputError> {
     let mut file = File::open(path).map_err(|source| InputError::Open { path: path.to_owned(), source })?;
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         if stopped() {
             return Err(InputError::Stopped { path: path.to_owned() });
@@ -32,7 +32,6 @@ pub fn digest_until(path: &Path, stopped: impl Fn() -> bool) -> Result<String, I
     }
 }
 
-/// As results show it.
 pub(super) fn text(hasher: &blake3::Hasher) -> String {
     format!("blake3:{}", hasher.finalize().to_hex())
 }
@@ -45,7 +44,7 @@ mod tests {
 
     #[test]
     fn equals_the_digest_of_the_bytes_also_across_buffers() {
-        let bytes: Vec<u8> = (0..=250).cycle().take(BUFFER * 2 + 77).collect();
+        let bytes: Vec<u8> = (0..=250).cycle().take(BUFFER_BYTES * 2 + 77).collect();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
         assert_eq!(digest(file.path()).unwrap(), format!("blake3:{}", blake3::hash(&bytes).to_hex()));
@@ -54,7 +53,7 @@ mod tests {
     #[test]
     fn stops_in_the_middle_of_a_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), vec![0; BUFFER * 3]).unwrap();
+        std::fs::write(file.path(), vec![0; BUFFER_BYTES * 3]).unwrap();
         let asked = Cell::new(0);
         let stopped = || {
             asked.set(asked.get() + 1);

@@ -6,262 +6,138 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use class::may_pass;
+pub(crate) use class::is_transient;
 
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
-/// Why a clip cannot be read. Every text names the file and, where there is one, the remedy.
+/// Why a clip cannot be read. Every text names the file and, where there is one, the remedy. Frames are counted from the
+/// start of the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The file cannot be opened.
     #[error("cannot open {}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A directory, a pipe or a device.
+    Open { path: PathBuf, source: io::Error },
     #[error(
         "{} is not a regular file; a clip is read more than once (probe, frames, digest), so write it to a file first",
         path.display()
     )]
-    NotAFile {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// Reading failed in the middle.
+    NotAFile { path: PathBuf },
     #[error("cannot read frame {frame} of {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The frame, counted from the start of the file.
-        frame: u64,
-        /// Why.
-        source: io::Error,
-    },
-    /// The digest of the file could not be computed.
+    Read { path: PathBuf, frame: u64, source: io::Error },
     #[error("cannot read {} to compute its digest", path.display())]
-    Digest {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Digest { path: PathBuf, source: io::Error },
     /// The file ends within a frame.
     #[error(
         "{} is cut off: frame {frame} has {found} of {expected} bytes; copy or encode the file again",
         path.display()
     )]
-    Truncated {
-        /// The file.
-        path: PathBuf,
-        /// The frame, counted from the start of the file.
-        frame: u64,
-        /// Bytes of it that are there.
-        found: u64,
-        /// Bytes that it should have.
-        expected: u64,
-    },
-    /// The file has no picture.
+    Truncated { path: PathBuf, frame: u64, found: u64, expected: u64 },
     #[error("{} has no frame in it", path.display())]
-    NoFrames {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The Y4M header cannot be used.
+    NoFrames { path: PathBuf },
+    /// The Y4M header cannot be used. The problem includes the remedy.
     #[error("the Y4M header of {} is not usable: {problem}", path.display())]
-    Header {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, with a remedy.
-        problem: String,
-    },
-    /// Where a frame should begin there is something else.
+    Header { path: PathBuf, problem: String },
     #[error("frame {frame} of {} does not begin with FRAME: {problem}; the file is damaged", path.display())]
-    FrameHeader {
-        /// The file.
-        path: PathBuf,
-        /// The frame, counted from the start of the file.
-        frame: u64,
-        /// What is there instead.
-        problem: String,
-    },
-    /// Raw video, or something else that nobody recognises, without a description.
+    FrameHeader { path: PathBuf, frame: u64, problem: String },
+    /// Raw video, or content of a format that nothing recognises, without a description.
     #[error(
         "the format of {} is not recognised; if it is raw video, give its size and pixel format, for example \
          --size 1920x1080 --pixel-format yuv420p10le",
         path.display()
     )]
-    GeometryMissing {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The size in the description of a raw file cannot be.
-    #[error("a picture of {} cannot be {format}: width and height go from 1 to 65535", path.display())]
-    Geometry {
-        /// The file.
-        path: PathBuf,
-        /// What was said.
-        format: Format,
-    },
-    /// The size of a raw file does not fit its description.
+    GeometryMissing { path: PathBuf },
+    /// The description of raw video has a size that no picture can have.
+    #[error("a picture of {} cannot be {format}: width and height must be between 1 and 65535", path.display())]
+    Geometry { path: PathBuf, format: PictureFormat },
+    /// The size of a file of raw video does not fit its description.
     #[error(
-        "{} has {size} bytes, which is no whole number of frames of {format} ({frame_bytes} bytes each): {remainder} \
+        "{} has {size} bytes, which is not a whole number of frames of {format} ({frame_bytes} bytes each): {remainder} \
          bytes are left over; {advice}",
         path.display()
     )]
     PartialFrame {
-        /// The file.
         path: PathBuf,
-        /// Bytes of the file.
         size: u64,
-        /// The shape it was said to have.
-        format: Format,
-        /// Bytes of one frame of that shape.
+        format: PictureFormat,
         frame_bytes: u64,
-        /// Bytes after the last whole frame.
         remainder: u64,
-        /// The likely mistake.
+        /// Names the likely mistake.
         advice: String,
     },
     /// A sample has more bits than its format allows.
     #[error(
         "frame {frame} of {} has a sample of {sample}, more than {format} can hold; check its pixel format: the file may \
-         be deeper, have its bits at the upper end (as P010 does) or its bytes the other way round",
+         have a higher bit depth, its bits at the upper end (as P010 does) or its bytes in the other order",
         path.display()
     )]
-    TooDeep {
-        /// The file.
-        path: PathBuf,
-        /// The frame, counted from the start of the file.
-        frame: u64,
-        /// The sample.
-        sample: u16,
-        /// The shape that the file is said to have.
-        format: Format,
-    },
-    /// The wanted depth is smaller than that of the clip.
+    TooDeep { path: PathBuf, frame: u64, sample: u16, format: PictureFormat },
     #[error(
-        "{} is {found} and would lose precision as {wanted}; compare in the deeper of the two formats",
+        "{} is {found} and would lose precision as {wanted}; compare in the format with the higher bit depth",
         path.display()
     )]
-    Narrowing {
-        /// The file.
-        path: PathBuf,
-        /// Its shape.
-        found: Format,
-        /// The shape wanted.
-        wanted: Format,
-    },
-    /// There is no `ffmpeg`.
+    Narrowing { path: PathBuf, found: PictureFormat, wanted: PictureFormat },
     #[error(
         "ffmpeg is needed {purpose} {}, and {missing}; install ffmpeg 5.1 or newer, or set VMAFX_FFMPEG_BIN to its path",
         path.display()
     )]
     FfmpegMissing {
-        /// The file.
         path: PathBuf,
-        /// What for.
         purpose: &'static str,
-        /// Where it was looked for.
+        /// Where `ffmpeg` was searched.
         missing: String,
     },
-    /// `ffmpeg` is there but does not start.
     #[error("cannot start {} {purpose} {}; set VMAFX_FFMPEG_BIN to a working ffmpeg", program.display(), path.display())]
-    FfmpegStart {
-        /// The file.
-        path: PathBuf,
-        /// What for.
-        purpose: &'static str,
-        /// The program.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// `ffmpeg` finds no video in the file.
+    FfmpegStart { path: PathBuf, purpose: &'static str, program: PathBuf, source: io::Error },
     #[error("{} is not a video that ffmpeg can read: {stderr}", path.display())]
     NotVideo {
-        /// The file.
         path: PathBuf,
-        /// The end of what `ffmpeg` said.
+        /// The last lines that `ffmpeg` wrote.
         stderr: String,
     },
-    /// `ffmpeg` does not come to an end with a file.
     #[error(
-        "ffmpeg could not tell within {} s what {} is; check whether it reads other files, or a disk that does not answer",
+        "ffmpeg did not find out within {} s what {} is; check whether ffmpeg reads other files, and whether the disk or \
+         network responds",
         deadline.as_secs_f64(),
         path.display()
     )]
-    ProbeTimeout {
-        /// The file.
-        path: PathBuf,
-        /// How long it had.
-        deadline: Duration,
-    },
-    /// A list of other files.
-    #[error("{} is a playlist and not a video itself; name the video, or join its parts into one file first", path.display())]
-    Playlist {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A pixel format that has no counterpart here.
+    ProbeTimeout { path: PathBuf, deadline: Duration },
+    #[error(
+        "{} is a playlist and not a video itself; give the video, or join its parts into one file first",
+        path.display()
+    )]
+    Playlist { path: PathBuf },
+    /// The decoder's pixel format has no planar YUV format that holds it without loss.
     #[error(
         "{} has the pixel format {pixel_format}, which cannot be scored; convert it to a planar YUV format such as \
          yuv420p10le first",
         path.display()
     )]
-    PixelFormat {
-        /// The file.
-        path: PathBuf,
-        /// The format by the decoder's name for it.
-        pixel_format: String,
-    },
-    /// `ffmpeg` delivers another shape than it was asked for.
+    PixelFormat { path: PathBuf, pixel_format: String },
+    /// `ffmpeg` delivers another format than it was asked for.
     #[error(
-        "ffmpeg decodes {} as {found} instead of {wanted}; its size or pixel format changes on the way, so encode or \
-         convert it to one shape first",
+        "ffmpeg decodes {} as {found} instead of {wanted}; its size or pixel format changes within the clip, so encode or \
+         convert it to one format first",
         path.display()
     )]
-    Delivered {
-        /// The file.
-        path: PathBuf,
-        /// What came.
-        found: Format,
-        /// What was asked for.
-        wanted: Format,
-    },
-    /// The decoder failed or gave up.
+    Delivered { path: PathBuf, found: PictureFormat, wanted: PictureFormat },
     #[error(
-        "decoding {} failed at frame {frame} ({ended}); a damaged file gives no score, so repair or encode it again: \
+        "decoding {} failed at frame {frame} ({ended}); a damaged file gets no score, so repair or encode it again: \
          {stderr}",
         path.display()
     )]
     Decoder {
-        /// The file.
         path: PathBuf,
-        /// The first frame that is missing, counted from the start of the file.
+        /// The first frame that is missing.
         frame: u64,
-        /// How it ended.
         ended: String,
-        /// The signal that ended it, if one did.
+        /// The signal that killed the decoder, if one did.
         signal: Option<i32>,
-        /// The end of what it said.
+        /// The last lines that `ffmpeg` wrote.
         stderr: String,
     },
-    /// Somebody asked the source to stop.
     #[error("reading {} was stopped", path.display())]
-    Stopped {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The picture to be filled does not have the shape of the source.
-    #[error("the picture for {} does not have the shape {format}", path.display())]
-    Room {
-        /// The file.
-        path: PathBuf,
-        /// The shape of the source.
-        format: Format,
-    },
+    Stopped { path: PathBuf },
+    /// The buffers to be filled do not have the format of the source.
+    #[error("the picture for {} does not have the format {format}", path.display())]
+    PictureMismatch { path: PathBuf, format: PictureFormat },
 }

@@ -1,4 +1,4 @@
-//! Decoding by an `ffmpeg` subprocess.
+//! Probing and decoding by an `ffmpeg` subprocess.
 
 mod arguments;
 mod child;
@@ -15,82 +15,85 @@ use std::thread;
 use std::time::Duration;
 
 pub(super) use child::Child;
-pub(super) use source::Source;
+pub(super) use source::DecoderSource;
 
-use self::report::Report;
+use self::report::StreamReport;
 use super::error::InputError;
-use super::pixel_format::{self, Samples};
-use super::probe::{Probe, Storage, open_regular};
-use super::stop::Stopper;
+use super::pixel_format::{self, ColourModel};
+use super::probe::{Probe, SampleStorage, open_regular};
+use super::stop::StopHandle;
 use super::tools::Tools;
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
-/// Most that is read of a report. Real ones have a few kilobytes.
-const REPORT_LIMIT: u64 = 1 << 20;
+/// Real reports have a few kilobytes.
+const MAX_REPORT_BYTES: u64 = 1 << 20;
 
-/// How `ffmpeg` says that it only guesses what a file is.
+/// Part of the warning that `ffmpeg` only guesses what a file is.
 const LOW_SCORE: &str = "misdetection possible";
 
-/// What `ffmpeg` writes when it has looked at a file and found no video: it does not recognise the content, or it lists
-/// what there is instead.
+/// Texts that `ffmpeg` writes when it has looked at a file without video: it does not recognise the content, or it lists
+/// the other streams.
 const NO_VIDEO: [&str; 2] = ["Invalid data found when processing input", "Input #0, "];
 
-/// Codecs that turn any text into pictures.
+/// Codecs that render any text as pictures.
 const TEXT_CODECS: [&str; 4] = ["ansi", "bintext", "xbin", "idf"];
 
-/// What the content of a file is to `ffmpeg`.
-pub(super) enum Content {
+/// What `ffmpeg` recognises in a file.
+pub(super) enum DetectedContent {
     Video(Box<Probe>),
-    /// Nothing that it recognises, or something without video; the end of what it says.
+    /// Nothing, or something without video; with the last lines that `ffmpeg` wrote.
     NoVideo {
         stderr: String,
     },
 }
 
-/// Asks `ffmpeg` what a file is. If `ffmpeg` itself fails, for lack of memory or in a crash, that is an error: the file may
-/// be a video all the same, and so it is if its video stream cannot be decoded.
-pub(super) fn probe(path: &Path, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<Content, InputError> {
-    let said = run_probe(path, tools, started)?;
-    if let Some(line) = said.lines().find(|line| line.contains(LOW_SCORE)) {
-        return Ok(Content::NoVideo { stderr: last_lines(line, path) });
+/// Asks `ffmpeg` what a file is. It is an error if `ffmpeg` itself fails, for lack of memory or by a crash, because the file
+/// may be a video nevertheless, and if there is a video stream that cannot be decoded.
+pub(super) fn probe(
+    path: &Path,
+    tools: &Tools,
+    started: &dyn Fn(StopHandle),
+) -> Result<DetectedContent, InputError> {
+    let text = run_probe(path, tools, started)?;
+    if let Some(line) = text.lines().find(|line| line.contains(LOW_SCORE)) {
+        return Ok(DetectedContent::NoVideo { stderr: last_lines(line, path) });
     }
-    let stderr = || last_lines(&said, path);
-    match report::parse(&said) {
+    let stderr = || last_lines(&text, path);
+    match report::parse(&text) {
         Some(report) if TEXT_CODECS.contains(&report.codec.as_str()) => {
-            Ok(Content::NoVideo { stderr: stderr() })
+            Ok(DetectedContent::NoVideo { stderr: stderr() })
         }
-        None if NO_VIDEO.iter().any(|words| said.contains(words)) => {
-            Ok(Content::NoVideo { stderr: stderr() })
+        None if NO_VIDEO.iter().any(|words| text.contains(words)) => {
+            Ok(DetectedContent::NoVideo { stderr: stderr() })
         }
-        Some(report) if report.is_decodable() => Ok(Content::Video(Box::new(video(path, report)?))),
+        Some(report) if report.is_decodable() => Ok(DetectedContent::Video(Box::new(video(path, report)?))),
         _ => Err(InputError::NotVideo { path: path.to_owned(), stderr: stderr() }),
     }
 }
 
-fn video(path: &Path, report: Report) -> Result<Probe, InputError> {
-    let delivery = pixel_format::delivery(&report.pixel_format).ok_or_else(|| InputError::PixelFormat {
-        path: path.to_owned(),
-        pixel_format: report.pixel_format.clone(),
+fn video(path: &Path, report: StreamReport) -> Result<Probe, InputError> {
+    let decoded = pixel_format::decoded_format(&report.pixel_format).ok_or_else(|| {
+        InputError::PixelFormat { path: path.to_owned(), pixel_format: report.pixel_format.clone() }
     })?;
     Ok(Probe {
-        format: Format {
+        format: PictureFormat {
             width: report.width,
             height: report.height,
-            chroma: delivery.chroma,
-            depth: delivery.depth,
+            chroma: decoded.chroma,
+            depth: decoded.depth,
         },
         frame_rate: report.frame_rate,
         frames: None,
         frames_estimate: estimate(report.duration, report.frame_rate),
         transfer: report.transfer,
-        full_range: match delivery.samples {
-            Samples::Yuv => report.full_range,
-            // It is said to be of full range and arrives in limited range.
-            Samples::Rgb => Some(false),
+        full_range: match decoded.samples {
+            ColourModel::Yuv => report.full_range,
+            // RGB is labelled as full range and is delivered in limited range.
+            ColourModel::Rgb => Some(false),
         },
-        converted_from: delivery.converted.then_some(report.pixel_format),
-        storage: Storage::Coded {
-            samples: delivery.samples,
+        converted_from: decoded.converted.then_some(report.pixel_format),
+        storage: SampleStorage::Coded {
+            samples: decoded.samples,
             demuxer: report.demuxer,
             decoder: report.decoder.unwrap_or_else(|| report.codec.clone()),
         },
@@ -98,8 +101,8 @@ fn video(path: &Path, report: Report) -> Result<Probe, InputError> {
     })
 }
 
-/// Everything that `ffmpeg` says about a file.
-fn run_probe(path: &Path, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<String, InputError> {
+/// The whole report that `ffmpeg` writes about a file.
+fn run_probe(path: &Path, tools: &Tools, started: &dyn Fn(StopHandle)) -> Result<String, InputError> {
     let purpose = "to find out what is in";
     let program = tools.need_ffmpeg(path, purpose)?;
     let failed = |source| InputError::FfmpegStart {
@@ -111,19 +114,23 @@ fn run_probe(path: &Path, tools: &Tools, started: &dyn Fn(Stopper)) -> Result<St
     let stdin = Stdio::from(open_regular(path)?.0);
     let (child, _stdout, stderr) = Child::start(program, &arguments::probe(), stdin).map_err(failed)?;
     let child = Arc::new(child);
-    let stopper = Stopper::of_child(Arc::clone(&child));
-    started(stopper.clone());
+    let stop_handle = StopHandle::of_child(Arc::clone(&child));
+    started(stop_handle.clone());
     let deadline = tools.probe_deadline();
-    let (said, late) = listen(&child, stderr, deadline).map_err(failed)?;
-    match (stopper.is_stopped(), late) {
+    let (report, late) = read_until_deadline(&child, stderr, deadline).map_err(failed)?;
+    match (stop_handle.is_stopped(), late) {
         (true, _) => Err(InputError::Stopped { path: path.to_owned() }),
         (_, true) => Err(InputError::ProbeTimeout { path: path.to_owned(), deadline }),
-        _ => Ok(String::from_utf8_lossy(&said).into_owned()),
+        _ => Ok(String::from_utf8_lossy(&report).into_owned()),
     }
 }
 
-/// Everything that a process says, and whether it had to be killed because it did not come to an end.
-fn listen(child: &Child, stderr: ChildStderr, deadline: Duration) -> io::Result<(Vec<u8>, bool)> {
+/// Everything that a process writes to standard error, and whether it was killed because it exceeded the deadline.
+fn read_until_deadline(
+    child: &Child,
+    stderr: ChildStderr,
+    deadline: Duration,
+) -> io::Result<(Vec<u8>, bool)> {
     let (finished, wait) = channel::<()>();
     thread::scope(|scope| {
         let watch = move || {
@@ -134,26 +141,26 @@ fn listen(child: &Child, stderr: ChildStderr, deadline: Duration) -> io::Result<
             late
         };
         let watcher = thread::Builder::new().name("probe".to_owned()).spawn_scoped(scope, watch)?;
-        let mut said = Vec::new();
-        let read = stderr.take(REPORT_LIMIT).read_to_end(&mut said);
+        let mut report = Vec::new();
+        let read = stderr.take(MAX_REPORT_BYTES).read_to_end(&mut report);
         drop(finished);
         let late = watcher.join().unwrap_or(false);
-        read.map(|_| (said, late))
+        read.map(|_| (report, late))
     })
 }
 
-/// Frames by duration and rate.
+/// Number of frames by duration and frame rate.
 fn estimate(duration: Option<f64>, rate: Option<f64>) -> Option<u64> {
     let frames = (duration? * rate?).round();
-    // A float of this size is a whole number, and far below the limit of the target type.
+    // A float in this range is a whole number and far below the limit of the target type.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     (1.0..1e15).contains(&frames).then_some(frames as u64)
 }
 
-/// The end of a report, where the reason for a failure stands, with the name of the file.
-fn last_lines(said: &str, path: &Path) -> String {
-    let mut log = log::Log::new(Vec::new(), String::new());
-    let lines: Vec<&str> = said.lines().collect();
+/// The end of a report, where the cause of a failure stands, with the path in the place of standard input.
+fn last_lines(report: &str, path: &Path) -> String {
+    let mut log = log::DecoderLog::new(Vec::new(), String::new());
+    let lines: Vec<&str> = report.lines().collect();
     for line in &lines[lines.len().saturating_sub(4)..] {
         log.push(line.as_bytes());
     }

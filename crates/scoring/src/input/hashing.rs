@@ -4,49 +4,47 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use super::book::DigestBook;
 use super::digest;
+use super::digest_table::DigestTable;
 
-/// Reads end at multiples of this while hashing: small enough that the bytes are still in the cache when they are hashed,
-/// and a power of two, because BLAKE3 fills its vectors only with whole branches of its tree.
-const PIECE: usize = 128 * 1024;
+/// While hashing, reads end at multiples of this: small enough that the bytes are still in the CPU cache when they are
+/// hashed, and a power of two, because BLAKE3 uses its vectors only for whole branches of its tree.
+const BLOCK_BYTES: usize = 128 * 1024;
 
-/// Reads a file and, if asked to, hashes it. The digest is of every byte in order, so it comes to be only if the file is
-/// read from the first byte to the last: whoever moves to another place gives it up.
+/// Reads a file and, if asked to, hashes it. The digest covers every byte in order, so a seek to another position abandons
+/// it.
 #[derive(Debug)]
 pub(super) struct HashingReader {
     file: File,
-    hash: Option<Hash>,
+    hash: Option<RunningHash>,
 }
 
-/// A digest that is coming to be.
 #[derive(Debug)]
-struct Hash {
+struct RunningHash {
     path: PathBuf,
-    book: DigestBook,
+    digests: DigestTable,
     hasher: Box<blake3::Hasher>,
 }
 
-impl Hash {
-    /// Bytes to the end of the piece that is begun.
-    fn rest(&self) -> usize {
-        let begun = self.hasher.count() % PIECE as u64;
-        PIECE - usize::try_from(begun).unwrap_or(0)
+impl RunningHash {
+    /// Bytes to the end of the current block.
+    fn bytes_left_in_block(&self) -> usize {
+        let begun = self.hasher.count() % BLOCK_BYTES as u64;
+        BLOCK_BYTES - usize::try_from(begun).unwrap_or(0)
     }
 }
 
 impl HashingReader {
-    /// Reads the file and nothing else.
-    pub(super) fn plain(file: File) -> Self {
+    pub(super) fn without_hash(file: File) -> Self {
         Self { file, hash: None }
     }
 
-    /// Reads a file that was just opened, and enters its digest into the book at its end.
-    pub(super) fn hashing(file: File, path: PathBuf, book: DigestBook) -> Self {
-        Self { file, hash: Some(Hash { path, book, hasher: Box::default() }) }
+    /// The file must be at its start. Its digest is inserted into the table when its end is read.
+    pub(super) fn hashing(file: File, path: PathBuf, digests: DigestTable) -> Self {
+        Self { file, hash: Some(RunningHash { path, digests, hasher: Box::default() }) }
     }
 
-    /// Whether the digest can still come to be.
+    /// Whether every byte so far was hashed.
     pub(super) fn is_hashing(&self) -> bool {
         self.hash.is_some()
     }
@@ -59,11 +57,11 @@ impl HashingReader {
 impl Read for HashingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(hash) = &mut self.hash else { return self.file.read(buffer) };
-        let room = buffer.len().min(hash.rest());
+        let room = buffer.len().min(hash.bytes_left_in_block());
         let read = self.file.read(&mut buffer[..room])?;
         hash.hasher.update(&buffer[..read]);
         if read == 0 && room > 0 {
-            hash.book.enter(&hash.path, digest::text(&hash.hasher));
+            hash.digests.insert(&hash.path, digest::text(&hash.hasher));
             self.hash = None;
         }
         Ok(read)
@@ -91,44 +89,44 @@ mod tests {
         file
     }
 
-    fn hashing(path: &Path) -> (HashingReader, DigestBook) {
-        let book = DigestBook::default();
-        (HashingReader::hashing(File::open(path).unwrap(), path.to_owned(), book.clone()), book)
+    fn hashing(path: &Path) -> (HashingReader, DigestTable) {
+        let digests = DigestTable::default();
+        (HashingReader::hashing(File::open(path).unwrap(), path.to_owned(), digests.clone()), digests)
     }
 
     #[test]
     fn the_digest_is_there_when_the_end_was_seen_and_not_before() {
-        let bytes: Vec<u8> = (0..=250).cycle().take(3 * PIECE + 77).collect();
+        let bytes: Vec<u8> = (0..=250).cycle().take(3 * BLOCK_BYTES + 77).collect();
         let file = file(&bytes);
-        let (mut reader, book) = hashing(file.path());
+        let (mut reader, digests) = hashing(file.path());
         let mut read = vec![0; bytes.len()];
         reader.read_exact(&mut read).unwrap();
-        assert_eq!((book.get(file.path()), reader.read(&mut []).unwrap()), (None, 0));
-        assert_eq!(book.get(file.path()), None, "an empty buffer is no end");
+        assert_eq!((digests.get(file.path()), reader.read(&mut []).unwrap()), (None, 0));
+        assert_eq!(digests.get(file.path()), None, "an empty buffer is not the end");
         assert_eq!(reader.read(&mut [0]).unwrap(), 0);
-        assert_eq!(book.get(file.path()), Some(digest::digest(file.path()).unwrap()));
+        assert_eq!(digests.get(file.path()), Some(digest::digest(file.path()).unwrap()));
         assert_eq!(read, bytes);
     }
 
     #[test]
-    fn asking_for_the_place_is_no_move() {
+    fn asking_for_the_position_keeps_the_digest() {
         let file = file(b"abcdef");
-        let (mut reader, book) = hashing(file.path());
+        let (mut reader, digests) = hashing(file.path());
         reader.read_exact(&mut [0; 3]).unwrap();
         assert_eq!(reader.stream_position().unwrap(), 3);
         reader.read_to_end(&mut Vec::new()).unwrap();
-        assert_eq!(book.get(file.path()), Some(digest::digest(file.path()).unwrap()));
+        assert_eq!(digests.get(file.path()), Some(digest::digest(file.path()).unwrap()));
     }
 
     #[test]
-    fn whoever_moves_gives_the_digest_up() {
+    fn a_seek_abandons_the_digest() {
         let file = file(b"abcdef");
         for to in [SeekFrom::Start(0), SeekFrom::Current(2), SeekFrom::End(0)] {
-            let (mut reader, book) = hashing(file.path());
+            let (mut reader, digests) = hashing(file.path());
             reader.seek(to).unwrap();
             assert!(!reader.is_hashing());
             reader.read_to_end(&mut Vec::new()).unwrap();
-            assert_eq!(book.get(file.path()), None);
+            assert_eq!(digests.get(file.path()), None);
         }
     }
 }

@@ -6,64 +6,64 @@ use std::path::PathBuf;
 use super::error::InputError;
 use super::hashing::HashingReader;
 use super::planes::{PlaneError, PlaneReader};
-use super::probe::{Probe, Storage, open_regular};
-use super::stop::Stopper;
-use super::{Clip, FrameSource, Reading, y4m};
-use crate::picture::{Format, PictureMut};
+use super::probe::{Probe, SampleStorage, open_regular};
+use super::stop::StopHandle;
+use super::{Clip, FrameSource, ReadOptions, y4m};
+use crate::picture::{PictureFormat, PictureMut};
 
-/// What rows that do not lie next to each other are read through. Larger requests pass it by.
-const BUFFER: usize = 32 * 1024;
+/// Buffer for rows with padding between them. Requests that are larger bypass it.
+const BUFFER_BYTES: usize = 32 * 1024;
 
-/// A file that is being read.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct FileSource {
     path: PathBuf,
     reader: BufReader<HashingReader>,
     planes: PlaneReader,
-    stored: Format,
-    wanted: Format,
-    headers: bool,
+    stored: PictureFormat,
+    wanted: PictureFormat,
+    /// Whether every frame begins with a header, as in Y4M.
+    has_frame_headers: bool,
     /// The next frame, counted from the start of the file.
     frame: u64,
     /// Frames that may still be read.
     left: u64,
-    stopper: Stopper,
+    stop_handle: StopHandle,
 }
 
-impl Source {
-    /// Opens the file and moves to the first frame wanted.
-    pub(super) fn open(clip: &Clip, probe: &Probe, reading: &Reading) -> Result<Self, InputError> {
+impl FileSource {
+    /// Opens the file and moves to the first frame to be read.
+    pub(super) fn open(clip: &Clip, probe: &Probe, options: &ReadOptions) -> Result<Self, InputError> {
         let (file, metadata) = open_regular(&clip.path)?;
-        let file = match &reading.digests {
-            // Who starts in the middle cannot hash the whole.
-            Some(book) if reading.skip == 0 && book.claim(&clip.path) => {
-                HashingReader::hashing(file, clip.path.clone(), book.clone())
+        let file = match &options.digests {
+            // A source that starts in the middle does not see the whole file.
+            Some(digests) if options.skip == 0 && digests.claim(&clip.path) => {
+                HashingReader::hashing(file, clip.path.clone(), digests.clone())
             }
-            _ => HashingReader::plain(file),
+            _ => HashingReader::without_hash(file),
         };
         let mut source = Self {
             path: clip.path.clone(),
-            reader: BufReader::with_capacity(BUFFER, file),
-            planes: PlaneReader::new(probe.format, reading.format),
+            reader: BufReader::with_capacity(BUFFER_BYTES, file),
+            planes: PlaneReader::new(probe.format, options.format),
             stored: probe.format,
-            wanted: reading.format,
-            headers: matches!(probe.storage, Storage::Y4m { .. }),
+            wanted: options.format,
+            has_frame_headers: matches!(probe.storage, SampleStorage::Y4m { .. }),
             frame: 0,
-            left: reading.take.unwrap_or(u64::MAX),
-            stopper: Stopper::local(),
+            left: options.take.unwrap_or(u64::MAX),
+            stop_handle: StopHandle::of_file(),
         };
-        source.start(probe, reading.skip, metadata.len())?;
+        source.start(probe, options.skip, metadata.len())?;
         Ok(source)
     }
 
-    /// Goes to frame `skip`, or to the end when there are fewer: at once where all frames have one size.
+    /// Moves to frame `skip`, or to the end when there are fewer. If all frames have one size, this is one seek.
     fn start(&mut self, probe: &Probe, skip: u64, size: u64) -> Result<(), InputError> {
         let (start, step) = match probe.storage {
-            Storage::Y4m { start } => (start, y4m::plain_frame_bytes(self.stored)),
+            SampleStorage::Y4m { start } => (start, y4m::plain_frame_bytes(self.stored)),
             _ => (0, self.stored.bytes() as u64),
         };
         if skip == 0 {
-            return self.pass_through(start).map(|_| ());
+            return self.discard(start).map(|_| ());
         }
         if let Some(frames) = probe.frames {
             let skip = skip.min(frames);
@@ -71,31 +71,31 @@ impl Source {
             return self.seek(SeekFrom::Start(size.min(start.saturating_add(skip.saturating_mul(step)))));
         }
         self.seek(SeekFrom::Start(start))?;
-        while self.frame < skip && self.pass_over(size)? {}
+        while self.frame < skip && self.skip_frame(size)? {}
         Ok(())
     }
 
-    /// Counts the frames from here to the end, and finds out whether they are all whole.
+    /// Counts the frames from here to the end; an error if one of them is not whole.
     pub(super) fn count(mut self) -> Result<u64, InputError> {
         let size = self.reader.get_ref().metadata().map_err(|source| self.failed(source))?.len();
-        while self.pass_over(size)? {}
+        while self.skip_frame(size)? {}
         Ok(self.frame)
     }
 
-    /// Passes over one frame of a file of this size.
-    fn pass_over(&mut self, size: u64) -> Result<bool, InputError> {
-        if self.headers && !y4m::read_frame_header(&mut self.reader, &self.path, self.frame)? {
+    /// Skips one frame of a file of this size.
+    fn skip_frame(&mut self, size: u64) -> Result<bool, InputError> {
+        if self.has_frame_headers && !y4m::read_frame_header(&mut self.reader, &self.path, self.frame)? {
             return Ok(false);
         }
         let (bytes, hashing) = (self.stored.bytes() as u64, self.reader.get_ref().is_hashing());
         let there = if hashing {
-            self.pass_through(bytes)?
+            self.discard(bytes)?
         } else {
-            // Asked because a seek past the end succeeds.
+            // A seek past the end succeeds, so the size has to tell whether the frame is whole.
             let here = self.reader.stream_position().map_err(|source| self.failed(source))?;
             size.saturating_sub(here).min(bytes)
         };
-        if there == 0 && !self.headers {
+        if there == 0 && !self.has_frame_headers {
             return Ok(false);
         }
         if there < bytes {
@@ -108,8 +108,8 @@ impl Source {
         Ok(true)
     }
 
-    /// Reads bytes that nobody wants to see; how many there were.
-    fn pass_through(&mut self, bytes: u64) -> Result<u64, InputError> {
+    /// Reads and drops bytes; returns how many there were.
+    fn discard(&mut self, bytes: u64) -> Result<u64, InputError> {
         io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink()).map_err(|source| self.failed(source))
     }
 
@@ -126,31 +126,31 @@ impl Source {
         InputError::Truncated { path: self.path.clone(), frame: self.frame, found, expected }
     }
 
-    /// Whether there may be another frame.
-    fn goes_on(&self) -> Result<bool, InputError> {
-        if self.stopper.is_stopped() {
+    /// Whether another frame may be read.
+    fn may_read(&self) -> Result<bool, InputError> {
+        if self.stop_handle.is_stopped() {
             return Err(InputError::Stopped { path: self.path.clone() });
         }
         Ok(self.left > 0)
     }
 }
 
-impl FrameSource for Source {
-    fn format(&self) -> Format {
+impl FrameSource for FileSource {
+    fn format(&self) -> PictureFormat {
         self.wanted
     }
 
     fn read(&mut self, picture: &mut PictureMut<'_>) -> Result<bool, InputError> {
-        if !self.goes_on()? {
+        if !self.may_read()? {
             return Ok(false);
         }
-        if self.headers && !y4m::read_frame_header(&mut self.reader, &self.path, self.frame)? {
+        if self.has_frame_headers && !y4m::read_frame_header(&mut self.reader, &self.path, self.frame)? {
             return Ok(false);
         }
         match self.planes.read(&mut self.reader, picture) {
             Ok(()) => {}
-            // Without headers the end of the last frame is the end of the file.
-            Err(PlaneError::Short(0)) if !self.headers => return Ok(false),
+            // Without frame headers, the end of the last frame is the end of the file.
+            Err(PlaneError::Short(0)) if !self.has_frame_headers => return Ok(false),
             Err(error) => return Err(error.at(&self.path, self.frame, self.stored, self.wanted)),
         }
         self.frame += 1;
@@ -159,16 +159,16 @@ impl FrameSource for Source {
     }
 
     fn skip(&mut self) -> Result<bool, InputError> {
-        if !self.goes_on()? {
+        if !self.may_read()? {
             return Ok(false);
         }
         let size = self.reader.get_ref().metadata().map_err(|source| self.failed(source))?.len();
-        let passed = self.pass_over(size)?;
-        self.left -= u64::from(passed);
-        Ok(passed)
+        let skipped = self.skip_frame(size)?;
+        self.left -= u64::from(skipped);
+        Ok(skipped)
     }
 
-    fn stopper(&self) -> Stopper {
-        self.stopper.clone()
+    fn stop_handle(&self) -> StopHandle {
+        self.stop_handle.clone()
     }
 }

@@ -1,48 +1,44 @@
-//! Which planar YUV format stands for each pixel format of a decoder. Pure.
+//! The planar YUV format in which each pixel format of a decoder is delivered. Pure.
 //!
-//! What is planar YUV already arrives as it is. The rest is converted by `ffmpeg` to the nearest format that loses
-//! nothing: other memory layouts to planes, odd depths to the next larger one, sparser chroma to the next denser one, RGB
-//! to 4:4:4, grey to 4:2:0 with neutral chroma.
+//! Planar YUV is delivered unchanged. `ffmpeg` converts the rest to the nearest format that loses nothing: other memory
+//! layouts to planes, other bit depths to the next higher one, sparser chroma to the next denser one, RGB to 4:4:4, grey to
+//! 4:2:0 with neutral chroma.
 
 use vmafx_job::{BitDepth, PixelFormat};
 
-/// How a decoder's pixel format is read.
+/// The format in which a decoder's pictures are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Delivery {
-    /// Chroma sampling that arrives.
+pub(super) struct DecodedFormat {
     pub(super) chroma: PixelFormat,
-    /// Bit depth that arrives.
     pub(super) depth: BitDepth,
-    /// What kind of samples the decoder has.
-    pub(super) samples: Samples,
-    /// Whether `ffmpeg` has to convert.
+    /// The colours before the conversion.
+    pub(super) samples: ColourModel,
+    /// Whether `ffmpeg` converts.
     pub(super) converted: bool,
 }
 
-/// What the samples of a decoder are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Samples {
+pub(super) enum ColourModel {
     /// YUV or grey, of limited or full range.
     Yuv,
-    /// Red, green and blue.
     Rgb,
 }
 
-/// How this pixel format of a decoder arrives; nothing for one that we do not know.
-pub(super) fn delivery(pixel_format: &str) -> Option<Delivery> {
-    let plain = pixel_format.strip_suffix("le").or_else(|| pixel_format.strip_suffix("be"));
+/// The format in which this pixel format is delivered; `None` if it is unknown.
+pub(super) fn decoded_format(pixel_format: &str) -> Option<DecodedFormat> {
+    let stripped = pixel_format.strip_suffix("le").or_else(|| pixel_format.strip_suffix("be"));
     let big_endian = pixel_format.ends_with("be");
     let of = |chroma, depth, samples, converted| {
-        Some(Delivery { chroma, depth, samples, converted: converted || big_endian })
+        Some(DecodedFormat { chroma, depth, samples, converted: converted || big_endian })
     };
-    let base = plain.unwrap_or(pixel_format);
+    let base = stripped.unwrap_or(pixel_format);
     if let Some(((chroma, same), alpha, bits)) = planar_yuv(base) {
         let depth = at_least(bits)?;
-        return of(chroma, depth, Samples::Yuv, alpha || !same || depth.bits() != bits);
+        return of(chroma, depth, ColourModel::Yuv, alpha || !same || depth.bits() != bits);
     }
     if let Some(bits) = base.strip_prefix("gray") {
         let bits = if bits.is_empty() { 8 } else { bits.parse().ok()? };
-        return of(PixelFormat::Yuv420p, at_least(bits)?, Samples::Yuv, true);
+        return of(PixelFormat::Yuv420p, at_least(bits)?, ColourModel::Yuv, true);
     }
     if let Some(bits) = base.strip_prefix("gbrap").or_else(|| base.strip_prefix("gbrp")) {
         // Floating point has no exact counterpart; sixteen bits come closest.
@@ -51,14 +47,14 @@ pub(super) fn delivery(pixel_format: &str) -> Option<Delivery> {
             "f32" | "f16" => 16,
             bits => bits.parse().ok()?,
         };
-        return of(PixelFormat::Yuv444p, at_least(bits)?, Samples::Rgb, true);
+        return of(PixelFormat::Yuv444p, at_least(bits)?, ColourModel::Rgb, true);
     }
     let (chroma, depth, samples) = packed(base)?;
     of(chroma, depth, samples, true)
 }
 
-/// The parts of a name such as `yuva422p10`: sampling (and whether it is one of ours), alpha, bits. A `j` says that the
-/// range is full, which changes nothing about the samples.
+/// The parts of a name such as `yuva422p10`: chroma format (and whether it is the stored one), alpha, bits. A `j` says that
+/// the range is full, which does not change the samples.
 fn planar_yuv(base: &str) -> Option<((PixelFormat, bool), bool, u32)> {
     let rest = base.strip_prefix("yuvj").or_else(|| base.strip_prefix("yuv"))?;
     let (alpha, rest) = rest.strip_prefix('a').map_or((false, rest), |rest| (true, rest));
@@ -75,35 +71,35 @@ fn planar_yuv(base: &str) -> Option<((PixelFormat, bool), bool, u32)> {
     Some((chroma, alpha, if bits.is_empty() { 8 } else { bits.parse().ok()? }))
 }
 
-/// The smallest depth of ours with so many bits.
+/// The lowest supported bit depth with at least this many bits.
 fn at_least(bits: u32) -> Option<BitDepth> {
     (bits >= 8).then(|| BitDepth::ALL.into_iter().find(|depth| depth.bits() >= bits)).flatten()
 }
 
-/// Formats that do not keep Y, U and V apart, without the order of their bytes.
-fn packed(base: &str) -> Option<(PixelFormat, BitDepth, Samples)> {
+/// Formats that do not store Y, U and V in three planes, without the suffix for the byte order.
+fn packed(base: &str) -> Option<(PixelFormat, BitDepth, ColourModel)> {
     use BitDepth::{Eight, Sixteen, Ten, Twelve};
     use PixelFormat::{Yuv420p, Yuv422p, Yuv444p};
     Some(match base {
-        "nv12" | "nv21" | "monow" | "monob" | "ya8" => (Yuv420p, Eight, Samples::Yuv),
-        "nv16" | "yuyv422" | "uyvy422" | "yvyu422" | "uyyvyy411" => (Yuv422p, Eight, Samples::Yuv),
-        "nv24" | "nv42" | "vuya" | "vuyx" | "ayuv" | "uyva" | "vyu444" => (Yuv444p, Eight, Samples::Yuv),
-        "p010" => (Yuv420p, Ten, Samples::Yuv),
-        "p012" => (Yuv420p, Twelve, Samples::Yuv),
-        "p016" | "ya16" => (Yuv420p, Sixteen, Samples::Yuv),
-        "nv20" | "p210" | "y210" => (Yuv422p, Ten, Samples::Yuv),
-        "p212" | "y212" => (Yuv422p, Twelve, Samples::Yuv),
-        "p216" | "y216" => (Yuv422p, Sixteen, Samples::Yuv),
-        "p410" | "xv30" | "v30x" => (Yuv444p, Ten, Samples::Yuv),
-        "p412" | "xv36" => (Yuv444p, Twelve, Samples::Yuv),
-        "p416" | "xv48" | "ayuv64" => (Yuv444p, Sixteen, Samples::Yuv),
+        "nv12" | "nv21" | "monow" | "monob" | "ya8" => (Yuv420p, Eight, ColourModel::Yuv),
+        "nv16" | "yuyv422" | "uyvy422" | "yvyu422" | "uyyvyy411" => (Yuv422p, Eight, ColourModel::Yuv),
+        "nv24" | "nv42" | "vuya" | "vuyx" | "ayuv" | "uyva" | "vyu444" => (Yuv444p, Eight, ColourModel::Yuv),
+        "p010" => (Yuv420p, Ten, ColourModel::Yuv),
+        "p012" => (Yuv420p, Twelve, ColourModel::Yuv),
+        "p016" | "ya16" => (Yuv420p, Sixteen, ColourModel::Yuv),
+        "nv20" | "p210" | "y210" => (Yuv422p, Ten, ColourModel::Yuv),
+        "p212" | "y212" => (Yuv422p, Twelve, ColourModel::Yuv),
+        "p216" | "y216" => (Yuv422p, Sixteen, ColourModel::Yuv),
+        "p410" | "xv30" | "v30x" => (Yuv444p, Ten, ColourModel::Yuv),
+        "p412" | "xv36" => (Yuv444p, Twelve, ColourModel::Yuv),
+        "p416" | "xv48" | "ayuv64" => (Yuv444p, Sixteen, ColourModel::Yuv),
         "rgb24" | "bgr24" | "argb" | "rgba" | "abgr" | "bgra" | "0rgb" | "rgb0" | "0bgr" | "bgr0"
         | "pal8" | "rgb8" | "bgr8" | "rgb4_byte" | "bgr4_byte" | "rgb444" | "bgr444" | "rgb555"
-        | "bgr555" | "rgb565" | "bgr565" => (Yuv444p, Eight, Samples::Rgb),
-        "x2rgb10" | "x2bgr10" => (Yuv444p, Ten, Samples::Rgb),
-        "xyz12" => (Yuv444p, Twelve, Samples::Rgb),
+        | "bgr555" | "rgb565" | "bgr565" => (Yuv444p, Eight, ColourModel::Rgb),
+        "x2rgb10" | "x2bgr10" => (Yuv444p, Ten, ColourModel::Rgb),
+        "xyz12" => (Yuv444p, Twelve, ColourModel::Rgb),
         "rgb48" | "bgr48" | "rgba64" | "bgra64" | "rgb96" | "rgbf32" | "rgbaf32" | "rgbf16" | "rgbaf16" => {
-            (Yuv444p, Sixteen, Samples::Rgb)
+            (Yuv444p, Sixteen, ColourModel::Rgb)
         }
         _ => return None,
     })
@@ -115,11 +111,11 @@ mod tests {
 
     use super::*;
     use BitDepth::{Eight, Sixteen, Ten, Twelve};
+    use ColourModel::{Rgb, Yuv};
     use PixelFormat::{Yuv420p, Yuv422p, Yuv444p};
-    use Samples::{Rgb, Yuv};
 
     #[rstest]
-    fn what_is_planar_already_arrives_as_it_is(
+    fn planar_yuv_is_delivered_unchanged(
         #[values((Yuv420p, "420"), (Yuv422p, "422"), (Yuv444p, "444"))] (chroma, sampling): (
             PixelFormat,
             &str,
@@ -130,10 +126,10 @@ mod tests {
         ),
     ) {
         let format = format!("yuv{sampling}{bits}");
-        let expected = Delivery { chroma, depth, samples: Yuv, converted: false };
-        assert_eq!(delivery(&format), Some(expected));
+        let expected = DecodedFormat { chroma, depth, samples: Yuv, converted: false };
+        assert_eq!(decoded_format(&format), Some(expected));
         if depth == Eight {
-            assert_eq!(delivery(&format!("yuvj{sampling}p")), Some(expected));
+            assert_eq!(decoded_format(&format!("yuvj{sampling}p")), Some(expected));
         }
     }
 
@@ -156,13 +152,13 @@ mod tests {
     #[case("rgb48le", Yuv444p, Sixteen, Rgb)]
     #[case("bgr0", Yuv444p, Eight, Rgb)]
     #[case("pal8", Yuv444p, Eight, Rgb)]
-    fn the_rest_becomes_the_nearest_that_loses_nothing(
+    fn other_formats_are_converted_to_the_nearest_that_loses_nothing(
         #[case] format: &str,
         #[case] chroma: PixelFormat,
         #[case] depth: BitDepth,
-        #[case] samples: Samples,
+        #[case] samples: ColourModel,
     ) {
-        assert_eq!(delivery(format), Some(Delivery { chroma, depth, samples, converted: true }));
+        assert_eq!(decoded_format(format), Some(DecodedFormat { chroma, depth, samples, converted: true }));
     }
 
     #[rstest]
@@ -173,6 +169,6 @@ mod tests {
     #[case("vaapi")]
     #[case("bayer_rggb8")]
     fn an_unknown_format_is_not_guessed(#[case] format: &str) {
-        assert_eq!(delivery(format), None);
+        assert_eq!(decoded_format(format), None);
     }
 }

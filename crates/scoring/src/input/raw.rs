@@ -1,4 +1,4 @@
-//! Raw planar YUV: nothing but samples, so that only the size of the file can contradict a wrong description.
+//! Raw planar YUV: nothing but samples, so only the size of the file can contradict a wrong description.
 
 use std::path::Path;
 
@@ -6,18 +6,15 @@ use vmafx_job::{BitDepth, PixelFormat};
 
 use super::RawFormat;
 use super::error::InputError;
-use super::probe::{Probe, Storage};
-use crate::picture::Format;
+use super::probe::{Probe, SampleStorage};
+use crate::picture::PictureFormat;
 
-/// What the description and the size of the file say.
-pub(super) fn probe(path: &Path, described: RawFormat, size: u64) -> Result<Probe, InputError> {
-    let format = described.format;
+/// Checks the description against the size of the file, which must not be empty.
+pub(super) fn probe(path: &Path, description: RawFormat, size: u64) -> Result<Probe, InputError> {
+    let format = description.format;
     let allowed = 1..=u32::from(u16::MAX);
     if !allowed.contains(&format.width) || !allowed.contains(&format.height) {
         return Err(InputError::Geometry { path: path.to_owned(), format });
-    }
-    if size == 0 {
-        return Err(InputError::NoFrames { path: path.to_owned() });
     }
     let frame_bytes = format.bytes() as u64;
     if !size.is_multiple_of(frame_bytes) {
@@ -33,24 +30,25 @@ pub(super) fn probe(path: &Path, described: RawFormat, size: u64) -> Result<Prob
     Ok(Probe {
         codec: "yuv".to_owned(),
         format,
-        frame_rate: described.frame_rate,
+        frame_rate: description.frame_rate,
         frames: Some(size / frame_bytes),
         frames_estimate: Some(size / frame_bytes),
         transfer: None,
         full_range: None,
         converted_from: None,
-        storage: Storage::Raw,
+        storage: SampleStorage::Raw,
     })
 }
 
-/// The likely mistake: the same size in another depth or sampling that fits, or else a cut file.
-fn advice(format: Format, size: u64) -> String {
-    let depths = [BitDepth::Eight, BitDepth::Ten].map(|depth| Format { depth, ..format });
+/// Names another bit depth or pixel format that fits the size, or else suspects a wrong size or a cut file.
+fn advice(format: PictureFormat, size: u64) -> String {
+    let depths = [BitDepth::Eight, BitDepth::Ten].map(|depth| PictureFormat { depth, ..format });
     let chromas = [PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p]
-        .map(|chroma| Format { chroma, ..format });
-    let both = [PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p]
-        .into_iter()
-        .flat_map(|chroma| [BitDepth::Eight, BitDepth::Ten].map(|depth| Format { chroma, depth, ..format }));
+        .map(|chroma| PictureFormat { chroma, ..format });
+    let both =
+        [PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p].into_iter().flat_map(|chroma| {
+            [BitDepth::Eight, BitDepth::Ten].map(|depth| PictureFormat { chroma, depth, ..format })
+        });
     let fits = depths
         .into_iter()
         .chain(chromas)

@@ -1,4 +1,4 @@
-//! Where the programs are that we do not carry ourselves.
+//! External programs.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -10,23 +10,26 @@ use super::error::InputError;
 /// The environment variable that names the `ffmpeg` to use.
 const FFMPEG_VARIABLE: &str = "VMAFX_FFMPEG_BIN";
 
-/// The programs found, or why there is none.
+/// Where `ffmpeg` is, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tools {
     ffmpeg: Result<PathBuf, String>,
     probe_deadline: Duration,
 }
 
-/// Far more than a look at the start of a file takes, also over a slow network.
+/// Far longer than reading the start of a file takes, also over a slow network.
 const PROBE_DEADLINE: Duration = Duration::from_mins(1);
 
 impl Tools {
-    /// By the values of `VMAFX_FFMPEG_BIN` and `PATH`. What the variable names is used or missed, never replaced by
-    /// something found elsewhere: whoever sets it wants that one.
+    /// Searches by the values of `VMAFX_FFMPEG_BIN` and `PATH`. If the variable names a program that does not exist, no other
+    /// program takes its place.
     pub fn from_env(ffmpeg_bin: Option<&OsStr>, path: Option<&OsStr>) -> Self {
         let ffmpeg = match ffmpeg_bin.filter(|name| !name.is_empty()) {
-            Some(name) if name.as_encoded_bytes().contains(&b'/') => runnable(Path::new(name))
-                .ok_or_else(|| format!("{FFMPEG_VARIABLE}={} is no program", Path::new(name).display())),
+            Some(name) if name.as_encoded_bytes().contains(&b'/') => {
+                runnable(Path::new(name)).ok_or_else(|| {
+                    format!("{FFMPEG_VARIABLE}={} is not an executable file", Path::new(name).display())
+                })
+            }
             Some(name) => in_path(name, path)
                 .ok_or_else(|| format!("{FFMPEG_VARIABLE}={} is not in PATH", Path::new(name).display())),
             None => in_path(OsStr::new("ffmpeg"), path)
@@ -35,7 +38,6 @@ impl Tools {
         Self { ffmpeg, probe_deadline: PROBE_DEADLINE }
     }
 
-    /// The same programs, given so much time to find out what a file is.
     #[must_use]
     pub fn with_probe_deadline(mut self, deadline: Duration) -> Self {
         self.probe_deadline = deadline;
@@ -46,18 +48,16 @@ impl Tools {
         self.probe_deadline
     }
 
-    /// By the environment of this process.
     pub fn from_process_env() -> Self {
         let [ffmpeg_bin, path]: [Option<OsString>; 2] = [FFMPEG_VARIABLE, "PATH"].map(std::env::var_os);
         Self::from_env(ffmpeg_bin.as_deref(), path.as_deref())
     }
 
-    /// The `ffmpeg` that will be used, if there is one.
     pub fn ffmpeg(&self) -> Option<&Path> {
         self.ffmpeg.as_deref().ok()
     }
 
-    /// The `ffmpeg`, or the error that says what it was needed for.
+    /// The path of `ffmpeg`, or an error that says what it is needed for.
     pub(super) fn need_ffmpeg(&self, clip: &Path, purpose: &'static str) -> Result<&Path, InputError> {
         self.ffmpeg.as_deref().map_err(|missing| InputError::FfmpegMissing {
             path: clip.to_owned(),
@@ -72,7 +72,7 @@ fn in_path(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     std::env::split_paths(path?).find_map(|directory| runnable(&directory.join(name)))
 }
 
-/// The path, if it is a file that may be run.
+/// The path, if it is an executable file.
 fn runnable(path: &Path) -> Option<PathBuf> {
     let metadata = path.metadata().ok()?;
     (metadata.is_file() && metadata.permissions().mode() & 0o111 != 0).then(|| path.to_owned())
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory with a program and a file that is none.
+    /// A directory with two programs and a file that is not executable.
     fn directory() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for (name, mode) in [("ffmpeg", 0o755), ("ffmpeg-8", 0o755), ("notes", 0o644)] {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_wins_as_a_path_and_as_a_name() {
+    fn the_variable_takes_precedence_as_a_path_and_as_a_name() {
         let directory = directory();
         let wanted = directory.path().join("ffmpeg-8");
         let path = Some(directory.path().as_os_str());
@@ -113,24 +113,24 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_variable_is_not_papered_over() {
+    fn a_wrong_variable_is_an_error() {
         let directory = directory();
         let notes = directory.path().join("notes");
         let tools = Tools::from_env(Some(notes.as_os_str()), Some(directory.path().as_os_str()));
         let error = tools.need_ffmpeg(Path::new("a.mp4"), "to decode").unwrap_err().to_string();
         assert!(error.starts_with("ffmpeg is needed to decode a.mp4, and VMAFX_FFMPEG_BIN="), "{error}");
-        assert!(error.contains("is no program; install ffmpeg 5.1 or newer"), "{error}");
+        assert!(error.contains("is not an executable file; install ffmpeg 5.1 or newer"), "{error}");
     }
 
     #[test]
-    fn an_empty_variable_counts_as_none() {
+    fn an_empty_variable_counts_as_unset() {
         let directory = directory();
         let tools = Tools::from_env(Some(OsStr::new("")), Some(directory.path().as_os_str()));
         assert!(tools.ffmpeg().is_some());
     }
 
     #[test]
-    fn without_any_it_says_how_to_provide_one() {
+    fn without_ffmpeg_the_error_says_how_to_provide_it() {
         let error = Tools::from_env(None, None).need_ffmpeg(Path::new("a.mp4"), "to decode").unwrap_err();
         assert_eq!(
             error.to_string(),

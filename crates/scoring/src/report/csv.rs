@@ -1,19 +1,18 @@
-//! One row per frame: `Frame` and one column per metric, as libvmaf's CSV names them.
+//! One row per frame: `Frame` and one column per metric, named as in libvmaf's CSV.
 //!
-//! Unlike libvmaf's there is no comma at the end of each line, which spreadsheets take for an empty column, and
-//! numbers have all their digits. A ladder has a first column `Distorted` with the clip.
+//! Unlike libvmaf's, lines have no trailing comma, which spreadsheets take for an empty column, and numbers have all their
+//! digits. A ladder has a first column `Distorted` with the clip.
 
 use std::io::{self, Write};
 
 use crate::report::metrics::{self, Metric};
-use crate::report::summary::Summary;
-use crate::report::{Report, ReportError};
+use crate::report::summary::ScoreSummary;
+use crate::report::{ReportError, ScoringReport};
 
-/// Writes the rows of all comparisons.
-pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
-    // Every writer refuses a score that is no number, also the one that pools nothing.
+pub fn write(report: &ScoringReport<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+    // Refuses a score that is not a number, as every writer does.
     for outcome in report.outcomes {
-        Summary::of(outcome)?;
+        ScoreSummary::of(outcome)?;
     }
     let tables: Vec<_> = report.outcomes.iter().map(|outcome| (outcome, metrics::of(outcome))).collect();
     let ladder = tables.len() > 1;
@@ -38,7 +37,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError
     Ok(())
 }
 
-/// The names of all columns, each once, in the order of their first appearance.
+/// The names of all columns without duplicates, in the order of their first appearance.
 fn all_keys<'a>(tables: impl Iterator<Item = &'a [Metric<'a>]>) -> Vec<String> {
     let mut keys: Vec<String> = vec![];
     for metric in tables.flatten() {
@@ -56,7 +55,7 @@ fn write_row(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> io::Re
     writeln!(out)
 }
 
-/// A cell in quotes where it needs them (RFC 4180).
+/// Quotes a cell if necessary (RFC 4180).
 fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
@@ -68,12 +67,12 @@ fn quoted(cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Outcome;
+    use crate::outcome::ScoringOutcome;
     use crate::report::example::outcome;
 
-    fn text(outcomes: &[Outcome]) -> String {
+    fn text(outcomes: &[ScoringOutcome]) -> String {
         let mut out = vec![];
-        write(&Report { outcomes, speed: None }, &mut out).unwrap();
+        write(&ScoringReport { outcomes, speed: None }, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

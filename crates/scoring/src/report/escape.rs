@@ -1,6 +1,6 @@
-//! Text that cannot be taken for markup.
+//! Escapes text, so that it cannot be taken for markup.
 
-/// For the text of an element and for attributes in double quotes.
+/// For the text of an HTML element and for attributes in double quotes.
 pub(in crate::report) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for c in raw.chars() {
@@ -16,7 +16,7 @@ pub(in crate::report) fn text(raw: &str) -> String {
     safe
 }
 
-/// For attributes of XML, where a line break would be read as a space, and other control characters are not allowed at all.
+/// For attributes of XML, where a line break would be read as a space and other control characters are not allowed.
 pub(in crate::report) fn xml_attribute(raw: &str) -> String {
     let allowed = |c: char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
     text(raw).chars().fold(String::with_capacity(raw.len()), |mut safe, c| {
@@ -29,8 +29,8 @@ pub(in crate::report) fn xml_attribute(raw: &str) -> String {
     })
 }
 
-/// JSON for a script element. The HTML parser ends a script at `</script` wherever it stands, and counts `<!--`;
-/// inside JSON these signs occur only in strings, where an escape means the same.
+/// For JSON in a script element. The HTML parser ends a script at any `</script` and interprets `<!--`; in JSON these
+/// characters occur only in strings, where their escapes are equivalent.
 pub(in crate::report) fn script_data(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_sign_of_markup_survives_in_text() {
+    fn no_markup_survives_in_text() {
         assert_eq!(text("<a b=\"c\" d='e'>&</a>"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;&lt;/a&gt;");
     }
 

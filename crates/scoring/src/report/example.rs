@@ -1,17 +1,19 @@
-//! Comparisons made by hand, for tests.
+//! Outcomes for tests.
 
 use std::collections::BTreeMap;
 
 use vmafx_job::{BitDepth, PixelFormat};
 
-use crate::outcome::{Alignment, EngineFacts, InputFacts, Interval, ModelScores, Outcome};
-use crate::picture::Format;
+use crate::outcome::{
+    Alignment, ConfidenceInterval, EngineVersions, InputDetails, ModelScores, ScoringOutcome,
+};
+use crate::picture::PictureFormat;
 
-const FORMAT: Format =
-    Format { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+const FORMAT: PictureFormat =
+    PictureFormat { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 
-fn input(path: &str, frames: u64) -> InputFacts {
-    InputFacts {
+fn input(path: &str, frames: u64) -> InputDetails {
+    InputDetails {
         path: path.into(),
         codec: "h264".to_owned(),
         format: FORMAT,
@@ -21,11 +23,11 @@ fn input(path: &str, frames: u64) -> InputFacts {
     }
 }
 
-/// A comparison by `vmaf_v0.6.1` with these scores, and three features.
-pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> Outcome {
+/// These scores of `vmaf_v0.6.1`, and three features.
+pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> ScoringOutcome {
     let count = scores.len() as u64;
     let feature = |scale: f64| scores.iter().map(|score| score * scale).collect::<Vec<_>>();
-    Outcome {
+    ScoringOutcome {
         reference: input("ref.mp4", count),
         distorted: input(distorted, count),
         alignment: Alignment {
@@ -51,15 +53,15 @@ pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> Outcome {
             ("psnr_y".to_owned(), feature(0.5)),
         ]),
         warnings: vec![],
-        engine: EngineFacts { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+        engine: EngineVersions { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
     }
 }
 
-/// The same with a confidence interval two below to one above each score.
-pub(crate) fn bootstrap(scores: &[f64]) -> Outcome {
+/// The same with a confidence interval from 2 below to 1 above each score.
+pub(crate) fn bootstrap(scores: &[f64]) -> ScoringOutcome {
     let mut outcome = outcome("dis.mp4", scores);
     outcome.models[0].name = "vmaf_b_v0.6.3".to_owned();
     outcome.models[0].intervals =
-        Some(scores.iter().map(|score| Interval { low: score - 2.0, high: score + 1.0 }).collect());
+        Some(scores.iter().map(|score| ConfidenceInterval { low: score - 2.0, high: score + 1.0 }).collect());
     outcome
 }

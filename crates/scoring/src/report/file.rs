@@ -1,7 +1,7 @@
-//! All of a file or none of it.
+//! Replaces a file atomically.
 //!
-//! A report is written to a temporary file in the target's directory and renamed over the target when it is
-//! complete. An error, or a cancelled run that drops the writer, leaves the target as it was and nothing beside it.
+//! A report is written to a temporary file in the directory of the target, and renamed when it is complete. An error, or a
+//! cancelled run that drops the writer, leaves the target unchanged and no other file behind.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -9,55 +9,38 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// A file that could not be put in place.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// No file can be made where it should be.
-    #[error("{}: no file can be written there", path.display())]
-    Create {
-        /// The target.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The target is a directory, a device or a pipe.
-    #[error("{}: is not a regular file and will not be replaced", path.display())]
-    NotRegular {
-        /// The target.
-        path: PathBuf,
-    },
-    /// The content could not be written to the disk.
-    #[error("{}: cannot be written", path.display())]
-    Write {
-        /// The target.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    #[error("cannot create {}", path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("{} is not a regular file and is not replaced; give another path", path.display())]
+    NotRegular { path: PathBuf },
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
 }
 
-/// Finds out whether a file could be written, so that a user does not learn it after an hour of scoring.
+/// Checks whether the file can be written, so that a user does not learn after an hour of scoring that it cannot.
 pub fn check(path: &Path) -> Result<(), FileError> {
-    beside(&resolve(path)?).map(drop)
+    temporary_file_beside(&resolve(path)?).map(drop)
 }
 
-/// Replaces a file by what `fill` writes.
+/// Replaces a file with what `fill` writes.
 pub fn replace<E>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), E>
 where
     E: From<FileError>,
 {
     let target = resolve(path)?;
-    let mut out = BufWriter::new(beside(&target)?);
+    let mut out = BufWriter::new(temporary_file_beside(&target)?);
     fill(&mut out)?;
     let failed = |source| FileError::Write { path: path.to_owned(), source };
     let temporary = out.into_inner().map_err(|error| failed(error.into_error()))?;
-    // Without this a crash of the machine may leave the new name with no content.
+    // Without this, a crash of the machine may leave an empty file under the new name.
     temporary.as_file().sync_all().map_err(failed)?;
     temporary.persist(&target).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
-/// The file itself where the path is a link: the link stays and its target is replaced.
+/// Follows a symbolic link, so that its target is replaced and not the link.
 fn resolve(path: &Path) -> Result<PathBuf, FileError> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(FileError::NotRegular { path: path.to_owned() }),
@@ -66,20 +49,20 @@ fn resolve(path: &Path) -> Result<PathBuf, FileError> {
     }
 }
 
-/// A temporary file in the same directory, because a rename does not cross file systems.
-fn beside(target: &Path) -> Result<NamedTempFile, FileError> {
+/// In the same directory, because a rename cannot cross file systems.
+fn temporary_file_beside(target: &Path) -> Result<NamedTempFile, FileError> {
     let directory = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vmafx-");
-    // A temporary file is private by default; a report is as readable as any file the user makes.
+    // Temporary files are private by default; a report has the permissions of any new file of the user.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let failed = |source| FileError::Create { path: target.to_owned(), source };
     fs::metadata(directory).map_err(failed)?;
-    // The error of `tempfile` names the temporary file, which means nothing to a user: only its kind is kept.
+    // The error of `tempfile` names the temporary file, which a user does not know, so only its kind is kept.
     builder.tempfile_in(directory).map_err(|error| failed(error.kind().into()))
 }
 

@@ -1,17 +1,17 @@
-//! One page that needs nothing but itself.
+//! A self-contained HTML page.
 //!
-//! Everything that must be read without a script (numbers, worst frames, facts, warnings, the course of the scores as
-//! a table) is written here; the script only draws the plot from the data that lies in the page. Two locks keep a
-//! hostile file name harmless: every text is escaped for its place, and the page's own policy lets only the one style
-//! and the one script run whose digests it names. The policy also forbids every request.
+//! Everything that must be readable without scripts (pooled scores, worst frames, details, warnings, the scores over time as a
+//! table) is written as HTML; the script only draws the plot from the data in the page. Two measures keep a hostile file name
+//! harmless: every text is escaped for its context, and the content security policy of the page allows only the style and the
+//! script with the digests that it names. The policy also forbids every request.
 
 mod clips;
-mod course;
 mod data;
-mod facts;
+mod details;
 mod numbers;
 mod template;
-mod worst;
+mod timeline;
+mod worst_frames;
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -20,19 +20,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::outcome::Outcome;
+use crate::outcome::ScoringOutcome;
 use crate::report::escape::{self, text};
-use crate::report::{Report, ReportError, wording};
-use clips::Clip;
+use crate::report::{ReportError, ScoringReport, wording};
+use clips::ReportedClip;
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = concat!(include_str!("html/scale.js"), include_str!("html/plot.js"));
 
-/// Writes the page about all comparisons.
-pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn write(report: &ScoringReport<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
     let clips = clips::all(report.outcomes)?;
-    let data = data::Data::of(&clips);
+    let data = data::PlotData::of(&clips);
     let parts = [
         ("title", text(&title(report.outcomes))),
         ("style-digest", digest(STYLE)),
@@ -42,9 +41,9 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError
         ("warnings", warnings(&clips)),
         ("numbers", numbers::section(&clips)),
         ("plot-note", text(data.note())),
-        ("course", course::section(&clips)),
-        ("worst", worst::section(&clips)),
-        ("facts", facts::section(&clips)),
+        ("timeline", timeline::section(&clips)),
+        ("worst-frames", worst_frames::section(&clips)),
+        ("details", details::section(&clips)),
         ("data", escape::script_data(&serde_json::to_string(&data)?)),
         ("script", SCRIPT.to_owned()),
     ];
@@ -52,19 +51,19 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError
     Ok(())
 }
 
-fn title(outcomes: &[Outcome]) -> String {
+fn title(outcomes: &[ScoringOutcome]) -> String {
     match outcomes {
         [one] => wording::file_name(&one.distorted.path),
         several => format!("{} clips", several.len()),
     }
 }
 
-fn reference(outcomes: &[Outcome]) -> String {
+fn reference(outcomes: &[ScoringOutcome]) -> String {
     outcomes.first().map(|outcome| wording::file_name(&outcome.reference.path)).unwrap_or_default()
 }
 
-/// All warnings in one box; on a ladder each with the clip that it is about.
-fn warnings(clips: &[Clip<'_>]) -> String {
+/// All warnings in one box; in a ladder each with the name of its clip.
+fn warnings(clips: &[ReportedClip<'_>]) -> String {
     let mut items = String::new();
     for clip in clips {
         for warning in &clip.outcome.warnings {
@@ -85,7 +84,7 @@ fn warnings(clips: &[Clip<'_>]) -> String {
     )
 }
 
-/// The digest by which the page's policy knows its own style and script.
+/// The digest of a style or script for the content security policy.
 fn digest(content: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
 }

@@ -1,9 +1,9 @@
-//! libvmaf's JSON with our facts beside it.
+//! libvmaf's JSON with an additional section.
 //!
-//! A program that reads what `vmaf --json` or ffmpeg's filter writes reads this as well: `version`, `fps`, `frames`,
-//! `pooled_metrics` and `aggregate_metrics` are where it looks for them. What libvmaf does not tell is added, never
-//! changed: more poolings in each entry of `pooled_metrics`, and everything else below the one key `vmafx`.
-//! Numbers are written with all their digits, so that reading them back gives the same bits.
+//! A program that reads the JSON of `vmaf --json` or of ffmpeg's filter can read this too: `version`, `fps`, `frames`,
+//! `pooled_metrics` and `aggregate_metrics` are where it expects them. What libvmaf does not write is added: more poolings in
+//! each entry of `pooled_metrics`, and everything else below the key `vmafx`. Numbers have all their digits, so that parsing
+//! them gives the same bits.
 //!
 //! One comparison is one object, as libvmaf writes it. A ladder is an array of such objects.
 
@@ -13,18 +13,17 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use vmafx_job::PooledScores;
 
-use crate::outcome::{Alignment, InputFacts, Outcome};
+use crate::outcome::{Alignment, InputDetails, ScoringOutcome};
 use crate::report::metrics::{self, Metric};
 use crate::report::pooling::{self, Pooled};
-use crate::report::summary::{ModelSummary, Summary, SummaryError};
-use crate::report::{Report, ReportError, wording};
+use crate::report::summary::{ModelSummary, ScoreSummary, SummaryError};
+use crate::report::{ReportError, ScoringReport, wording};
 
-/// Writes one object for one comparison, an array for several.
-pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn write(report: &ScoringReport<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
     let documents: Vec<_> = report
         .outcomes
         .iter()
-        .map(|outcome| Document::new(outcome, report.speed))
+        .map(|outcome| ComparisonDocument::new(outcome, report.speed))
         .collect::<Result<_, SummaryError>>()?;
     match documents.as_slice() {
         [one] => serde_json::to_writer_pretty(&mut *out, one)?,
@@ -35,28 +34,28 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ComparisonDocument<'a> {
     version: &'a str,
     fps: f64,
-    frames: Frames<'a>,
+    frames: FrameEntries<'a>,
     pooled_metrics: PooledMetrics,
     aggregate_metrics: serde_json::Map<String, serde_json::Value>,
-    vmafx: Facts<'a>,
+    vmafx: VmafxSection<'a>,
 }
 
-/// What libvmaf has no place for.
+/// What libvmaf does not write.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Facts<'a> {
+struct VmafxSection<'a> {
     version: &'a str,
-    reference: &'a InputFacts,
-    distorted: &'a InputFacts,
+    reference: &'a InputDetails,
+    distorted: &'a InputDetails,
     alignment: &'a Alignment,
     models: Vec<ModelSummary>,
     warnings: Vec<WarningEntry<'a>>,
 }
 
-/// A warning for programs, with its sentence for people.
+/// A warning as data, and as a sentence.
 #[derive(Serialize)]
 struct WarningEntry<'a> {
     #[serde(flatten)]
@@ -64,9 +63,9 @@ struct WarningEntry<'a> {
     message: String,
 }
 
-impl<'a> Document<'a> {
-    fn new(outcome: &'a Outcome, speed: Option<f64>) -> Result<Self, SummaryError> {
-        let summary = Summary::of(outcome)?;
+impl<'a> ComparisonDocument<'a> {
+    fn new(outcome: &'a ScoringOutcome, speed: Option<f64>) -> Result<Self, SummaryError> {
+        let summary = ScoreSummary::of(outcome)?;
         let metrics = metrics::of(outcome);
         let pooled = metrics
             .iter()
@@ -82,12 +81,12 @@ impl<'a> Document<'a> {
             .collect();
         Ok(Self {
             version: &outcome.engine.libvmaf,
-            // How fast it was scored, not the frame rate of the clip: libvmaf's meaning, and its two decimals.
+            // The scoring speed and not the frame rate of the clip, with two decimals, as libvmaf writes it.
             fps: (speed.unwrap_or(0.0) * 100.0).round() / 100.0,
-            frames: Frames { numbers: &outcome.frames, metrics },
+            frames: FrameEntries { numbers: &outcome.frames, metrics },
             pooled_metrics: PooledMetrics(pooled),
             aggregate_metrics: serde_json::Map::new(),
-            vmafx: Facts {
+            vmafx: VmafxSection {
                 version: &outcome.engine.vmafx,
                 reference: &outcome.reference,
                 distorted: &outcome.distorted,
@@ -99,35 +98,38 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The frames, written one after the other: a tree of a long clip in memory would be larger than its video.
-struct Frames<'a> {
+/// The frames, serialized one by one, because a JSON tree of a long clip would be larger than its video.
+struct FrameEntries<'a> {
     numbers: &'a [u64],
     metrics: Vec<Metric<'a>>,
 }
 
 #[derive(Serialize)]
-struct Frame<'a> {
+struct FrameEntry<'a> {
     #[serde(rename = "frameNum")]
     number: u64,
-    metrics: Row<'a>,
+    metrics: FrameMetrics<'a>,
 }
 
-struct Row<'a> {
+struct FrameMetrics<'a> {
     metrics: &'a [Metric<'a>],
     index: usize,
 }
 
-impl Serialize for Frames<'_> {
+impl Serialize for FrameEntries<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.numbers.len()))?;
         for (index, &number) in self.numbers.iter().enumerate() {
-            list.serialize_element(&Frame { number, metrics: Row { metrics: &self.metrics, index } })?;
+            list.serialize_element(&FrameEntry {
+                number,
+                metrics: FrameMetrics { metrics: &self.metrics, index },
+            })?;
         }
         list.end()
     }
 }
 
-impl Serialize for Row<'_> {
+impl Serialize for FrameMetrics<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.metrics.len()))?;
         for metric in self.metrics {
@@ -137,10 +139,10 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The poolings by metric, in the order of the columns.
+/// By metric, in the order of the columns.
 struct PooledMetrics(Vec<(String, Pooled)>);
 
-/// libvmaf's four poolings in libvmaf's order, and ours after them as plain numbers like those.
+/// libvmaf's four poolings in libvmaf's order, then the others.
 #[derive(Serialize)]
 struct PooledEntry {
     min: f64,

@@ -1,24 +1,23 @@
-//! The per-frame columns of a comparison, under the names that readers of libvmaf's files look for.
+//! The per-frame columns of a comparison, named as in libvmaf's files.
 //!
-//! libvmaf calls a score `vmaf` whatever the model, so the first model is `vmaf` here too; further ones go by their
-//! own names. A model with a confidence interval has `_ci_p95_lo` and `_ci_p95_hi` beside its score. Features come
-//! first and scores last, as in libvmaf's files.
+//! libvmaf calls a score `vmaf` whatever the model, so the first model is `vmaf` here too; further ones have their own names.
+//! A model with a confidence interval has additional columns that end in `_ci_p95_lo` and `_ci_p95_hi`. Features come first and
+//! scores last, as in libvmaf's files.
 
 use std::borrow::Cow;
 
-use crate::outcome::{ModelScores, Outcome};
+use crate::outcome::{ModelScores, ScoringOutcome};
 
-/// One column: a name and a value per frame.
+/// One column.
 #[derive(Clone, Debug)]
 pub struct Metric<'a> {
-    /// The name.
     pub key: String,
-    /// The values, one per frame of the comparison.
+    /// One value per scored frame.
     pub values: Cow<'a, [f64]>,
 }
 
-/// All columns of a comparison. No two have the same name.
-pub fn of(outcome: &Outcome) -> Vec<Metric<'_>> {
+/// All columns of a comparison, with unique names.
+pub fn of(outcome: &ScoringOutcome) -> Vec<Metric<'_>> {
     let features = outcome
         .features
         .iter()
@@ -33,7 +32,7 @@ pub fn of(outcome: &Outcome) -> Vec<Metric<'_>> {
 }
 
 fn columns(key: String, model: &ModelScores) -> impl Iterator<Item = Metric<'_>> {
-    let end = |suffix: &str, pick: fn(&crate::outcome::Interval) -> f64| {
+    let end = |suffix: &str, pick: fn(&crate::outcome::ConfidenceInterval) -> f64| {
         let values: Vec<f64> = model.intervals.as_ref()?.iter().map(pick).collect();
         Some(Metric { key: format!("{key}{suffix}"), values: Cow::Owned(values) })
     };
@@ -42,14 +41,14 @@ fn columns(key: String, model: &ModelScores) -> impl Iterator<Item = Metric<'_>>
     [low, high].into_iter().flatten().chain([score])
 }
 
-/// A name that is not yet taken: two files called `model.json` may both be asked for.
+/// The wanted name, or one with a number if it is taken: two requested files may both be called `model.json`.
 pub(super) fn free_key(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2_u32..).map(|number| format!("{wanted}_{number}"));
     std::iter::once(wanted.to_owned()).chain(numbered).find(|key| !taken(key)).unwrap_or_default()
 }
 
-/// The short name that libvmaf writes to its files for a feature: `VMAF_integer_feature_adm2_score` is
-/// `integer_adm2`. A name that is short already stays as it is.
+/// The name of a feature in libvmaf's files: `VMAF_integer_feature_adm2_score` becomes `integer_adm2`. A short name is
+/// returned unchanged.
 pub fn short_name(feature: &str) -> String {
     let stem = |prefix: &str| feature.strip_prefix(prefix)?.strip_suffix("_score");
     if let Some(stem) = stem("VMAF_integer_feature_") {
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
     use crate::report::example::{bootstrap, outcome};
 
-    fn keys(outcome: &Outcome) -> Vec<String> {
+    fn keys(outcome: &ScoringOutcome) -> Vec<String> {
         of(outcome).into_iter().map(|metric| metric.key).collect()
     }
 
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_model_is_vmaf_and_further_ones_go_by_name() {
+    fn the_first_model_is_vmaf_and_further_ones_have_their_names() {
         let mut outcome = outcome("dis.mp4", &[1.0]);
         for name in ["vmaf_v0.6.1neg", "vmaf"] {
             outcome.models.push(ModelScores { name: name.to_owned(), ..outcome.models[0].clone() });

@@ -1,51 +1,46 @@
-//! One number out of many.
+//! Pools the values of all frames.
 //!
-//! Mean, harmonic mean, minimum and maximum are libvmaf's, to the bit: one sum from the first frame to the last,
-//! divided once. A different order of summation would give other last digits on every machine that splits a clip
-//! differently, so frames are merged first and pooled here, once.
+//! Mean, harmonic mean, minimum and maximum have the same bits as libvmaf's: one sum from the first frame to the last, divided
+//! once. Another order of summation would give other last digits, so the scores of chunks are merged before they are pooled.
 //!
-//! - **harmonic mean**: `n / Σ 1/(x + 1) − 1`, so that a frame of score zero does not make the whole zero.
-//! - **standard deviation**: of the population (divided by `n`): the frames are all there are, not a sample.
-//! - **percentiles**: linear interpolation between order statistics at rank `q · (n − 1)`, as `NumPy` does by
-//!   default. The frame named is the nearer of the two neighbours, the worse one if both are equally near.
+//! - **harmonic mean**: `n / Σ 1/(x + 1) − 1`, so that a single score of zero does not make the result zero.
+//! - **standard deviation**: of the population (divided by `n`), because all frames are known.
+//! - **percentiles**: linear interpolation between order statistics at rank `q · (n − 1)`, the default of `NumPy`. The named
+//!   frame is the nearer of the two neighbours, or the worse one if both are equally near.
 
 use serde::Serialize;
 use vmafx_job::PooledScores;
 
-/// A value and the frame it comes from.
+/// A pooled value and its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Placed {
-    /// The value.
+pub struct FrameValue {
     pub value: f64,
-    /// The frame that has it, or the one nearest to it.
+    /// The frame with this value, or with the nearest one.
     pub frame: u64,
 }
 
-/// All poolings of one list of per-frame values.
+/// All poolings of one model or feature.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pooled {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Harmonic mean, shifted by one.
+    /// Harmonic mean of the values plus one, minus one.
     pub harmonic_mean: f64,
     /// Standard deviation of the population.
     pub stddev: f64,
-    /// The lowest value; the first frame that has it.
-    pub min: Placed,
-    /// The highest value; the first frame that has it.
-    pub max: Placed,
-    /// One frame in a hundred is below.
-    pub p1: Placed,
-    /// One frame in twenty is below.
-    pub p5: Placed,
-    /// One frame in ten is below.
-    pub p10: Placed,
+    /// The lowest value, at its first frame.
+    pub min: FrameValue,
+    /// The highest value, at its first frame.
+    pub max: FrameValue,
+    pub p1: FrameValue,
+    pub p5: FrameValue,
+    pub p10: FrameValue,
     /// The median.
-    pub p50: Placed,
+    pub p50: FrameValue,
 }
 
-/// Without the frames that the values come from.
+/// Without the frames.
 impl From<&Pooled> for PooledScores {
     fn from(pooled: &Pooled) -> Self {
         Self {
@@ -62,23 +57,15 @@ impl From<&Pooled> for PooledScores {
     }
 }
 
-/// Values that cannot be pooled.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolingError {
-    /// There is nothing to pool.
-    #[error("not one frame was scored")]
+    #[error("no frame was scored")]
     Empty,
-    /// The values do not belong to the frames.
-    #[error("{values} values for {frames} frames")]
-    Uneven {
-        /// How many frames.
-        frames: usize,
-        /// How many values.
-        values: usize,
-    },
+    #[error("there are {values} values for {frames} frames")]
+    Uneven { frames: usize, values: usize },
 }
 
-/// Pools the values of the frames. Infinite values (`ciede` of two equal pictures) pool to infinite ones.
+/// Pools the values of the frames. With infinite values (`ciede` of equal pictures) the results may be infinite.
 pub fn pool(frames: &[u64], values: &[f64]) -> Result<Pooled, PoolingError> {
     if frames.len() != values.len() {
         return Err(PoolingError::Uneven { frames: frames.len(), values: values.len() });
@@ -101,7 +88,7 @@ pub fn pool(frames: &[u64], values: &[f64]) -> Result<Pooled, PoolingError> {
     })
 }
 
-/// The arithmetic mean as libvmaf computes it; not a number if there are no values.
+/// The arithmetic mean as libvmaf computes it; NaN if there are no values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |sum, value| sum + value) / count(values)
 }
@@ -111,47 +98,47 @@ fn count(values: &[f64]) -> f64 {
     values.len() as f64
 }
 
-/// Values from low to high; of equal ones the earlier frame first. Never empty.
+/// Values in ascending order; of equal ones the earlier frame first. Never empty.
 struct Ordered {
-    first: Placed,
-    all: Vec<Placed>,
+    first: FrameValue,
+    all: Vec<FrameValue>,
 }
 
 impl Ordered {
     fn new(frames: &[u64], values: &[f64]) -> Option<Self> {
-        let mut all: Vec<Placed> =
-            frames.iter().zip(values).map(|(&frame, &value)| Placed { value, frame }).collect();
+        let mut all: Vec<FrameValue> =
+            frames.iter().zip(values).map(|(&frame, &value)| FrameValue { value, frame }).collect();
         all.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.frame.cmp(&b.frame)));
         Some(Self { first: *all.first()?, all })
     }
 
-    /// The highest value, at the first frame that has it.
-    fn highest(&self) -> Placed {
-        let top = self.all.last().map_or(self.first.value, |placed| placed.value);
-        let at = self.all.partition_point(|placed| placed.value.total_cmp(&top).is_lt());
+    /// The highest value, at its first frame.
+    fn highest(&self) -> FrameValue {
+        let top = self.all.last().map_or(self.first.value, |one| one.value);
+        let at = self.all.partition_point(|one| one.value.total_cmp(&top).is_lt());
         self.at(at)
     }
 
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    fn percentile(&self, q: f64) -> Placed {
+    fn percentile(&self, q: f64) -> FrameValue {
         let rank = q * (self.all.len() - 1) as f64;
         let (below, above) = (self.at(rank.floor() as usize), self.at(rank.ceil() as usize));
         let fraction = rank - rank.floor();
         let nearest = if fraction > 0.5 { above } else { below };
-        // Asked first, because infinity minus itself is not a number.
+        // Checked first, because infinity minus infinity is NaN.
         if fraction == 0.0 || below.value.total_cmp(&above.value).is_eq() {
             return nearest;
         }
-        Placed { value: below.value + (above.value - below.value) * fraction, frame: nearest.frame }
+        FrameValue { value: below.value + (above.value - below.value) * fraction, frame: nearest.frame }
     }
 
-    fn at(&self, rank: usize) -> Placed {
+    fn at(&self, rank: usize) -> FrameValue {
         self.all.get(rank).copied().unwrap_or(self.first)
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Exactly equal is what is meant, and counts are small.
+#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Values are exact, and counts are small.
 mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
@@ -163,8 +150,8 @@ mod tests {
         pool(&frames, values).unwrap()
     }
 
-    fn at(value: f64, frame: u64) -> Placed {
-        Placed { value, frame }
+    fn at(value: f64, frame: u64) -> FrameValue {
+        FrameValue { value, frame }
     }
 
     #[test]
@@ -237,7 +224,7 @@ mod tests {
         #[test]
         fn a_named_frame_has_the_value_or_is_next_to_it(values in prop::collection::vec(0.0..110.0_f64, 1..300)) {
             let pooled = pool_all(&values);
-            let of = |placed: Placed| values[usize::try_from(placed.frame).unwrap()];
+            let of = |placed: FrameValue| values[usize::try_from(placed.frame).unwrap()];
             prop_assert_eq!(of(pooled.min), pooled.min.value);
             prop_assert_eq!(of(pooled.max), pooled.max.value);
             for (placed, q) in [(pooled.p1, 0.01), (pooled.p5, 0.05), (pooled.p10, 0.1), (pooled.p50, 0.5)] {

@@ -1,70 +1,48 @@
-//! Everything that is known about a comparison once its frames are pooled: small enough for a job's status.
+//! The pooled scores of one comparison: small enough for the status of a job.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::outcome::{Interval, ModelScores, Outcome, Warning};
+use crate::outcome::{ConfidenceInterval, ModelScores, ScoringOutcome, Warning};
 use crate::report::metrics;
 use crate::report::pooling::{self, Pooled, PoolingError};
 
-/// One comparison in numbers.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
-    /// Frames that were scored.
+pub struct ScoreSummary {
     pub frames: u64,
-    /// What each model says, in the order in which the models were asked for.
+    /// In the order of the request.
     pub models: Vec<ModelSummary>,
-    /// The features, by libvmaf's short name.
+    /// By the name in libvmaf's files.
     pub features: BTreeMap<String, Pooled>,
-    /// What a careful reader should know.
     pub warnings: Vec<Warning>,
 }
 
-/// One model's word on a comparison.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelSummary {
-    /// Name of the model.
     pub name: String,
-    /// Digest of the model.
     pub digest: String,
-    /// Why `auto` picked it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picked_because: Option<String>,
-    /// The pooled scores.
     #[serde(flatten)]
     pub pooled: Pooled,
-    /// The 95 % confidence interval, each end averaged over the frames as libvmaf pools it.
+    /// The 95 % confidence interval, each end averaged over the frames as in libvmaf.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ci95: Option<Interval>,
+    pub ci95: Option<ConfidenceInterval>,
 }
 
-/// A comparison that has no summary.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
-    /// A model gave something that is no score.
-    #[error("model {model} gave no number for frame {frame}")]
-    NoNumber {
-        /// The model.
-        model: String,
-        /// The frame.
-        frame: u64,
-    },
-    /// The numbers cannot be pooled.
+    #[error("model {model} has no finite score for frame {frame}")]
+    NoNumber { model: String, frame: u64 },
     #[error("the values of {name} cannot be pooled")]
-    Pooling {
-        /// The model or feature.
-        name: String,
-        /// Why.
-        source: PoolingError,
-    },
+    Pooling { name: String, source: PoolingError },
 }
 
-impl Summary {
-    /// Pools a comparison.
-    pub fn of(outcome: &Outcome) -> Result<Self, SummaryError> {
+impl ScoreSummary {
+    pub fn of(outcome: &ScoringOutcome) -> Result<Self, SummaryError> {
         let models =
             outcome.models.iter().map(|model| summarise(&outcome.frames, model)).collect::<Result<_, _>>()?;
         let features = outcome
@@ -91,11 +69,15 @@ fn summarise(frames: &[u64], model: &ModelScores) -> Result<ModelSummary, Summar
     })
 }
 
-fn pool_intervals(name: &str, frames: &[u64], intervals: &[Interval]) -> Result<Interval, SummaryError> {
+fn pool_intervals(
+    name: &str,
+    frames: &[u64],
+    intervals: &[ConfidenceInterval],
+) -> Result<ConfidenceInterval, SummaryError> {
     let lows: Vec<f64> = intervals.iter().map(|interval| interval.low).collect();
     let highs: Vec<f64> = intervals.iter().map(|interval| interval.high).collect();
     let (low, high) = (pool(name, frames, &lows)?.mean, pool(name, frames, &highs)?.mean);
-    Ok(Interval { low, high })
+    Ok(ConfidenceInterval { low, high })
 }
 
 fn pool(name: &str, frames: &[u64], values: &[f64]) -> Result<Pooled, SummaryError> {
@@ -109,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_model_and_feature_is_pooled() {
-        let summary = Summary::of(&outcome("dis.mp4", &[90.0, 80.0, 70.0])).unwrap();
+        let summary = ScoreSummary::of(&outcome("dis.mp4", &[90.0, 80.0, 70.0])).unwrap();
         assert_eq!(summary.frames, 3);
         assert!((summary.models[0].pooled.mean - 80.0).abs() < 1e-12);
         assert_eq!(
@@ -120,25 +102,25 @@ mod tests {
 
     #[test]
     fn each_end_of_a_confidence_interval_is_averaged_over_the_frames() {
-        let summary = Summary::of(&bootstrap(&[90.0, 80.0])).unwrap();
-        assert_eq!(summary.models[0].ci95, Some(Interval { low: 83.0, high: 86.0 }));
+        let summary = ScoreSummary::of(&bootstrap(&[90.0, 80.0])).unwrap();
+        assert_eq!(summary.models[0].ci95, Some(ConfidenceInterval { low: 83.0, high: 86.0 }));
     }
 
     #[test]
-    fn a_score_that_is_no_number_stops_the_summary_and_names_its_frame() {
-        let error = Summary::of(&outcome("dis.mp4", &[90.0, f64::NAN])).unwrap_err();
+    fn a_score_that_is_not_finite_is_an_error_with_its_frame() {
+        let error = ScoreSummary::of(&outcome("dis.mp4", &[90.0, f64::NAN])).unwrap_err();
         assert_eq!(error, SummaryError::NoNumber { model: "vmaf_v0.6.1".to_owned(), frame: 1 });
     }
 
     #[test]
     fn a_comparison_without_frames_has_no_summary() {
-        let error = Summary::of(&outcome("dis.mp4", &[])).unwrap_err();
+        let error = ScoreSummary::of(&outcome("dis.mp4", &[])).unwrap_err();
         assert!(matches!(error, SummaryError::Pooling { source: PoolingError::Empty, .. }));
     }
 
     #[test]
-    fn a_summary_serialises_flat_and_without_empty_fields() {
-        let summary = Summary::of(&outcome("dis.mp4", &[90.0])).unwrap();
+    fn a_summary_serializes_flat_and_without_empty_fields() {
+        let summary = ScoreSummary::of(&outcome("dis.mp4", &[90.0])).unwrap();
         let json = serde_json::to_value(summary).unwrap();
         assert_eq!(json["models"][0]["p1"]["frame"], 0);
         assert_eq!(json["models"][0]["harmonicMean"], 90.0);

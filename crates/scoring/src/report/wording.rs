@@ -1,34 +1,34 @@
-//! Warnings and facts as sentences: the same words in the terminal and on the page.
+//! Texts that the terminal and the HTML report share.
 
 use std::path::Path;
 
-use crate::outcome::{Alignment, InputFacts, Outcome, Warning};
+use crate::outcome::{Alignment, InputDetails, ScoringOutcome, Warning};
 
-/// What a warning says, and what to do about it.
+/// What is wrong, and what to do about it.
 pub fn warning(warning: &Warning) -> String {
     match warning {
         Warning::HdrWithSdrModel { transfer, model } => format!(
-            "A clip is HDR (transfer {transfer}), but {model} was made for SDR: the score says little. \
+            "A clip is HDR (transfer {transfer}), but {model} was trained with SDR, so the score is not reliable. \
              Tone-map both clips to SDR and score those."
         ),
         Warning::NearZeroFrames { model, frames, of } => format!(
-            "{frames} of {of} frames score close to zero with {model}. The clips are probably shifted against \
-             each other or not the same content: compare frame counts and try --offset."
+            "{frames} of {of} frames score close to zero with {model}. The clips are probably misaligned or have \
+             different content: compare frame counts and try --offset."
         ),
         Warning::EvenStep { step } => format!(
-            "Every {step}th frame was scored. An even step can fall in with the encoder's frame pattern and miss \
+            "Every {step}th frame was scored. An even step can coincide with the encoder's frame pattern and miss \
              the bad frames: prefer an odd one, such as {}.",
             step + 1
         ),
         Warning::Shortened { reference, distorted } => format!(
             "The clips differ in length and only the common part was scored: {reference} frames of the reference \
-             and {distorted} of the distorted clip were left over."
+             and {distorted} of the distorted clip were not scored."
         ),
         Warning::RangesDiffer { reference_full } => {
             let range = |full: bool| if full { "full" } else { "limited" };
             format!(
-                "The reference has samples of {} range and the distorted clip of {} range, and samples are compared as \
-                 they are: the same picture gets a low score. Convert one of them.",
+                "The reference has samples of {} range and the distorted clip of {} range. Samples are compared as they \
+                 are, so even equal pictures get a low score. Convert one of the clips.",
                 range(*reference_full),
                 range(!reference_full)
             )
@@ -42,7 +42,7 @@ pub fn warning(warning: &Warning) -> String {
     }
 }
 
-/// How two clips were brought together, in a few words: `1920x1080 yuv420p 8 bit, every frame`.
+/// How two clips were paired, such as `1920x1080 yuv420p 8 bit, every frame`.
 pub fn alignment(alignment: &Alignment) -> String {
     let mut words = vec![alignment.format.to_string()];
     words.extend(alignment.scaled_by.iter().map(|filter| format!("scaled by {filter}")));
@@ -65,21 +65,21 @@ pub fn alignment(alignment: &Alignment) -> String {
         unpaired
             .into_iter()
             .filter(|(_, count)| *count > 0)
-            .map(|(side, count)| format!("{} of the {side} without a partner", frames(count))),
+            .map(|(side, count)| format!("{} of the {side} unpaired", frames(count))),
     );
     words.join(", ")
 }
 
-/// An input in a few words: `h264, 1920x1080 yuv420p 8 bit, 25 fps, 48 frames`.
-pub fn input(input: &InputFacts) -> String {
+/// An input, such as `h264, 1920x1080 yuv420p 8 bit, 25 fps, 48 frames`.
+pub fn input(input: &InputDetails) -> String {
     let mut words = vec![input.codec.clone(), input.format.to_string()];
     words.extend(input.frame_rate.map(|rate| format!("{} fps", trimmed(rate))));
     words.push(frames(input.frames));
     words.join(", ")
 }
 
-/// What the distorted clips are called: by their file names, or by their paths where two files have the same name.
-pub fn clip_names<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Vec<String> {
+/// Names of the distorted clips: their file names, or their paths if two files have the same name.
+pub fn clip_names<'a>(outcomes: impl IntoIterator<Item = &'a ScoringOutcome>) -> Vec<String> {
     let paths: Vec<&Path> = outcomes.into_iter().map(|outcome| outcome.distorted.path.as_path()).collect();
     let shared = |name: &str| paths.iter().filter(|path| file_name(path) == name).count() > 1;
     let name = |path: &&Path| {
@@ -88,7 +88,6 @@ pub fn clip_names<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Vec<St
     paths.iter().map(name).collect()
 }
 
-/// The last part of a path, or all of it where there is none.
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
@@ -98,7 +97,7 @@ pub fn frames(count: u64) -> String {
     if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") }
 }
 
-/// At most three decimals and no zeros at the end: `25`, `23.976`.
+/// At most three decimals, without trailing zeros: `25`, `23.976`.
 fn trimmed(value: f64) -> String {
     format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -109,26 +108,26 @@ mod tests {
     use crate::report::example;
 
     #[test]
-    fn an_undisturbed_comparison_is_described_in_two_parts() {
+    fn a_plain_comparison_is_described_by_format_and_step() {
         let outcome = example::outcome("dis.mp4", &[1.0]);
         assert_eq!(alignment(&outcome.alignment), "1920x1080 yuv420p 8 bit, every frame");
         assert_eq!(input(&outcome.distorted), "h264, 1920x1080 yuv420p 8 bit, 25 fps, 1 frame");
     }
 
     #[test]
-    fn everything_that_was_done_to_the_clips_is_named() {
+    fn scaling_offsets_and_unpaired_frames_are_named() {
         let mut facts = example::outcome("dis.mp4", &[1.0]).alignment;
         facts.scaled_by = Some("bicubic".to_owned());
         (facts.step, facts.distorted_offset, facts.unpaired_reference) = (5, 1, 12);
         assert_eq!(
             alignment(&facts),
             "1920x1080 yuv420p 8 bit, scaled by bicubic, every 5th frame, 1 frame skipped at the start of the \
-             distorted clip, 12 frames of the reference without a partner"
+             distorted clip, 12 frames of the reference unpaired"
         );
     }
 
     #[test]
-    fn clips_of_the_same_file_name_are_told_apart_by_their_paths() {
+    fn clips_of_the_same_file_name_are_named_by_their_paths() {
         let outcomes = ["a/x.mp4", "b/x.mp4", "b/y.mp4"].map(|path| example::outcome(path, &[1.0]));
         assert_eq!(clip_names(&outcomes), ["a/x.mp4", "b/x.mp4", "y.mp4"]);
     }

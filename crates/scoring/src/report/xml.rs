@@ -8,13 +8,13 @@ use std::io::{self, Write};
 
 use vmafx_job::PooledScores;
 
-use crate::outcome::Outcome;
+use crate::outcome::ScoringOutcome;
 use crate::report::escape::xml_attribute;
 use crate::report::metrics::{self, Metric};
-use crate::report::summary::{Summary, SummaryError};
-use crate::report::{Report, ReportError, pooling};
+use crate::report::summary::{ScoreSummary, SummaryError};
+use crate::report::{ReportError, ScoringReport, pooling};
 
-pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn write(report: &ScoringReport<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
     let speed = report.speed.unwrap_or(0.0);
     let [one] = report.outcomes else {
         writeln!(out, "<ladder>")?;
@@ -27,9 +27,14 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), ReportError
     document(one, "", speed, out)
 }
 
-fn document(outcome: &Outcome, clip: &str, speed: f64, out: &mut dyn Write) -> Result<(), ReportError> {
+fn document(
+    outcome: &ScoringOutcome,
+    clip: &str,
+    speed: f64,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     // Refuses a score that is not a number, as every writer does.
-    Summary::of(outcome)?;
+    ScoreSummary::of(outcome)?;
     let metrics = metrics::of(outcome);
     let names = attribute_names(&metrics);
     let (version, format) = (xml_attribute(&outcome.engine.libvmaf), outcome.alignment.format);
@@ -52,7 +57,7 @@ fn document(outcome: &Outcome, clip: &str, speed: f64, out: &mut dyn Write) -> R
 }
 
 fn frames(
-    outcome: &Outcome,
+    outcome: &ScoringOutcome,
     metrics: &[Metric<'_>],
     names: &[String],
     out: &mut dyn Write,
@@ -91,9 +96,9 @@ mod tests {
     use crate::outcome::ModelScores;
     use crate::report::example::outcome;
 
-    fn text(outcomes: &[Outcome]) -> String {
+    fn text(outcomes: &[ScoringOutcome]) -> String {
         let mut out = vec![];
-        write(&Report { outcomes, speed: Some(12.345) }, &mut out).unwrap();
+        write(&ScoringReport { outcomes, speed: Some(12.345) }, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

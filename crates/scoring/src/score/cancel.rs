@@ -1,7 +1,7 @@
-//! Ends a comparison from outside.
+//! Cancels a comparison from another thread.
 //!
-//! A comparison waits in places that cannot look at a token: in a read from a decoder that has nothing yet, or in libvmaf
-//! for a picture. Stopping the sources frees both, so a watcher waits for the token and stops them, whoever waits.
+//! A comparison blocks in calls that cannot check a token: in a read from a decoder, or in libvmaf until a picture is free.
+//! Stopping the sources ends both, so a watcher thread waits for the token and stops all open sources.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,69 +12,67 @@ use std::thread::{self, Thread};
 use tokio_util::sync::CancellationToken;
 
 use super::ScoreError;
-use crate::input::Stopper;
+use crate::input::StopHandle;
 
-/// The sources that are open, to be stopped together.
+/// The open sources, which are stopped together.
 #[derive(Debug)]
-pub(super) struct Stops {
+pub(super) struct OpenSources {
     token: CancellationToken,
-    open: Mutex<Vec<Stopper>>,
+    open: Mutex<Vec<StopHandle>>,
 }
 
-impl Stops {
-    /// Remembers a source; one that comes too late is stopped at once.
-    pub(super) fn add(&self, stopper: Stopper) {
+impl OpenSources {
+    /// Adds a source. If the comparison is cancelled already, the source is stopped at once.
+    pub(super) fn add(&self, handle: StopHandle) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // Asked with the list locked: the watcher either finds the source in it, or was there before, and then the token
-        // is cancelled.
+        // Checked while the list is locked: the watcher either finds the source in the list, or has stopped the others before,
+        // and then the token is cancelled.
         if self.token.is_cancelled() {
-            stopper.stop();
+            handle.stop();
         }
-        open.push(stopper);
+        open.push(handle);
     }
 
-    /// Forgets all sources: they are closed.
+    /// Removes all sources, which are closed now.
     pub(super) fn clear(&self) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Whether it is over.
-    pub(super) fn check(&self) -> Result<(), ScoreError> {
+    pub(super) fn check_cancelled(&self) -> Result<(), ScoreError> {
         if self.token.is_cancelled() { Err(ScoreError::Cancelled) } else { Ok(()) }
     }
 
-    /// What ends it all.
     pub(super) fn token(&self) -> &CancellationToken {
         &self.token
     }
 
     fn stop(&self) {
-        for stopper in self.open.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            stopper.stop();
+        for handle in self.open.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            handle.stop();
         }
     }
 }
 
-/// Does the work and stops its sources when the token is cancelled. What fails because of that is reported as what it is.
+/// Runs `work` and stops its sources when the token is cancelled. An error after that is reported as the cancellation.
 pub(super) fn cancellable<T>(
     token: &CancellationToken,
-    work: impl FnOnce(&Stops) -> Result<T, ScoreError>,
+    work: impl FnOnce(&OpenSources) -> Result<T, ScoreError>,
 ) -> Result<T, ScoreError> {
-    let stops = Stops { token: token.clone(), open: Mutex::default() };
+    let sources = OpenSources { token: token.clone(), open: Mutex::default() };
     if token.is_cancelled() {
         return Err(ScoreError::Cancelled);
     }
-    // Cancelled by the token or by the end of the work, whatever comes first; the watcher cannot stay behind.
+    // Cancelled by the token or at the end of the work, so that the watcher always ends.
     let done = token.child_token();
     thread::scope(|scope| {
         let finished = done.clone().drop_guard();
         scope.spawn(|| {
             wait(done.cancelled());
             if token.is_cancelled() {
-                stops.stop();
+                sources.stop();
             }
         });
-        let result = work(&stops);
+        let result = work(&sources);
         drop(finished);
         match result {
             Err(_) if token.is_cancelled() => Err(ScoreError::Cancelled),
@@ -83,7 +81,6 @@ pub(super) fn cancellable<T>(
     })
 }
 
-/// Wakes a parked thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -92,7 +89,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future in this thread; a runtime would be a large guest for one flag.
+/// Waits for a future in this thread, because one flag does not justify an async runtime.
 fn wait(future: impl Future<Output = ()>) {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);

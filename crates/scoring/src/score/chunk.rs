@@ -1,30 +1,29 @@
-//! Cuts a clip into pieces that can be scored apart, on several machines too, and puts the scores together again.
+//! Cuts a clip into chunks that can be scored separately, on several machines too, and merges their scores.
 //!
-//! Scores look at one pair of frames, except for motion, which looks at the reference around it. The models for high frame
-//! rates look furthest: motion of frame `i` averages `i` and `i - 1`, each of which takes the smaller difference of two
-//! neighbours at a distance of two frames. That reaches four frames back and one ahead:
+//! A score depends on one pair of frames, except for motion, which depends on neighbouring frames of the reference. The models
+//! for high frame rates use the widest window: motion of frame `i` averages `i` and `i - 1`, each of which takes the smaller
+//! of two differences between frames that are two apart. The window reaches four frames back and one ahead:
 //!
 //! ```text
 //! motion3[i] = (motion2[i] + motion2[i - 1]) / 2
 //! motion2[i] = min(sad[i - 1], sad[i + 1])          sad[i] compares frame i with frame i - 2
 //! ```
 //!
-//! So a piece is read from [`LEAD`] frames before it to [`TAIL`] frames after it, and its scores equal those of one pass
-//! in every bit. Three frames of lead are not enough; `three_frames_of_lead_would_not_be_enough` shows it.
+//! So a chunk is read from [`LEAD`] frames before it to [`TAIL`] frames after it, and its scores equal those of one pass in
+//! every bit. Three frames of lead are not enough, as `three_frames_of_lead_would_not_be_enough` shows.
 
 use std::ops::Range;
 
-use crate::engine::session::Scores;
+use crate::engine::session::FrameScores;
 
-/// Frames of the reference that must be seen before a piece.
+/// Frames of the reference that must be read before a chunk.
 pub const LEAD: u64 = 4;
-/// Frames of the reference that must be seen after a piece.
+/// Frames of the reference that must be read after a chunk.
 pub const TAIL: u64 = 1;
 
-/// A piece of a clip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The frames whose scores count.
+    /// The frames that are scored.
     pub frames: Range<u64>,
     /// Frames of the reference to read before them.
     pub lead: u64,
@@ -33,23 +32,23 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// All of a clip, however long it is.
+    /// A whole clip of any length.
     pub fn whole() -> Self {
         Self { frames: 0..u64::MAX, lead: 0, tail: 0 }
     }
 
     /// The frames of the reference that are read.
-    pub fn read(&self) -> Range<u64> {
+    pub fn read_range(&self) -> Range<u64> {
         self.frames.start - self.lead..self.frames.end.saturating_add(self.tail)
     }
 }
 
-/// Cuts `frames` frames into at most `count` pieces of nearly equal size. A short clip gives fewer: a piece smaller than
-/// what must be read around it does not pay.
+/// Cuts `frames` frames into at most `count` chunks of nearly equal size. No chunk is smaller than the frames that must be
+/// read around it, so a short clip has fewer.
 pub fn plan(frames: u64, count: u32) -> Vec<Chunk> {
     let count = u64::from(count).min(frames / (LEAD + TAIL)).max(1);
     let start = |index: u64| {
-        // In 128 bits, because frames times pieces may not fit.
+        // In 128 bits, because frames times chunks may not fit into 64.
         u64::try_from(u128::from(frames) * u128::from(index) / u128::from(count)).unwrap_or(frames)
     };
     (0..count)
@@ -60,29 +59,18 @@ pub fn plan(frames: u64, count: u32) -> Vec<Chunk> {
         .collect()
 }
 
-/// Why pieces do not make a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// A frame is missing, or there twice.
-    #[error("frame {expected} is expected next, and {} is there", found.map_or("nothing".to_owned(), |frame| format!("frame {frame}")))]
-    Frames {
-        /// The frame that should come next.
-        expected: u64,
-        /// The one that does.
-        found: Option<u64>,
-    },
-    /// Pieces that were not scored alike.
-    #[error("the piece from frame {frame} on has other models or features than the first")]
-    Unlike {
-        /// First frame of the piece.
-        frame: u64,
-    },
+    /// A frame is missing or duplicated.
+    #[error("frame {expected} is expected next, not {}", found.map_or("nothing".to_owned(), |frame| format!("frame {frame}")))]
+    Frames { expected: u64, found: Option<u64> },
+    #[error("the chunk from frame {frame} on has other models or features than the first")]
+    Unlike { frame: u64 },
 }
 
-/// Puts the scores of pieces together, in whatever order they come: every `step`-th of `frames` frames must be there
-/// exactly once.
-pub fn merge(mut parts: Vec<Scores>, frames: u64, step: u64) -> Result<Scores, MergeError> {
-    // A step can pass over a small piece altogether.
+/// Merges the scores of chunks in any order. Every `step`-th of `frames` frames must be there exactly once.
+pub fn merge(mut parts: Vec<FrameScores>, frames: u64, step: u64) -> Result<FrameScores, MergeError> {
+    // A chunk that is smaller than the step may have no scored frame.
     parts.retain(|part| !part.frames.is_empty());
     parts.sort_by_key(|part| part.frames.first().copied());
     let mut parts = parts.into_iter();
@@ -104,7 +92,7 @@ pub fn merge(mut parts: Vec<Scores>, frames: u64, step: u64) -> Result<Scores, M
     }
 }
 
-fn append(whole: &mut Scores, part: Scores) -> Result<(), MergeError> {
+fn append(whole: &mut FrameScores, part: FrameScores) -> Result<(), MergeError> {
     let frame = part.frames.first().copied().unwrap_or(0);
     let alike = whole.models.len() == part.models.len()
         && whole.features.keys().eq(part.features.keys())
@@ -131,13 +119,13 @@ mod tests {
 
     use super::*;
 
-    fn scores(frames: Range<u64>) -> Scores {
-        Scores { frames: frames.collect(), ..Scores::default() }
+    fn scores(frames: Range<u64>) -> FrameScores {
+        FrameScores { frames: frames.collect(), ..FrameScores::default() }
     }
 
     proptest! {
         #[test]
-        fn every_frame_is_in_exactly_one_piece(frames in 0_u64..5_000, count in 0_u32..40) {
+        fn every_frame_is_in_exactly_one_chunk(frames in 0_u64..5_000, count in 0_u32..40) {
             let chunks = plan(frames, count);
             prop_assert!(chunks.len() <= count.max(1) as usize);
             let covered: Vec<u64> = chunks.iter().flat_map(|chunk| chunk.frames.clone()).collect();
@@ -145,16 +133,16 @@ mod tests {
         }
 
         #[test]
-        fn every_piece_sees_what_motion_needs(frames in 1_u64..5_000, count in 1_u32..40) {
+        fn every_chunk_reads_the_window_of_motion(frames in 1_u64..5_000, count in 1_u32..40) {
             for chunk in plan(frames, count) {
-                prop_assert!(chunk.lead == LEAD || chunk.read().start == 0);
-                prop_assert!(chunk.tail == TAIL || chunk.read().end == frames);
-                prop_assert!(chunk.read().end <= frames);
+                prop_assert!(chunk.lead == LEAD || chunk.read_range().start == 0);
+                prop_assert!(chunk.tail == TAIL || chunk.read_range().end == frames);
+                prop_assert!(chunk.read_range().end <= frames);
             }
         }
 
         #[test]
-        fn pieces_in_any_order_make_the_whole(frames in 1_u64..500, count in 1_u32..9, turn in 0_usize..9) {
+        fn chunks_in_any_order_make_the_whole(frames in 1_u64..500, count in 1_u32..9, turn in 0_usize..9) {
             let mut parts: Vec<_> = plan(frames, count).into_iter().map(|chunk| scores(chunk.frames)).collect();
             let turn = turn % parts.len();
             parts.rotate_left(turn);
@@ -163,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_piece_is_an_error() {
+    fn a_missing_chunk_is_an_error() {
         let missing = merge(vec![scores(0..5), scores(10..15)], 15, 1);
         assert_eq!(missing, Err(MergeError::Frames { expected: 5, found: Some(10) }));
         let short = merge(vec![scores(0..5)], 6, 1);
@@ -171,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_is_there_twice_is_an_error() {
+    fn a_duplicated_chunk_is_an_error() {
         assert!(merge(vec![scores(0..5), scores(0..5)], 5, 1).is_err());
         assert!(merge(vec![scores(0..5), scores(4..10)], 10, 1).is_err());
     }

@@ -5,30 +5,22 @@ mod class;
 use std::path::PathBuf;
 
 use super::chunk::MergeError;
-use crate::engine::{EngineError, Failure};
+use crate::engine::{EngineError, LibvmafError};
 use crate::input::InputError;
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
 /// Why there is no score.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoreError {
-    /// A clip cannot be read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The engine cannot score.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Nothing to judge.
     #[error("there is no distorted clip to compare with {}", reference.display())]
-    NothingDistorted {
-        /// The reference.
-        reference: PathBuf,
-    },
-    /// A request that makes no sense.
+    NothingDistorted { reference: PathBuf },
     #[error("{0} must be at least 1")]
     Zero(&'static str),
-    /// Clips of different size, and scaling was ruled out.
     #[error(
         "{} is {reference_format} and {} is {distorted_format}: sizes differ and scaling is off; allow scaling to the \
          reference, or give clips of one size",
@@ -36,71 +28,29 @@ pub enum ScoreError {
         distorted.display()
     )]
     SizesDiffer {
-        /// The reference.
         reference: PathBuf,
-        /// Its shape.
-        reference_format: Format,
-        /// The distorted clip.
+        reference_format: PictureFormat,
         distorted: PathBuf,
-        /// Its shape.
-        distorted_format: Format,
+        distorted_format: PictureFormat,
     },
-    /// Clips of different length.
     #[error(
         "{} has {reference_frames} frames and {} has {distorted_frames} (after the offsets): frames are paired by \
          number, so one of them lost or gained frames; ask for the shortest to compare the common part, or set an offset",
         reference.display(),
         distorted.display()
     )]
-    LengthsDiffer {
-        /// The reference.
-        reference: PathBuf,
-        /// Its frames after the offset.
-        reference_frames: u64,
-        /// The distorted clip.
-        distorted: PathBuf,
-        /// Its frames after the offset.
-        distorted_frames: u64,
-    },
-    /// A clip without a frame.
+    LengthsDiffer { reference: PathBuf, reference_frames: u64, distorted: PathBuf, distorted_frames: u64 },
     #[error("{} has no frame to compare after leaving out {offset} at its start", path.display())]
-    NoFrames {
-        /// The clip.
-        path: PathBuf,
-        /// The offset.
-        offset: u64,
-    },
-    /// Pictures could not be had.
+    NoFrames { path: PathBuf, offset: u64 },
     #[error("cannot allocate pictures of {format}")]
-    Memory {
-        /// The shape.
-        format: Format,
-        /// What libvmaf said.
-        source: Failure,
-    },
-    /// Pieces that do not make a whole.
-    #[error("the pieces of {} do not fit together", path.display())]
-    Merge {
-        /// The distorted clip.
-        path: PathBuf,
-        /// How.
-        source: MergeError,
-    },
-    /// A thread could not be started.
+    Memory { format: PictureFormat, source: LibvmafError },
+    #[error("the chunks of {} do not fit together", path.display())]
+    Merge { path: PathBuf, source: MergeError },
     #[error("cannot start a thread to read {}", path.display())]
-    Thread {
-        /// The clip.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The thread that reads a clip has gone away without a word.
-    #[error("the thread that reads {} ended without saying why", path.display())]
-    ReaderGone {
-        /// The clip.
-        path: PathBuf,
-    },
-    /// It was asked to stop.
+    Thread { path: PathBuf, source: std::io::Error },
+    /// The thread that reads a clip panicked.
+    #[error("the thread that reads {} ended without an error", path.display())]
+    ReaderGone { path: PathBuf },
     #[error("the comparison was cancelled")]
     Cancelled,
 }

@@ -1,8 +1,8 @@
 //! Frames of a clip as pictures.
 //!
-//! A decoder is read ahead by a thread, so that it works while frames are measured. A file of bare planes is read where
-//! it is used: reading is a twentieth of the work, the measuring threads have frames waiting meanwhile, and a thread
-//! more would only cost.
+//! A thread reads ahead from a decoder, so that it decodes while frames are measured. Y4M and raw files are read on demand by
+//! the thread that feeds libvmaf: reading is a twentieth of the work, the measuring threads have frames waiting meanwhile, and
+//! another thread would only cost.
 
 mod fill;
 
@@ -14,138 +14,131 @@ use std::thread::{self, JoinHandle};
 use self::fill::Filler;
 use super::ScoreError;
 use crate::engine::{PicturePool, SharedPicture};
-use crate::input::{FrameSource, Stopper};
+use crate::input::{FrameSource, StopHandle};
 
-/// Frames that wait between a reading thread and the one that measures.
-const AHEAD: u32 = 1;
+/// Frames that wait in the channel between a reading thread and the feeding one.
+const QUEUED_AHEAD: u32 = 1;
 
-/// Pictures that a feed with a thread holds at most: those that wait, and the one being filled.
-pub(super) const HELD_AHEAD: u32 = AHEAD + 1;
+/// Pictures that a feed with a thread holds at most: the queued ones, and the one being filled.
+pub(super) const HELD_AHEAD: u32 = QUEUED_AHEAD + 1;
 
-/// A frame.
 #[derive(Debug)]
-pub(super) enum Frame {
-    /// One that is wanted.
+pub(super) enum FeedFrame {
     Picture(SharedPicture),
-    /// One that was passed over.
-    Passed,
-    /// There is none.
+    Skipped,
     End,
 }
 
-/// Which frames of a feed are wanted, counted from its first.
-pub(super) type Wanted = Box<dyn Fn(u64) -> bool + Send>;
+/// Which frames of a feed are read, counted from its first; the others are skipped.
+pub(super) type FrameFilter = Box<dyn Fn(u64) -> bool + Send>;
 
-/// How a feed reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// When a frame is asked for.
+pub(super) enum ReadMode {
     OnDemand,
-    /// Ahead, in a thread.
+    /// In a thread.
     Ahead,
 }
 
-/// Frames of a clip.
 pub(super) struct Feed {
     path: PathBuf,
-    kind: Kind,
+    mode: FeedMode,
 }
 
-enum Kind {
+enum FeedMode {
     OnDemand(Reader),
-    Ahead(Ahead),
+    Ahead(ReaderThread),
 }
 
 impl Feed {
-    /// Begins to read.
     pub(super) fn new(
         path: PathBuf,
         source: Box<dyn FrameSource>,
         pool: Arc<PicturePool>,
-        wanted: Wanted,
-        pace: Pace,
+        filter: FrameFilter,
+        mode: ReadMode,
     ) -> Result<Self, ScoreError> {
-        let reader = Reader { filler: Filler::new(source.format()), source, pool, wanted, position: 0 };
-        let kind = match pace {
-            Pace::OnDemand => Kind::OnDemand(reader),
-            Pace::Ahead => Kind::Ahead(
-                Ahead::start(reader).map_err(|source| ScoreError::Thread { path: path.clone(), source })?,
+        let reader = Reader { filler: Filler::new(source.format()), source, pool, filter, position: 0 };
+        let mode = match mode {
+            ReadMode::OnDemand => FeedMode::OnDemand(reader),
+            ReadMode::Ahead => FeedMode::Ahead(
+                ReaderThread::start(reader)
+                    .map_err(|source| ScoreError::Thread { path: path.clone(), source })?,
             ),
         };
-        Ok(Self { path, kind })
+        Ok(Self { path, mode })
     }
 
-    /// The next frame. Not to be called after the end.
-    pub(super) fn next(&mut self) -> Result<Frame, ScoreError> {
-        match &mut self.kind {
-            Kind::OnDemand(reader) => reader.next(),
-            Kind::Ahead(ahead) => match ahead.frames.as_ref().map(Receiver::recv) {
+    /// The next frame. Must not be called after the end.
+    pub(super) fn next(&mut self) -> Result<FeedFrame, ScoreError> {
+        match &mut self.mode {
+            FeedMode::OnDemand(reader) => reader.next(),
+            FeedMode::Ahead(thread) => match thread.frames.as_ref().map(Receiver::recv) {
                 Some(Ok(frame)) => frame,
-                // The thread always says why it ends, unless it panicked.
+                // The thread sends the reason for its end unless it panicked.
                 _ => Err(ScoreError::ReaderGone { path: self.path.clone() }),
             },
         }
     }
 }
 
-/// Reads in the thread that calls.
+/// Reads in the thread of the caller.
 struct Reader {
     source: Box<dyn FrameSource>,
     filler: Filler,
     pool: Arc<PicturePool>,
-    wanted: Wanted,
+    filter: FrameFilter,
     position: u64,
 }
 
 impl Reader {
-    fn next(&mut self) -> Result<Frame, ScoreError> {
-        let wanted = (self.wanted)(self.position);
+    fn next(&mut self) -> Result<FeedFrame, ScoreError> {
+        let wanted = (self.filter)(self.position);
         self.position += 1;
         if !wanted {
-            return Ok(if self.source.skip()? { Frame::Passed } else { Frame::End });
+            return Ok(if self.source.skip()? { FeedFrame::Skipped } else { FeedFrame::End });
         }
         let format = self.pool.format();
         let mut picture = self.pool.fetch().map_err(|source| ScoreError::Memory { format, source })?;
         let there = self.filler.fill(self.source.as_mut(), &mut picture)?;
-        Ok(if there { Frame::Picture(picture.share()) } else { Frame::End })
+        Ok(if there { FeedFrame::Picture(picture.share()) } else { FeedFrame::End })
     }
 }
 
 /// Reads in a thread of its own.
-struct Ahead {
-    frames: Option<Receiver<Result<Frame, ScoreError>>>,
+struct ReaderThread {
+    frames: Option<Receiver<Result<FeedFrame, ScoreError>>>,
     thread: Option<JoinHandle<()>>,
-    stopper: Stopper,
+    stop_handle: StopHandle,
 }
 
-impl Ahead {
+impl ReaderThread {
     fn start(mut reader: Reader) -> std::io::Result<Self> {
-        let stopper = reader.source.stopper();
-        let (sender, frames) = sync_channel(AHEAD as usize);
+        let stop_handle = reader.source.stop_handle();
+        let (sender, frames) = sync_channel(QUEUED_AHEAD as usize);
         let thread =
             thread::Builder::new().name("read".to_owned()).spawn(move || read(&mut reader, &sender))?;
-        Ok(Self { frames: Some(frames), thread: Some(thread), stopper })
+        Ok(Self { frames: Some(frames), thread: Some(thread), stop_handle })
     }
 }
 
-fn read(reader: &mut Reader, sender: &SyncSender<Result<Frame, ScoreError>>) {
+fn read(reader: &mut Reader, sender: &SyncSender<Result<FeedFrame, ScoreError>>) {
     loop {
         let frame = reader.next();
-        let last = !matches!(frame, Ok(Frame::Picture(_) | Frame::Passed));
+        let last = !matches!(frame, Ok(FeedFrame::Picture(_) | FeedFrame::Skipped));
         if sender.send(frame).is_err() || last {
             return;
         }
     }
 }
 
-impl Drop for Ahead {
+impl Drop for ReaderThread {
     fn drop(&mut self) {
-        // The order matters. Stopping ends a read that waits for the decoder; hanging up ends a send, and returns the
-        // pictures that the thread may be waiting for.
-        self.stopper.stop();
+        // The order matters. Stopping ends a read that waits for the decoder; dropping the receiver ends a send, and returns
+        // the pictures that the thread may be waiting for.
+        self.stop_handle.stop();
         self.frames = None;
         if let Some(thread) = self.thread.take() {
-            // A panic was reported by the thread itself, and by the missing end of its frames.
+            // A panic was reported by the thread itself, and as `ReaderGone`.
             let _ = thread.join();
         }
     }

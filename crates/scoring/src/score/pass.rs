@@ -1,168 +1,175 @@
-//! One sweep over a reference and the distorted clips that are compared with it in the same shape.
+//! Scores one chunk of a reference and of the distorted clips that are compared with it in the same format.
 
 mod open;
 
-use self::open::Side;
-use super::cancel::Stops;
+use self::open::OpenClip;
+use super::cancel::OpenSources;
 use super::chunk::Chunk;
-use super::feed::Frame;
+use super::feed::FeedFrame;
+use super::plan::ClipProperties;
 use super::progress::Counter;
 use super::{Request, ScoreError};
 use crate::engine::models::Model;
-use crate::engine::session::{Scores, Session, Setup};
-use crate::input::{Clip, DigestBook, Probe, Tools};
-use crate::picture::Format;
+use crate::engine::session::{EngineSession, FrameScores, SessionSetup};
+use crate::input::{Clip, DigestTable, Probe, Tools};
+use crate::picture::PictureFormat;
 
-/// A clip that was looked at.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct ProbedClip<'a> {
     pub(super) clip: &'a Clip,
     pub(super) probe: &'a Probe,
 }
 
-/// What a pass works on.
+impl ProbedClip<'_> {
+    pub(super) fn properties(self) -> ClipProperties {
+        ClipProperties::new(self.clip, self.probe)
+    }
+}
+
 pub(super) struct Pass<'a> {
     pub(super) request: &'a Request,
     pub(super) tools: &'a Tools,
-    pub(super) stops: &'a Stops,
-    pub(super) digests: &'a DigestBook,
-    pub(super) format: Format,
+    pub(super) sources: &'a OpenSources,
+    pub(super) digests: &'a DigestTable,
+    pub(super) format: PictureFormat,
     pub(super) models: &'a [Model],
-    pub(super) reference: Found<'a>,
-    pub(super) distorted: Vec<Found<'a>>,
+    pub(super) reference: ProbedClip<'a>,
+    pub(super) distorted: Vec<ProbedClip<'a>>,
 }
 
-/// What a pass found.
 #[derive(Debug)]
-pub(super) struct Swept {
-    /// The scores of each distorted clip.
-    pub(super) scores: Vec<Scores>,
-    /// Frames of the reference after its offset; counted to the end if the pass was over everything.
+pub(super) struct PassResult {
+    /// One entry for each distorted clip.
+    pub(super) scores: Vec<FrameScores>,
+    /// Frames of the reference after its offset; if the pass scored the whole clip, all of them.
     pub(super) reference: u64,
-    /// The same of each distorted clip.
+    /// The same for each distorted clip.
     pub(super) distorted: Vec<u64>,
 }
 
 impl Pass<'_> {
-    /// Scores everything, and counts all clips to their end.
-    pub(super) fn sweep_all(&self, counter: &mut Counter<'_>) -> Result<Swept, ScoreError> {
-        self.sweep(&Chunk::whole(), None, counter)
+    /// Scores whole clips, and counts the frames of all clips to their end.
+    pub(super) fn score_all(&self, counter: &mut Counter<'_>) -> Result<PassResult, ScoreError> {
+        self.score(&Chunk::whole(), None, counter)
     }
 
-    /// Scores one piece. `lengths` are the frames of each distorted clip that have a partner.
-    pub(super) fn sweep_chunk(
+    /// Scores one chunk. `lengths` has the number of paired frames of each distorted clip.
+    pub(super) fn score_chunk(
         &self,
         chunk: &Chunk,
         lengths: &[u64],
         counter: &mut Counter<'_>,
-    ) -> Result<Swept, ScoreError> {
-        self.sweep(chunk, Some(lengths), counter)
+    ) -> Result<PassResult, ScoreError> {
+        self.score(chunk, Some(lengths), counter)
     }
 
-    fn sweep(
+    fn score(
         &self,
         chunk: &Chunk,
         lengths: Option<&[u64]>,
         counter: &mut Counter<'_>,
-    ) -> Result<Swept, ScoreError> {
+    ) -> Result<PassResult, ScoreError> {
         let clips = self.distorted.len();
-        let mut session = Session::new(&Setup {
+        let mut session = EngineSession::new(&SessionSetup {
             format: self.format,
             models: self.models,
-            extras: &self.request.options.features,
+            features: &self.request.options.features,
             clips,
-            motion_apart: clips > 1 || self.request.step() > 1 || chunk.lead > 0 || chunk.tail > 0,
+            separate_motion: clips > 1 || self.request.step() > 1 || chunk.lead > 0 || chunk.tail > 0,
             threads: self.request.measuring_threads(),
             registration: self.request.registration,
             cpu_mask: self.request.cpu_mask,
         })?;
-        let (mut reference, mut sides) = self.open(chunk, lengths, session.wants_every_reference())?;
-        self.feed(chunk, &mut session, &mut reference, &mut sides, counter)?;
-        // Where each clip ends in the pass over the reference, which begins with the lead.
+        let (mut reference, mut distorted) = self.open(chunk, lengths, session.needs_every_reference())?;
+        self.feed(chunk, &mut session, &mut reference, &mut distorted, counter)?;
+        // The end of each clip within the frames of the reference that are read, which begin with the lead.
         let ends: Vec<u32> = (0..clips)
             .map(|clip| {
-                let end = lengths.map_or(sides[clip].frames, |lengths| {
-                    lengths[clip] - chunk.read().start.min(lengths[clip])
+                let end = lengths.map_or(distorted[clip].frames, |lengths| {
+                    lengths[clip] - chunk.read_range().start.min(lengths[clip])
                 });
                 u32::try_from(end).unwrap_or(u32::MAX)
             })
             .collect();
         if lengths.is_none() {
             self.count(&mut reference)?;
-            for side in &mut sides {
-                self.count(side)?;
+            for clip in &mut distorted {
+                self.count(clip)?;
             }
         }
-        let (reference, distorted) = (reference.frames, sides.iter().map(|side| side.frames).collect());
-        drop(sides);
-        self.stops.clear();
-        Ok(Swept { scores: session.finish(&ends)?, reference, distorted })
+        let (reference, frames) = (reference.frames, distorted.iter().map(|clip| clip.frames).collect());
+        drop(distorted);
+        self.sources.clear();
+        Ok(PassResult { scores: session.finish(&ends)?, reference, distorted: frames })
     }
 
-    /// Feeds pair by pair, until the reference ends or no distorted clip has a partner for it any more.
+    /// Feeds pair by pair, until the reference or all distorted clips end.
     fn feed(
         &self,
         chunk: &Chunk,
-        session: &mut Session,
-        reference: &mut Side,
-        sides: &mut [Side],
+        session: &mut EngineSession,
+        reference: &mut OpenClip,
+        distorted: &mut [OpenClip],
         counter: &mut Counter<'_>,
     ) -> Result<(), ScoreError> {
-        for frame in chunk.read() {
-            self.stops.check()?;
-            let ours = match reference.next()? {
-                Frame::End => return Ok(()),
-                Frame::Picture(picture) => Some(picture),
-                Frame::Passed => None,
+        for frame in chunk.read_range() {
+            self.sources.check_cancelled()?;
+            let reference_picture = match reference.next()? {
+                FeedFrame::End => return Ok(()),
+                FeedFrame::Picture(picture) => Some(picture),
+                FeedFrame::Skipped => None,
             };
-            // Before or after the piece: only motion wants to see it.
+            // Outside of the chunk, the frame is only needed for motion.
             let context = !chunk.frames.contains(&frame);
-            let mut partner = context;
-            if let (true, Some(ours)) = (context, &ours) {
-                session.reference(frame, ours)?;
+            let mut paired = context;
+            if let (true, Some(picture)) = (context, &reference_picture) {
+                session.reference(frame, picture)?;
             }
-            for (index, side) in sides.iter_mut().enumerate().filter(|(_, side)| !context && !side.ended) {
-                let theirs = side.next()?;
-                if matches!(theirs, Frame::End) {
+            for (index, clip) in distorted.iter_mut().enumerate().filter(|(_, clip)| !context && !clip.ended)
+            {
+                let distorted_frame = clip.next()?;
+                if matches!(distorted_frame, FeedFrame::End) {
                     continue;
                 }
-                if let (Some(ours), false) = (&ours, partner) {
-                    session.reference(frame, ours)?;
+                if let (Some(picture), false) = (&reference_picture, paired) {
+                    session.reference(frame, picture)?;
                 }
-                partner = true;
-                if let (Some(ours), Frame::Picture(theirs)) = (&ours, theirs) {
-                    session.pair(index, frame, ours.clone(), theirs)?;
-                    counter.one_more();
+                paired = true;
+                if let (Some(picture), FeedFrame::Picture(distorted)) = (&reference_picture, distorted_frame)
+                {
+                    session.pair(index, frame, picture.clone(), distorted)?;
+                    counter.increment();
                 }
             }
-            // A clip that ends before the reference ends the pass, unless the others may go on without it.
-            let torn = !self.request.options.scores_shortest() && sides.iter().any(|side| side.ended);
-            if !partner || torn {
+            // A distorted clip that ends before the reference ends the pass, unless the common part is to be scored.
+            let too_short =
+                !self.request.options.scores_shortest() && distorted.iter().any(|clip| clip.ended);
+            if !paired || too_short {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Goes on to the end of a clip.
-    fn count(&self, side: &mut Side) -> Result<(), ScoreError> {
-        while !side.ended {
-            self.stops.check()?;
-            side.next()?;
+    /// Counts the frames to the end of a clip.
+    fn count(&self, clip: &mut OpenClip) -> Result<(), ScoreError> {
+        while !clip.ended {
+            self.sources.check_cancelled()?;
+            clip.next()?;
         }
         Ok(())
     }
 
-    /// Frames of a clip after its offset, found by going through it.
-    pub(super) fn length(&self, found: Found<'_>, offset: u64) -> Result<u64, ScoreError> {
-        let mut source = self.source(found, offset, None)?;
+    /// Counts the frames of a clip after its offset.
+    pub(super) fn length(&self, clip: ProbedClip<'_>, offset: u64) -> Result<u64, ScoreError> {
+        let mut source = self.source(clip, offset, None)?;
         let mut frames = 0;
         while source.skip()? {
-            self.stops.check()?;
+            self.sources.check_cancelled()?;
             frames += 1;
         }
         drop(source);
-        self.stops.clear();
+        self.sources.clear();
         Ok(frames)
     }
 }

@@ -1,4 +1,4 @@
-//! In which shape clips are compared, and what a careful reader should know about it. Pure: probes in, decisions out.
+//! Decides in which format clips are compared, and what to warn of. Pure.
 
 use std::path::PathBuf;
 
@@ -7,25 +7,22 @@ use vmafx_job::ScaleTo;
 use super::{Request, ScoreError};
 use crate::input::{Clip, Probe};
 use crate::outcome::Warning;
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
-/// What the plan must know of a clip.
+/// What the plan depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClipFacts {
-    /// Where it is.
+pub struct ClipProperties {
     pub path: PathBuf,
-    /// Its shape.
-    pub format: Format,
-    /// Its transfer function, where the file says it.
+    pub format: PictureFormat,
+    /// If the file says it.
     pub transfer: Option<String>,
-    /// Whether its samples use all values, where the file says it.
+    /// If the file says it.
     pub full_range: Option<bool>,
-    /// The decoder's pixel format, if it has to be converted to be scored at all.
+    /// The decoder's pixel format, if it cannot be scored without conversion.
     pub converted_from: Option<String>,
 }
 
-impl ClipFacts {
-    /// Takes them from a probe.
+impl ClipProperties {
     pub fn new(clip: &Clip, probe: &Probe) -> Self {
         Self {
             path: clip.path.clone(),
@@ -37,37 +34,35 @@ impl ClipFacts {
     }
 }
 
-/// How a request is carried out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// The comparisons, in the order of the distorted clips.
+pub struct ScoringPlan {
+    /// In the order of the distorted clips.
     pub comparisons: Vec<Comparison>,
-    /// Comparisons in the same shape, by their place; each group is one pass over the reference.
-    pub groups: Vec<Group>,
+    /// Comparisons in the same format; each group is one pass over the reference.
+    pub groups: Vec<ComparisonGroup>,
 }
 
-/// How one distorted clip is compared.
+/// How one distorted clip is compared with the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The shape of the pictures compared.
-    pub format: Format,
-    /// Whether the reference or the distorted clip is scaled to it.
+    pub format: PictureFormat,
+    /// Whether the reference or the distorted clip is scaled.
     pub scaled: bool,
-    /// What a careful reader should know.
     pub warnings: Vec<Warning>,
 }
 
-/// Comparisons that share a pass.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
-    /// The shape of the pictures compared.
-    pub format: Format,
-    /// Their places among the distorted clips.
+pub struct ComparisonGroup {
+    pub format: PictureFormat,
+    /// Indices of the distorted clips.
     pub clips: Vec<usize>,
 }
 
-/// Decides how clips are brought together.
-pub fn plan(request: &Request, reference: &ClipFacts, distorted: &[ClipFacts]) -> Result<Plan, ScoreError> {
+pub fn plan(
+    request: &Request,
+    reference: &ClipProperties,
+    distorted: &[ClipProperties],
+) -> Result<ScoringPlan, ScoreError> {
     if distorted.is_empty() {
         return Err(ScoreError::NothingDistorted { reference: reference.path.clone() });
     }
@@ -78,40 +73,41 @@ pub fn plan(request: &Request, reference: &ClipFacts, distorted: &[ClipFacts]) -
     }
     let comparisons =
         distorted.iter().map(|clip| compare(request, reference, clip)).collect::<Result<Vec<_>, _>>()?;
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<ComparisonGroup> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
         match groups.iter_mut().find(|group| group.format == comparison.format) {
             Some(group) => group.clips.push(index),
-            None => groups.push(Group { format: comparison.format, clips: vec![index] }),
+            None => groups.push(ComparisonGroup { format: comparison.format, clips: vec![index] }),
         }
     }
-    Ok(Plan { comparisons, groups })
+    Ok(ScoringPlan { comparisons, groups })
 }
 
 fn compare(
     request: &Request,
-    reference: &ClipFacts,
-    distorted: &ClipFacts,
+    reference: &ClipProperties,
+    distorted: &ClipProperties,
 ) -> Result<Comparison, ScoreError> {
-    let (ours, theirs) = (reference.format, distorted.format);
+    let (original, encoded) = (reference.format, distorted.format);
     let (width, height) = match request.options.scale_to.unwrap_or_default() {
-        ScaleTo::Reference => (ours.width, ours.height),
-        ScaleTo::Distorted => (theirs.width, theirs.height),
+        ScaleTo::Reference => (original.width, original.height),
+        ScaleTo::Distorted => (encoded.width, encoded.height),
         ScaleTo::Size(size) => (size.width, size.height),
-        ScaleTo::Never if (ours.width, ours.height) == (theirs.width, theirs.height) => {
-            (ours.width, ours.height)
+        ScaleTo::Never if (original.width, original.height) == (encoded.width, encoded.height) => {
+            (original.width, original.height)
         }
         ScaleTo::Never => {
             return Err(ScoreError::SizesDiffer {
                 reference: reference.path.clone(),
-                reference_format: ours,
+                reference_format: original,
                 distorted: distorted.path.clone(),
-                distorted_format: theirs,
+                distorted_format: encoded,
             });
         }
     };
-    // The deeper wins: samples can be shifted up without loss, and never down.
-    let format = Format { width, height, chroma: ours.chroma, depth: ours.depth.max(theirs.depth) };
+    // The higher bit depth is used, because samples can be shifted up without loss but not down.
+    let format =
+        PictureFormat { width, height, chroma: original.chroma, depth: original.depth.max(encoded.depth) };
     let mut warnings = Vec::new();
     let mut scaled = false;
     for clip in [reference, distorted] {
@@ -126,8 +122,8 @@ fn compare(
             warnings.push(Warning::ChromaConverted { from: from.clone(), to: clip.format.to_string() });
         }
     }
-    if theirs.chroma != format.chroma {
-        warnings.push(Warning::ChromaConverted { from: theirs.to_string(), to: format.to_string() });
+    if encoded.chroma != format.chroma {
+        warnings.push(Warning::ChromaConverted { from: encoded.to_string(), to: format.to_string() });
     }
     if let (Some(reference_full), Some(distorted_full)) = (reference.full_range, distorted.full_range)
         && reference_full != distorted_full
@@ -141,17 +137,17 @@ fn compare(
     Ok(Comparison { format, scaled, warnings })
 }
 
-/// Transfer functions of HDR video. All models so far were made for SDR.
-const HDR: [&str; 2] = ["smpte2084", "arib-std-b67"];
+/// Transfer functions of HDR video. All models so far were trained with SDR.
+const HDR_TRANSFERS: [&str; 2] = ["smpte2084", "arib-std-b67"];
 
-/// Warns of models that judge what they were not made for.
+/// One warning per model if a clip is HDR.
 pub fn hdr_warnings<'a>(
     models: impl Iterator<Item = &'a str>,
-    reference: &ClipFacts,
-    distorted: &ClipFacts,
+    reference: &ClipProperties,
+    distorted: &ClipProperties,
 ) -> Vec<Warning> {
     let transfers = [&reference.transfer, &distorted.transfer];
-    let hdr = transfers.into_iter().flatten().find(|transfer| HDR.contains(&transfer.as_str()));
+    let hdr = transfers.into_iter().flatten().find(|transfer| HDR_TRANSFERS.contains(&transfer.as_str()));
     let Some(transfer) = hdr else { return Vec::new() };
     models
         .map(|model| Warning::HdrWithSdrModel { transfer: transfer.clone(), model: model.to_owned() })
@@ -171,8 +167,8 @@ pub fn near_zero_warning(model: &str, scores: &[f64]) -> Option<Warning> {
     })
 }
 
-/// Threads of a decoder. Each more costs time that scoring could use: decoding is about a tenth of the work, so one
-/// decoder thread keeps several scoring threads busy.
+/// Threads of a decoder. Decoding is about a tenth of the work, so one decoder thread keeps several scoring threads busy, and
+/// more would take CPU time from them.
 pub fn decoder_threads(threads: u32) -> u32 {
     (threads / 4).max(1)
 }
@@ -183,9 +179,9 @@ mod tests {
 
     use super::*;
 
-    fn clip(width: u32, height: u32, chroma: PixelFormat, depth: BitDepth) -> ClipFacts {
-        let format = Format { width, height, chroma, depth };
-        ClipFacts { path: "clip".into(), format, transfer: None, full_range: None, converted_from: None }
+    fn clip(width: u32, height: u32, chroma: PixelFormat, depth: BitDepth) -> ClipProperties {
+        let format = PictureFormat { width, height, chroma, depth };
+        ClipProperties { path: "clip".into(), format, transfer: None, full_range: None, converted_from: None }
     }
 
     fn request() -> Request {
@@ -193,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn the_deeper_depth_and_the_size_and_chroma_of_the_reference_win() {
+    fn the_higher_bit_depth_and_the_size_and_chroma_of_the_reference_are_used() {
         let reference = clip(1920, 1080, PixelFormat::Yuv422p, BitDepth::Eight);
         let distorted = clip(960, 540, PixelFormat::Yuv420p, BitDepth::Ten);
         let plan = plan(&request(), &reference, &[distorted]).unwrap();
         let comparison = &plan.comparisons[0];
         let expected =
-            Format { width: 1920, height: 1080, chroma: PixelFormat::Yuv422p, depth: BitDepth::Ten };
+            PictureFormat { width: 1920, height: 1080, chroma: PixelFormat::Yuv422p, depth: BitDepth::Ten };
         assert_eq!(comparison.format, expected);
         assert!(comparison.scaled);
         assert!(
@@ -209,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn unequal_sizes_are_refused_when_nothing_may_be_scaled() {
+    fn different_sizes_are_refused_when_scaling_is_off() {
         let mut request = request();
         request.options.scale_to = Some(ScaleTo::Never);
         let reference = clip(1920, 1080, PixelFormat::Yuv420p, BitDepth::Eight);
@@ -219,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn only_clips_compared_in_the_same_shape_share_a_pass() {
+    fn only_clips_compared_in_the_same_format_share_a_pass() {
         let reference = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Eight);
         let eight = clip(320, 180, PixelFormat::Yuv420p, BitDepth::Eight);
         let ten = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Ten);
@@ -243,17 +239,17 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_are_known_to_differ_are_warned_of() {
+    fn different_ranges_are_warned_of_if_both_are_known() {
         let unknown = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Eight);
-        let of = |full_range| ClipFacts { full_range, ..unknown.clone() };
-        for (ours, theirs, warned) in [
+        let of = |full_range| ClipProperties { full_range, ..unknown.clone() };
+        for (reference, distorted, warned) in [
             (Some(true), Some(false), Some(true)),
             (Some(false), Some(true), Some(false)),
             (Some(true), Some(true), None),
             (Some(true), None, None),
             (None, Some(false), None),
         ] {
-            let plan = plan(&request(), &of(ours), &[of(theirs)]).unwrap();
+            let plan = plan(&request(), &of(reference), &[of(distorted)]).unwrap();
             let expected = warned.map(|reference_full| Warning::RangesDiffer { reference_full });
             assert_eq!(plan.comparisons[0].warnings, Vec::from_iter(expected));
         }
@@ -262,7 +258,7 @@ mod tests {
     #[test]
     fn hdr_is_warned_of_for_every_model() {
         let reference = clip(640, 360, PixelFormat::Yuv420p, BitDepth::Ten);
-        let hdr = ClipFacts { transfer: Some("smpte2084".to_owned()), ..reference.clone() };
+        let hdr = ClipProperties { transfer: Some("smpte2084".to_owned()), ..reference.clone() };
         assert_eq!(hdr_warnings(["a", "b"].into_iter(), &reference, &hdr).len(), 2);
         assert_eq!(hdr_warnings(["a"].into_iter(), &reference, &reference), []);
     }

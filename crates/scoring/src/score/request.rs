@@ -27,10 +27,10 @@ pub struct Request {
     /// Frames to leave out at the start of the distorted clips.
     pub distorted_offset: u64,
     pub scale_filter: ScaleFilter,
-    /// See [`crate::engine::session::Setup::registration`].
+    /// See [`crate::engine::session::SessionSetup::registration`].
     #[doc(hidden)]
     pub registration: Registration,
-    /// See [`crate::engine::session::Setup::cpu_mask`].
+    /// See [`crate::engine::session::SessionSetup::cpu_mask`].
     #[doc(hidden)]
     pub cpu_mask: u64,
 }
@@ -54,7 +54,6 @@ impl Request {
         }
     }
 
-    /// Threads that really measure.
     pub(super) fn measuring_threads(&self) -> u32 {
         self.threads.clamp(1, MAX_THREADS)
     }

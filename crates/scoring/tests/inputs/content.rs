@@ -1,13 +1,13 @@
-//! What a clip is, is found out from its content. Its name does not count, and a description counts for raw video only.
+//! The content of a file decides what a clip is. Its name does not count, and a description counts for raw video only.
 
 use std::path::PathBuf;
 
 use rstest::rstest;
 use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::input::{Clip, InputError, Probe, RawFormat, Tools, probe};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::picture::PictureFormat;
 
-use crate::support::{Stage, format, no_tools, read, read_whole, small, tools, tools_that};
+use crate::support::{TestDirectory, format, no_tools, read, read_whole, small, tools, tools_that};
 
 const H264: [&str; 4] = ["-c:v", "libx264", "-pix_fmt", "yuv420p"];
 
@@ -18,23 +18,23 @@ enum Content {
     Mp4,
 }
 
-/// Four frames of 160x120 under this name.
-fn write(stage: &Stage, content: Content, name: &str) -> PathBuf {
+/// Writes four frames of 160x120 under this name.
+fn write(directory: &TestDirectory, content: Content, name: &str) -> PathBuf {
     let made = match content {
-        Content::Raw => stage.encode("made.yuv", 4, &["-pix_fmt", "yuv420p", "-f", "rawvideo"]),
-        Content::Y4m => stage.encode("made.y4m", 4, &["-pix_fmt", "yuv420p"]),
-        Content::Mp4 => stage.encode("made.mp4", 4, &H264),
+        Content::Raw => directory.encode("made.yuv", 4, &["-pix_fmt", "yuv420p", "-f", "rawvideo"]),
+        Content::Y4m => directory.encode("made.y4m", 4, &["-pix_fmt", "yuv420p"]),
+        Content::Mp4 => directory.encode("made.mp4", 4, &H264),
     };
-    let path = stage.path(name);
+    let path = directory.path(name);
     std::fs::rename(made, &path).unwrap();
     path
 }
 
-fn described(path: impl Into<PathBuf>, format: Format) -> Clip {
+fn described(path: impl Into<PathBuf>, format: PictureFormat) -> Clip {
     Clip::described(path, RawFormat { format, frame_rate: None })
 }
 
-fn tiny() -> Format {
+fn tiny() -> PictureFormat {
     format(1, 1, PixelFormat::Yuv444p, BitDepth::Eight)
 }
 
@@ -54,8 +54,8 @@ fn the_content_decides_and_not_the_name(
     (content, name): (Content, &str),
     #[values(true, false)] is_described: bool,
 ) {
-    let stage = Stage::new();
-    let path = write(&stage, content, name);
+    let directory = TestDirectory::new();
+    let path = write(&directory, content, name);
     let clip = if is_described { described(&path, small()) } else { Clip::new(&path) };
     let found = probe(&clip, &tools());
     if content == Content::Raw && !is_described {
@@ -78,8 +78,8 @@ fn the_content_decides_and_not_the_name(
     assert_eq!(delivered.frames.len(), 4);
 }
 
-/// Bytes added until the size is a whole number of the tiny frames that the clip is described with.
-fn padded_to_tiny_frames(path: &PathBuf) {
+/// Appends zeros until the size is a whole number of tiny frames.
+fn pad_to_tiny_frames(path: &PathBuf) {
     let mut bytes = std::fs::read(path).unwrap();
     bytes.resize(bytes.len().next_multiple_of(tiny().bytes()), 0);
     std::fs::write(path, bytes).unwrap();
@@ -109,31 +109,31 @@ fn a_container_is_found_even_if_its_size_fits_the_description(
     #[case] arguments: &[&str],
     #[case] codec: &str,
 ) {
-    let stage = Stage::new();
-    let path = stage.encode(name, 6, arguments);
-    padded_to_tiny_frames(&path);
+    let directory = TestDirectory::new();
+    let path = directory.encode(name, 6, arguments);
+    pad_to_tiny_frames(&path);
     assert_eq!(probe(&described(&path, tiny()), &tools()).unwrap().codec, codec);
 }
 
-/// An `ffmpeg` that reads nothing: an MPEG-TS kills some builds of the real one.
+/// Without `ffmpeg`, because some builds of it crash on MPEG-TS.
 #[test]
 fn a_transport_stream_is_not_taken_for_raw_video() {
-    let stage = Stage::new();
-    let path = stage.encode("a.ts", 6, &H264);
-    padded_to_tiny_frames(&path);
+    let directory = TestDirectory::new();
+    let path = directory.encode("a.ts", 6, &H264);
+    pad_to_tiny_frames(&path);
     let error = probe(&described(&path, tiny()), &no_tools()).unwrap_err();
     assert!(matches!(error, InputError::FfmpegMissing { .. }), "{error}");
 }
 
 #[test]
 fn a_container_without_a_known_signature_is_found_by_ffmpeg() {
-    let stage = Stage::new();
-    let path = stage.encode("a.pgm", 1, &["-pix_fmt", "gray"]);
+    let directory = TestDirectory::new();
+    let path = directory.encode("a.pgm", 1, &["-pix_fmt", "gray"]);
     let found = probe(&described(&path, small()), &tools()).unwrap();
     assert_eq!(found.codec, "pgm");
 }
 
-/// Frames of raw video that begin with these bytes and go on with flat luma.
+/// Three frames of raw video that begin with these bytes and continue with flat luma.
 fn raw_beginning_with(start: &[u8], luma: u8) -> Vec<u8> {
     let mut bytes = vec![luma; small().bytes() * 3];
     bytes[..start.len()].copy_from_slice(start);
@@ -156,23 +156,23 @@ fn raw_video_that_begins_like_a_container_is_read_as_it_is_described(
     #[case] luma: u8,
     #[values("a.yuv", "a.mp4")] name: &str,
 ) {
-    let stage = Stage::new();
+    let directory = TestDirectory::new();
     let bytes = raw_beginning_with(start, luma);
-    let path = stage.write(name, &bytes);
+    let path = directory.write(name, &bytes);
     let clip = described(&path, small());
     assert_eq!(probe(&clip, &tools()).unwrap().frames, Some(3));
     assert_eq!(read(&clip, &tools(), |_| {}).samples(), bytes);
-    assert!(probe(&Clip::new(&path), &tools()).is_err(), "nobody said what it is");
+    assert!(probe(&Clip::new(&path), &tools()).is_err(), "it is not described");
 }
 
 #[test]
 fn raw_video_that_is_described_needs_no_ffmpeg() {
-    let stage = Stage::new();
-    let path = stage.write("a.mp4", &vec![60; small().bytes() * 2]);
+    let directory = TestDirectory::new();
+    let path = directory.write("a.mp4", &vec![60; small().bytes() * 2]);
     assert_eq!(probe(&described(&path, small()), &no_tools()).unwrap().frames, Some(2));
-    // Nor is ffmpeg started where there is one: this one would leave a trace.
-    let trace = stage.path("trace");
-    let tools = tools_that(&stage, &format!(": > '{}'", trace.display()));
+    // If there is an ffmpeg, it is not started: this one would create a file.
+    let trace = directory.path("trace");
+    let tools = tools_that(&directory, &format!(": > '{}'", trace.display()));
     probe(&described(&path, small()), &tools).unwrap();
     assert!(!trace.exists());
 }
@@ -180,18 +180,18 @@ fn raw_video_that_is_described_needs_no_ffmpeg() {
 #[rstest]
 #[case::with_ffmpeg(tools())]
 #[case::without_ffmpeg(no_tools())]
-fn raw_video_of_another_size_than_described_is_refused_as_such(#[case] tools: Tools) {
-    let stage = Stage::new();
-    let path = stage.write("a", &vec![60; small().bytes() * 2 + 7]);
+fn raw_video_that_does_not_fit_its_description_is_refused_for_its_size(#[case] tools: Tools) {
+    let directory = TestDirectory::new();
+    let path = directory.write("a", &vec![60; small().bytes() * 2 + 7]);
     let error = probe(&described(&path, small()), &tools).unwrap_err();
     assert!(matches!(error, InputError::PartialFrame { remainder: 7, .. }), "{error}");
 }
 
 #[test]
-fn a_broken_container_is_refused_with_the_words_of_ffmpeg_also_when_described() {
-    let stage = Stage::new();
-    let whole = std::fs::read(stage.encode("a.mp4", 6, &H264)).unwrap();
-    let path = stage.write("cut.mp4", &whole[..small().bytes() / 10 - 1]);
+fn a_broken_container_is_refused_with_the_message_of_ffmpeg_even_if_described() {
+    let directory = TestDirectory::new();
+    let whole = std::fs::read(directory.encode("a.mp4", 6, &H264)).unwrap();
+    let path = directory.write("cut.mp4", &whole[..small().bytes() / 10 - 1]);
     let error = probe(&described(&path, small()), &tools()).unwrap_err();
     assert!(matches!(error, InputError::NotVideo { .. }), "{error}");
     let text = error.to_string();
@@ -203,39 +203,42 @@ fn a_broken_container_is_refused_with_the_words_of_ffmpeg_also_when_described() 
 #[case::low_score("one.m1v", &["-c:v", "mpeg1video"])]
 #[case::extension_only("one.tga", &[])]
 fn a_guess_of_ffmpeg_is_not_enough(#[case] name: &str, #[case] arguments: &[&str]) {
-    let stage = Stage::new();
-    let path = stage.encode(name, 1, arguments);
+    let directory = TestDirectory::new();
+    let path = directory.encode(name, 1, arguments);
     let error = probe(&Clip::new(&path), &tools()).unwrap_err();
     assert!(matches!(error, InputError::NotVideo { .. } | InputError::GeometryMissing { .. }), "{error}");
-    padded_to_tiny_frames(&path);
+    pad_to_tiny_frames(&path);
     assert_eq!(probe(&described(&path, tiny()), &tools()).unwrap().codec, "yuv");
 }
 
-/// Nothing is known about a file if `ffmpeg` fails instead of looking at it.
+/// If `ffmpeg` fails, nothing is known about the file.
 #[rstest]
 #[case::no_memory("echo 'Error opening input: Cannot allocate memory' >&2; exit 1")]
 #[case::crash("kill -11 $$")]
-fn a_failure_of_ffmpeg_makes_nothing_raw(#[case] script: &str, #[values(true, false)] is_described: bool) {
-    let stage = Stage::new();
-    let path = stage.write("a", &raw_beginning_with(b"\0\0\0\x18ftypmp42", 0x10));
+fn a_failure_of_ffmpeg_does_not_make_a_clip_raw(
+    #[case] script: &str,
+    #[values(true, false)] is_described: bool,
+) {
+    let directory = TestDirectory::new();
+    let path = directory.write("a", &raw_beginning_with(b"\0\0\0\x18ftypmp42", 0x10));
     let clip = if is_described { described(&path, small()) } else { Clip::new(&path) };
-    let error = probe(&clip, &tools_that(&stage, script)).unwrap_err();
+    let error = probe(&clip, &tools_that(&directory, script)).unwrap_err();
     assert!(matches!(error, InputError::NotVideo { .. }), "{error}");
 }
 
 #[test]
 fn without_ffmpeg_a_clip_of_unknown_format_must_be_described() {
-    let stage = Stage::new();
-    let path = stage.write("a", &vec![60; small().bytes()]);
+    let directory = TestDirectory::new();
+    let path = directory.write("a", &vec![60; small().bytes()]);
     let missing = |found: Result<Probe, InputError>| matches!(found, Err(InputError::GeometryMissing { .. }));
     assert!(missing(probe(&Clip::new(&path), &no_tools())));
 }
 
 #[test]
 fn a_y4m_file_needs_no_ffmpeg_under_any_name() {
-    let stage = Stage::new();
+    let directory = TestDirectory::new();
     for name in ["a.yuv", "a.mp4", "a"] {
-        let path = write(&stage, Content::Y4m, name);
+        let path = write(&directory, Content::Y4m, name);
         assert_eq!(probe(&described(&path, tiny()), &no_tools()).unwrap().codec, "y4m");
         assert_eq!(read_whole(&path, &no_tools()).frames.len(), 4);
     }

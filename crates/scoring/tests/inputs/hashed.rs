@@ -1,14 +1,14 @@
-//! Digests that come from reading: equal to those of the files, or not there.
+//! A digest that is computed while reading equals that of the file, or there is none.
 
 use rstest::rstest;
 use vmafx_job::{BitDepth, PixelFormat};
-use vmafx_scoring::input::{Clip, DigestBook, RawFormat, Reading, digest, open, probe};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::input::{Clip, DigestTable, RawFormat, ReadOptions, digest, open, probe};
+use vmafx_scoring::picture::PictureFormat;
 
-use crate::support::{Room, Stage, format, no_tools};
+use crate::support::{PictureBuffer, TestDirectory, format, no_tools};
 
-/// Bytes without order and of every value that `depth` allows.
-fn samples(format: Format, frames: usize) -> Vec<u8> {
+/// Random samples of every value that the bit depth allows.
+fn samples(format: PictureFormat, frames: usize) -> Vec<u8> {
     let mut state = 7_u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -23,7 +23,7 @@ fn samples(format: Format, frames: usize) -> Vec<u8> {
         .collect()
 }
 
-fn y4m(format: Format, frames: &[u8], parameters: &str) -> Vec<u8> {
+fn y4m(format: PictureFormat, frames: &[u8], parameters: &str) -> Vec<u8> {
     let depth =
         if format.depth == BitDepth::Eight { String::new() } else { format!("p{}", format.depth.bits()) };
     let mut bytes =
@@ -35,73 +35,72 @@ fn y4m(format: Format, frames: &[u8], parameters: &str) -> Vec<u8> {
     bytes
 }
 
-/// What is done with each frame.
 #[derive(Clone, Copy)]
 enum Each {
     Read,
     Skip,
-    InTurn,
+    Alternate,
 }
 
-/// Goes through a clip to its end; the digest that came of it.
-fn gone_through(
+/// Reads or skips a clip to its end; returns the digest, if there is one.
+fn digest_of_reading(
     clip: &Clip,
-    change: impl FnOnce(&mut Reading),
+    change: impl FnOnce(&mut ReadOptions),
     padding: usize,
     each: Each,
 ) -> Option<String> {
-    let book = DigestBook::default();
+    let book = DigestTable::default();
     let found = probe(clip, &no_tools()).unwrap();
-    let mut reading = Reading { digests: Some(book.clone()), ..Reading::whole(found.format) };
-    change(&mut reading);
-    let mut source = open(clip, &found, &reading, &no_tools()).unwrap();
-    let mut room = Room::new(reading.format, padding);
+    let mut options = ReadOptions { digests: Some(book.clone()), ..ReadOptions::whole(found.format) };
+    change(&mut options);
+    let mut source = open(clip, &found, &options, &no_tools()).unwrap();
+    let mut buffer = PictureBuffer::new(options.format, padding);
     let mut skips = matches!(each, Each::Skip);
     loop {
-        let there = if skips { source.skip() } else { source.read(&mut room.planes()) };
+        let there = if skips { source.skip() } else { source.read(&mut buffer.planes()) };
         if !there.unwrap() {
             return book.get(&clip.path);
         }
-        skips ^= matches!(each, Each::InTurn);
+        skips ^= matches!(each, Each::Alternate);
     }
 }
 
-fn large(depth: BitDepth) -> Format {
-    // Planes that are larger than one read and no multiple of anything.
+fn large(depth: BitDepth) -> PictureFormat {
+    // The planes are larger than one read, and their sizes are not round.
     format(1003, 601, PixelFormat::Yuv420p, depth)
 }
 
 #[rstest]
-fn every_way_through_a_file_gives_its_digest(
+fn reading_a_whole_file_in_any_way_gives_its_digest(
     #[values(BitDepth::Eight, BitDepth::Ten)] depth: BitDepth,
     #[values(BitDepth::Ten, BitDepth::Sixteen)] wanted: BitDepth,
     #[values("raw", "y4m", "y4m with parameters")] kind: &str,
     #[values(0, 5)] padding: usize,
-    #[values(Each::Read, Each::Skip, Each::InTurn)] each: Each,
+    #[values(Each::Read, Each::Skip, Each::Alternate)] each: Each,
 ) {
-    let (stage, format) = (Stage::new(), large(depth));
+    let (directory, format) = (TestDirectory::new(), large(depth));
     let frames = samples(format, 3);
     let clip = match kind {
-        "raw" => Clip::described(stage.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
-        "y4m" => Clip::new(stage.write("a.y4m", &y4m(format, &frames, ""))),
-        _ => Clip::new(stage.write("a.y4m", &y4m(format, &frames, " Ip XVMAFX"))),
+        "raw" => Clip::described(directory.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
+        "y4m" => Clip::new(directory.write("a.y4m", &y4m(format, &frames, ""))),
+        _ => Clip::new(directory.write("a.y4m", &y4m(format, &frames, " Ip XVMAFX"))),
     };
-    let found = gone_through(&clip, |reading| reading.format.depth = wanted, padding, each);
+    let found = digest_of_reading(&clip, |options| options.format.depth = wanted, padding, each);
     assert_eq!(found, Some(digest(&clip.path).unwrap()));
 }
 
 #[rstest]
-#[case::not_from_the_start(|reading: &mut Reading| reading.skip = 1)]
-#[case::not_to_the_end(|reading: &mut Reading| reading.take = Some(2))]
-#[case::not_asked_for(|reading: &mut Reading| reading.digests = None)]
-fn a_part_of_a_file_gives_none(#[case] change: fn(&mut Reading)) {
-    let (stage, format) = (Stage::new(), large(BitDepth::Eight));
+#[case::not_from_the_start(|options: &mut ReadOptions| options.skip = 1)]
+#[case::not_to_the_end(|options: &mut ReadOptions| options.take = Some(2))]
+#[case::not_asked_for(|options: &mut ReadOptions| options.digests = None)]
+fn reading_a_part_of_a_file_gives_no_digest(#[case] change: fn(&mut ReadOptions)) {
+    let (directory, format) = (TestDirectory::new(), large(BitDepth::Eight));
     let frames = samples(format, 3);
     for clip in [
-        Clip::described(stage.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
-        Clip::new(stage.write("a.y4m", &y4m(format, &frames, ""))),
-        Clip::new(stage.write("b.y4m", &y4m(format, &frames, " Ip"))),
+        Clip::described(directory.write("a.yuv", &frames), RawFormat { format, frame_rate: None }),
+        Clip::new(directory.write("a.y4m", &y4m(format, &frames, ""))),
+        Clip::new(directory.write("b.y4m", &y4m(format, &frames, " Ip"))),
     ] {
-        assert_eq!(gone_through(&clip, change, 0, Each::Read), None);
+        assert_eq!(digest_of_reading(&clip, change, 0, Each::Read), None);
     }
 }

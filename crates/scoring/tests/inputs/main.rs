@@ -1,4 +1,4 @@
-//! Reads real files, and breaks them in every way that comes to mind.
+//! Reads whole, damaged and unusual files.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
 mod content;

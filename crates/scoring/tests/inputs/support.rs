@@ -1,4 +1,4 @@
-//! Clips that are made on the spot, and a reader that collects what arrives.
+//! Generated clips, and a reader that collects what is delivered.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,45 +6,44 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use vmafx_job::{BitDepth, PixelFormat};
-use vmafx_scoring::input::{Clip, FrameSource, InputError, Reading, Tools, open, probe};
-use vmafx_scoring::picture::{Format, PlaneMut};
+use vmafx_scoring::input::{Clip, FrameSource, InputError, ReadOptions, Tools, open, probe};
+use vmafx_scoring::picture::{PictureFormat, PlaneMut};
 
-/// The tools of this machine. The tests of decoding need a real `ffmpeg`.
+/// The tests of decoding need a real `ffmpeg`.
 pub(crate) fn tools() -> Tools {
     let tools = Tools::from_process_env();
     assert!(tools.ffmpeg().is_some(), "these tests need ffmpeg: install it or set VMAFX_FFMPEG_BIN");
     tools
 }
 
-/// Tools without `ffmpeg`: proves that none is needed.
+/// Tools without `ffmpeg`, which prove that none is needed.
 pub(crate) fn no_tools() -> Tools {
     Tools::from_env(None, None)
 }
 
-/// Tools with this script in the place of `ffmpeg`. Another process writes it: a file that this one still has open, if
-/// only in a child that it is about to start, cannot be run.
-pub(crate) fn tools_that(stage: &Stage, script: &str) -> Tools {
-    let program = stage.path("ffmpeg-of-the-test");
+/// Tools with this script in the place of `ffmpeg`. Another process writes the script, because a file cannot be executed while
+/// this process, or a child that it is about to start, has it open for writing.
+pub(crate) fn tools_that(directory: &TestDirectory, script: &str) -> Tools {
+    let program = directory.path("ffmpeg-of-the-test");
     let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
     assert!(Command::new("sh").args(["-c", write]).arg(&program).arg(script).status().unwrap().success());
     Tools::from_env(Some(program.as_os_str()), None)
 }
 
-pub(crate) fn format(width: u32, height: u32, chroma: PixelFormat, depth: BitDepth) -> Format {
-    Format { width, height, chroma, depth }
+pub(crate) fn format(width: u32, height: u32, chroma: PixelFormat, depth: BitDepth) -> PictureFormat {
+    PictureFormat { width, height, chroma, depth }
 }
 
-/// 160x120, 4:2:0, 8 bit: what most clips here are.
-pub(crate) fn small() -> Format {
+/// The format of most clips: 160x120, 4:2:0, 8 bit.
+pub(crate) fn small() -> PictureFormat {
     format(160, 120, PixelFormat::Yuv420p, BitDepth::Eight)
 }
 
-/// A directory for clips.
-pub(crate) struct Stage {
+pub(crate) struct TestDirectory {
     directory: TempDir,
 }
 
-impl Stage {
+impl TestDirectory {
     pub(crate) fn new() -> Self {
         Self { directory: tempfile::tempdir().unwrap() }
     }
@@ -105,7 +104,6 @@ fn ffmpeg(arguments: &[&OsStr]) {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What a source delivered.
 #[derive(Debug)]
 pub(crate) struct Delivered {
     pub(crate) frames: Vec<Vec<u8>>,
@@ -113,29 +111,29 @@ pub(crate) struct Delivered {
 }
 
 impl Delivered {
-    /// All samples, of a source that came to its proper end.
+    /// All samples of a source that ended without an error.
     pub(crate) fn samples(self) -> Vec<u8> {
         self.end.unwrap();
         self.frames.concat()
     }
 
-    /// The error of a source that failed, and how many frames came before.
+    /// The number of frames before an error, and the error.
     pub(crate) fn failure(self) -> (usize, String) {
         (self.frames.len(), self.end.unwrap_err().to_string())
     }
 }
 
-/// A picture with `padding` bytes after each row, which must stay as they are.
-pub(crate) struct Room {
-    format: Format,
+/// Buffers with `padding` bytes after each row, which must not be written.
+pub(crate) struct PictureBuffer {
+    format: PictureFormat,
     padding: usize,
     planes: [Vec<u8>; 3],
 }
 
 const UNTOUCHED: u8 = 0xA5;
 
-impl Room {
-    pub(crate) fn new(format: Format, padding: usize) -> Self {
+impl PictureBuffer {
+    pub(crate) fn new(format: PictureFormat, padding: usize) -> Self {
         let planes = [0, 1, 2].map(|plane| {
             let (width, height) = format.plane(plane);
             vec![UNTOUCHED; (width * format.depth.bytes() + padding) * height]
@@ -154,7 +152,6 @@ impl Room {
         })
     }
 
-    /// The samples without padding.
     pub(crate) fn samples(&self) -> Vec<u8> {
         let mut samples = Vec::new();
         for (plane, data) in self.planes.iter().enumerate() {
@@ -168,27 +165,27 @@ impl Room {
     }
 }
 
-/// Reads a source to its end, with and without padding in turns.
+/// Reads a source to its end, alternately without and with padding.
 pub(crate) fn drain(source: &mut dyn FrameSource) -> Delivered {
-    let mut rooms = [0, 32].map(|padding| Room::new(source.format(), padding));
+    let mut buffers = [0, 32].map(|padding| PictureBuffer::new(source.format(), padding));
     let mut frames = Vec::new();
     loop {
-        let room = &mut rooms[frames.len() % 2];
-        match source.read(&mut room.planes()) {
-            Ok(true) => frames.push(room.samples()),
+        let buffer = &mut buffers[frames.len() % 2];
+        match source.read(&mut buffer.planes()) {
+            Ok(true) => frames.push(buffer.samples()),
             Ok(false) => return Delivered { frames, end: Ok(()) },
             Err(error) => return Delivered { frames, end: Err(error) },
         }
     }
 }
 
-/// Opens a clip in some way and reads all of it.
-pub(crate) fn read(clip: &Clip, tools: &Tools, change: impl FnOnce(&mut Reading)) -> Delivered {
+/// Opens a clip with changed options and reads all of it.
+pub(crate) fn read(clip: &Clip, tools: &Tools, change: impl FnOnce(&mut ReadOptions)) -> Delivered {
     let attempt = || {
         let found = probe(clip, tools)?;
-        let mut reading = Reading::whole(found.format);
-        change(&mut reading);
-        open(clip, &found, &reading, tools)
+        let mut options = ReadOptions::whole(found.format);
+        change(&mut options);
+        open(clip, &found, &options, tools)
     };
     match attempt() {
         Ok(mut source) => drain(&mut *source),
@@ -196,7 +193,6 @@ pub(crate) fn read(clip: &Clip, tools: &Tools, change: impl FnOnce(&mut Reading)
     }
 }
 
-/// Reads all of a clip as it is.
 pub(crate) fn read_whole(path: &Path, tools: &Tools) -> Delivered {
     read(&Clip::new(path), tools, |_| {})
 }

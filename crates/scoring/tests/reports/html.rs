@@ -1,4 +1,4 @@
-//! The page, as a browser and an attacker see it.
+//! The HTML page.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,26 +7,26 @@ use sha2::{Digest as _, Sha256};
 use vmafx_job::ReportFormat;
 use vmafx_scoring::outcome::Warning;
 
-use crate::made_by_hand::{comparison, written};
+use crate::example::{comparison, written};
 
-/// What lies in the data element, as the script would read it.
+/// The data for the script.
 fn data(page: &str) -> serde_json::Value {
     serde_json::from_str(element(page, "id=\"data\">", "</script>")).unwrap()
 }
 
 #[test]
-fn the_page_asks_nobody_for_anything() {
+fn the_page_makes_no_request() {
     let page = written(&[comparison("a.mp4", &[90.0, 80.0])], ReportFormat::Html);
     for request in ["src=", "href=", "@import", "url(http", "fetch(", "XMLHttpRequest", "//cdn", "https://"] {
         assert!(!page.contains(request), "{request}");
     }
     assert!(page.contains("default-src 'none'"));
-    // The one address is the name of SVG, which is never asked.
+    // The only address is the XML namespace of SVG, which is never requested.
     assert_eq!(page.matches("http://").count(), 1);
     assert!(page.contains("\"http://www.w3.org/2000/svg\""));
 }
 
-/// The content of the first element that is opened like this.
+/// The content of the first element that begins with `open`.
 fn element<'a>(page: &'a str, open: &str, close: &str) -> &'a str {
     page.split_once(open).unwrap().1.split_once(close).unwrap().0
 }
@@ -34,7 +34,7 @@ fn element<'a>(page: &'a str, open: &str, close: &str) -> &'a str {
 #[test]
 fn only_the_pages_own_style_and_script_may_run() {
     let page = written(&[comparison("a.mp4", &[90.0])], ReportFormat::Html);
-    // As a browser computes it: a single space more in the page and nothing would run.
+    // Computed as in a browser: one additional space in the page would block the style or script.
     for (source, open, close) in
         [("script-src", "<script>", "</script>"), ("style-src", "<style>", "</style>")]
     {
@@ -42,7 +42,7 @@ fn only_the_pages_own_style_and_script_may_run() {
         assert!(page.contains(&format!("{source} 'sha256-{digest}'")), "{source}");
     }
     assert!(!page.contains("unsafe-inline"));
-    // The policy would silently drop these.
+    // The policy would block these.
     assert!(!page.contains(" style=\"") && !page.contains(" onclick="));
 }
 
@@ -61,7 +61,7 @@ fn a_hostile_file_name_stays_text() {
 }
 
 #[test]
-fn numbers_worst_frames_facts_and_warnings_are_there_without_a_script() {
+fn scores_worst_frames_details_and_warnings_are_there_without_a_script() {
     let mut outcome = comparison("a.mp4", &[90.0, 12.345, 80.0]);
     outcome.warnings.push(Warning::EvenStep { step: 2 });
     let page = written(&[outcome], ReportFormat::Html);
@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn no_name_adds_an_element(name in ".{0,40}") {
         let page = |name: &str| written(&[comparison(name, &[90.0])], ReportFormat::Html);
-        // A slash would cut the name shown; elements are counted by their opening sign.
+        // A slash would shorten the displayed name; elements are counted by `<`.
         let (plain, odd) = (page("x"), page(&format!("x{}", name.replace(['/', '\0'], "_"))));
         prop_assert_eq!(plain.matches('<').count(), odd.matches('<').count());
     }

@@ -1,6 +1,6 @@
-//! The JSON, read by a program that knows only what libvmaf writes.
+//! The JSON report, read by a program that knows only libvmaf's fields.
 
-#![allow(clippy::float_cmp)] // Numbers must come back to the bit.
+#![allow(clippy::float_cmp)] // Numbers must have the same bits.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use serde::Deserialize;
 use vmafx_job::ReportFormat;
 use vmafx_scoring::outcome::Warning;
 
-use crate::made_by_hand::{comparison, written};
+use crate::example::{comparison, written};
 
-/// libvmaf's file, field by field; every field must be there.
+/// The fields that libvmaf writes, all of which must be there.
 #[derive(Deserialize)]
 struct Libvmaf {
     version: String,
@@ -44,7 +44,7 @@ fn a_reader_of_libvmafs_json_accepts_ours() {
     assert_eq!((read.version.as_str(), read.fps), ("3.2.0", 24.57));
     assert_eq!(read.frames.iter().map(|frame| frame.number).collect::<Vec<_>>(), [0, 2, 4]);
     let vmaf: Vec<u64> = read.frames.iter().map(|frame| frame.metrics["vmaf"].to_bits()).collect();
-    assert_eq!(vmaf, scores.map(f64::to_bits), "numbers must come back to the bit");
+    assert_eq!(vmaf, scores.map(f64::to_bits), "numbers must have the same bits");
     assert!(read.frames.iter().all(|frame| frame.metrics.contains_key("integer_adm2")));
     assert!(read.frames.iter().all(|frame| frame.metrics.contains_key("vmaf_v0.6.1neg")));
 
@@ -56,7 +56,7 @@ fn a_reader_of_libvmafs_json_accepts_ours() {
 }
 
 #[test]
-fn what_libvmaf_does_not_tell_lies_beside_it() {
+fn additional_fields_are_below_one_key() {
     let mut outcome = comparison("a.mp4", &[90.0, 80.0]);
     outcome.warnings.push(Warning::EvenStep { step: 2 });
     let json: serde_json::Value = serde_json::from_str(&written(&[outcome], ReportFormat::Json)).unwrap();
@@ -83,7 +83,7 @@ fn an_infinite_feature_is_null_as_libvmaf_writes_it() {
 }
 
 #[test]
-fn a_ladder_is_a_list_of_what_single_clips_would_be() {
+fn a_ladder_is_a_list_of_single_reports() {
     let (a, b) = (comparison("a.mp4", &[90.0]), comparison("b.mp4", &[80.0]));
     let ladder: Vec<serde_json::Value> =
         serde_json::from_str(&written(&[a.clone(), b.clone()], ReportFormat::Json)).unwrap();
@@ -94,11 +94,11 @@ fn a_ladder_is_a_list_of_what_single_clips_would_be() {
 }
 
 #[test]
-fn a_score_that_is_no_number_is_never_written() {
+fn a_score_that_is_not_finite_is_never_written() {
     let outcomes = [comparison("a.mp4", &[90.0, f64::NAN])];
     for format in ReportFormat::ALL {
         let mut out = vec![];
-        let report = vmafx_scoring::report::Report { outcomes: &outcomes, speed: None };
+        let report = vmafx_scoring::report::ScoringReport { outcomes: &outcomes, speed: None };
         assert!(report.write(format, &mut out).is_err(), "{format}");
     }
 }

@@ -1,4 +1,4 @@
-//! Progress out, cancel in.
+//! Progress and cancellation.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -54,14 +54,14 @@ fn a_comparison_that_is_cancelled_ends_at_once() {
 }
 
 #[test]
-fn a_comparison_that_was_cancelled_before_does_not_begin() {
+fn a_comparison_that_is_cancelled_before_does_not_start() {
     let clips = Clips::new(format(160, 90));
     let (result, done) = run(&request(&clips, 5), 0);
     assert!(matches!(result, Err(ScoreError::Cancelled)), "{result:?}");
     assert_eq!(done, 0);
 }
 
-/// Children of this process that run ffmpeg on one of the test's own files.
+/// Processes that have a file of this test in their command line.
 fn decoders(of: &Clips) -> usize {
     let directory = of.directory.path().to_string_lossy().into_owned();
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);

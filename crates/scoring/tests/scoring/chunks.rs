@@ -1,28 +1,28 @@
-//! A clip in pieces scores like a clip in one.
+//! A clip in chunks has the scores of the whole clip.
 
 use std::sync::Arc;
 
 use vmafx_scoring::engine::PicturePool;
 use vmafx_scoring::engine::models::Model;
-use vmafx_scoring::engine::session::{Registration, Session, Setup};
+use vmafx_scoring::engine::session::{EngineSession, Registration, SessionSetup};
 use vmafx_scoring::score::chunk::{LEAD, TAIL};
 
 use crate::clips::{Clips, LARGE, bits, every_model, format, outcome, picture, score_every};
 
 #[test]
-fn pieces_do_not_change_a_bit() {
+fn chunks_do_not_change_a_bit() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = clips.request(36);
     request.models = every_model();
     let whole = bits(&outcome(&request));
     for chunks in [2, 3, 7] {
         request.chunks = chunks;
-        assert_eq!(bits(&outcome(&request)), whole, "{chunks} pieces");
+        assert_eq!(bits(&outcome(&request)), whole, "{chunks} chunks");
     }
 }
 
 #[test]
-fn pieces_with_a_step_do_not_change_a_bit() {
+fn chunks_with_a_step_do_not_change_a_bit() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = clips.request(36);
     request.models = every_model();
@@ -32,17 +32,17 @@ fn pieces_with_a_step_do_not_change_a_bit() {
     assert_eq!(bits(&outcome(&request)), whole);
 }
 
-/// Scores of one frame when the reference is read from `lead` frames before it to `tail` after it.
+/// The score of one frame if the reference is read from `lead` frames before it to `tail` frames after it.
 fn score_of(frame: u64, lead: u64, tail: u64) -> f64 {
     const MODEL: &str = "vmaf_v1.0.16_hfr_3d0h";
     let format = format(LARGE.0, LARGE.1);
     let models = [Model::named(MODEL).unwrap()];
-    let mut session = Session::new(&Setup {
+    let mut session = EngineSession::new(&SessionSetup {
         format,
         models: &models,
-        extras: &[],
+        features: &[],
         clips: 1,
-        motion_apart: true,
+        separate_motion: true,
         threads: 1,
         registration: Registration::Lean,
         cpu_mask: 0,
@@ -50,17 +50,17 @@ fn score_of(frame: u64, lead: u64, tail: u64) -> f64 {
     .unwrap();
     let pool = PicturePool::new(format, 8).unwrap();
     let filled = |pool: &Arc<PicturePool>, number: u64, loss: u8| {
-        let mut room = pool.fetch().unwrap();
+        let mut picture_buffer = pool.fetch().unwrap();
         let bytes = picture(format, number, loss);
         let mut rest = bytes.as_slice();
-        for plane in &mut room.planes() {
+        for plane in &mut picture_buffer.planes() {
             for row in plane.rows_mut() {
                 let (head, tail) = rest.split_at(row.len());
                 row.copy_from_slice(head);
                 rest = tail;
             }
         }
-        room.share()
+        picture_buffer.share()
     };
     for number in frame - lead..=frame + tail {
         let reference = filled(&pool, number, 0);
@@ -75,7 +75,7 @@ fn score_of(frame: u64, lead: u64, tail: u64) -> f64 {
 
 #[test]
 #[allow(clippy::float_cmp)]
-fn the_lead_and_the_tail_are_as_long_as_motion_looks() {
+fn the_lead_and_the_tail_cover_the_window_of_motion() {
     for frame in 8..20 {
         assert_eq!(score_of(frame, LEAD, TAIL), score_of(frame, 8, 3), "frame {frame}");
     }

@@ -1,4 +1,4 @@
-//! Clips for tests, and a short way to compare them.
+//! Generated clips, and helpers that compare them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock};
@@ -8,27 +8,27 @@ use tokio_util::sync::CancellationToken;
 use vmafx_job::{BitDepth, LengthMismatch, PixelFormat};
 use vmafx_scoring::engine::models::{ModelChoice, built_in};
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
-use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::outcome::ScoringOutcome;
+use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::{self, Request, ScoreError};
 
-/// libvmaf has one mask of CPU features for the whole process. Whoever sets it must be alone.
+/// libvmaf has one CPU mask per process, so a test that sets it must run alone.
 static CPU_MASK: RwLock<()> = RwLock::new(());
 
-/// Runs a request beside others.
-pub(crate) fn run(request: &Request) -> Result<Vec<Outcome>, ScoreError> {
+/// Runs a request in parallel with others.
+pub(crate) fn run(request: &Request) -> Result<Vec<ScoringOutcome>, ScoreError> {
     let _shared = CPU_MASK.read().unwrap_or_else(PoisonError::into_inner);
     score::run(request, &Tools::from_process_env(), &(), &CancellationToken::new())
 }
 
-/// Runs a request alone, because it sets the mask.
-pub(crate) fn run_alone(request: &Request) -> Result<Vec<Outcome>, ScoreError> {
+/// Runs a request that sets the CPU mask.
+pub(crate) fn run_alone(request: &Request) -> Result<Vec<ScoringOutcome>, ScoreError> {
     let _alone = CPU_MASK.write().unwrap_or_else(PoisonError::into_inner);
     score::run(request, &Tools::from_process_env(), &(), &CancellationToken::new())
 }
 
-/// The one outcome of a request that must succeed.
-pub(crate) fn outcome(request: &Request) -> Outcome {
+/// The only outcome of a request that must succeed.
+pub(crate) fn outcome(request: &Request) -> ScoringOutcome {
     run(request).expect("the comparison succeeds").remove(0)
 }
 
@@ -42,20 +42,18 @@ pub(crate) fn score_shortest(request: &mut Request) {
     request.options.length_mismatch = Some(LengthMismatch::Shortest);
 }
 
-pub(crate) fn format(width: u32, height: u32) -> Format {
-    Format { width, height, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight }
+pub(crate) fn format(width: u32, height: u32) -> PictureFormat {
+    PictureFormat { width, height, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight }
 }
 
-pub(crate) fn raw(path: &Path, format: Format) -> Clip {
+pub(crate) fn raw(path: &Path, format: PictureFormat) -> Clip {
     Clip::described(path, RawFormat { format, frame_rate: Some(25.0) })
 }
 
-/// A golden clip.
-pub(crate) fn golden(name: &str, format: Format) -> Clip {
+pub(crate) fn golden(name: &str, format: PictureFormat) -> Clip {
     raw(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name), format)
 }
 
-/// Every built-in model.
 pub(crate) fn every_model() -> Vec<ModelChoice> {
     built_in().map(|model| ModelChoice::Named(model.name.to_owned())).collect()
 }
@@ -64,8 +62,8 @@ pub(crate) fn named(name: &str) -> Vec<ModelChoice> {
     vec![ModelChoice::Named(name.to_owned())]
 }
 
-/// Scores and features as bits, so that equal means equal.
-pub(crate) fn bits(outcome: &Outcome) -> Vec<(String, Vec<u64>)> {
+/// Scores and features as bits, for exact comparison.
+pub(crate) fn bits(outcome: &ScoringOutcome) -> Vec<(String, Vec<u64>)> {
     let list = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     let mut bits = vec![("frames".to_owned(), outcome.frames.clone())];
     for model in &outcome.models {
@@ -77,17 +75,16 @@ pub(crate) fn bits(outcome: &Outcome) -> Vec<(String, Vec<u64>)> {
     bits
 }
 
-/// Large enough for every model, the phone and television ones of v1 included.
+/// Large enough for every model, including the phone and television models of v1.
 pub(crate) const LARGE: (u32, u32) = (336, 320);
 
-/// A directory with clips made for a test.
 pub(crate) struct Clips {
     pub(crate) directory: TempDir,
-    pub(crate) format: Format,
+    pub(crate) format: PictureFormat,
 }
 
 impl Clips {
-    pub(crate) fn new(format: Format) -> Self {
+    pub(crate) fn new(format: PictureFormat) -> Self {
         Self { directory: TempDir::new().unwrap(), format }
     }
 
@@ -95,7 +92,7 @@ impl Clips {
         self.directory.path().join(name)
     }
 
-    /// A clip of `frames` frames, the more distorted the higher `loss` is; 0 is the reference.
+    /// Generates a clip, which is the more distorted the higher `loss` is; 0 is the reference.
     pub(crate) fn clip(&self, name: &str, frames: u64, loss: u8) -> Clip {
         let bytes: Vec<u8> = (0..frames).flat_map(|frame| picture(self.format, frame, loss)).collect();
         std::fs::write(self.path(name), bytes).unwrap();
@@ -108,21 +105,21 @@ impl Clips {
     }
 }
 
-/// One frame: texture that moves at a changing pace, stands still now and then, and jumps at cuts, so that motion has
-/// something to compare in every direction.
-pub(crate) fn picture(format: Format, frame: u64, loss: u8) -> Vec<u8> {
-    const PLACES: [usize; 12] = [0, 1, 1, 6, 7, 30, 31, 31, 31, 40, 41, 90];
+/// One frame of a texture that moves at a changing speed, sometimes stands still, and jumps at cuts, so that motion differs in
+/// every direction.
+pub(crate) fn picture(format: PictureFormat, frame: u64, loss: u8) -> Vec<u8> {
+    const POSITIONS: [usize; 12] = [0, 1, 1, 6, 7, 30, 31, 31, 31, 40, 41, 90];
     let frame = usize::try_from(frame).unwrap();
-    let place = PLACES[frame % 12] + 17 * (frame / 12);
+    let position = POSITIONS[frame % 12] + 17 * (frame / 12);
     let (texture, bytes_each) = (texture(), format.depth.bytes());
     let mut bytes = Vec::with_capacity(format.bytes());
     for plane in 0..3 {
         let (width, height) = format.plane(plane);
         for y in 0..height {
-            let row = &texture[(y + place / 3 + 100 * plane) % SIDE];
+            let row = &texture[(y + position / 3 + 100 * plane) % SIDE];
             let grain = &texture[(y * 7 + frame * 31) % SIDE];
             for x in 0..width {
-                let value = row[(x + place) % SIDE];
+                let value = row[(x + position) % SIDE];
                 let added = if loss == 0 { 0 } else { grain[(x * 5) % SIDE] % (2 * loss) };
                 let coarse = 1 + loss * 4;
                 let sample =
@@ -136,14 +133,14 @@ pub(crate) fn picture(format: Format, frame: u64, loss: u8) -> Vec<u8> {
 
 const SIDE: usize = 512;
 
-/// Waves with grain, made once: tests that are not optimised would spend their time here.
+/// Waves with grain, generated once because unoptimised tests would spend most of their time here.
 fn texture() -> &'static [[u8; SIDE]] {
     static TEXTURE: OnceLock<Vec<[u8; SIDE]>> = OnceLock::new();
     TEXTURE.get_or_init(|| {
         let mut seed = 1_u64;
         let mut row = |y: usize| {
             std::array::from_fn(|x| {
-                // Numbers without order, the same everywhere.
+                // Pseudo-random numbers, the same on every machine.
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let wave = (x * 3 / 2) % 97 + (y * 5 / 3) % 71;
                 30 + u8::try_from(wave).unwrap() + (seed >> 60) as u8

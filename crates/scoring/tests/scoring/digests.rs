@@ -1,10 +1,10 @@
-//! The digests in a result, however the clips were read.
+//! The digests in a result do not depend on how the clips were read.
 
 use rstest::rstest;
 use vmafx_job::BitDepth;
 use vmafx_scoring::input::digest;
-use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::outcome::ScoringOutcome;
+use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::Request;
 
 use crate::clips::{Clips, format, named, outcome, run, score_every, score_shortest};
@@ -17,9 +17,9 @@ fn request(clips: &Clips, ours: u64, theirs: u64) -> Request {
     request
 }
 
-fn assert_digests(found: &Outcome) {
-    for facts in [&found.reference, &found.distorted] {
-        assert_eq!(facts.digest, digest(&facts.path).unwrap(), "{}", facts.path.display());
+fn assert_digests(found: &ScoringOutcome) {
+    for input in [&found.reference, &found.distorted] {
+        assert_eq!(input.digest, digest(&input.path).unwrap(), "{}", input.path.display());
     }
 }
 
@@ -27,8 +27,8 @@ fn assert_digests(found: &Outcome) {
 #[case::as_they_are(|_: &mut Request| {})]
 #[case::by_several_threads(|request: &mut Request| request.threads = 8)]
 #[case::with_a_step(|request: &mut Request| score_every(request, 3))]
-#[case::in_pieces(|request: &mut Request| request.chunks = 2)]
-#[case::in_pieces_with_a_step(|request: &mut Request| {
+#[case::in_chunks(|request: &mut Request| request.chunks = 2)]
+#[case::in_chunks_with_a_step(|request: &mut Request| {
     request.chunks = 2;
     score_every(request, 3);
 })]
@@ -38,7 +38,7 @@ fn assert_digests(found: &Outcome) {
     score_shortest(request);
 })]
 #[case::with_itself(|request: &mut Request| request.distorted = vec![request.reference.clone()])]
-fn a_result_names_whole_files(#[case] change: fn(&mut Request)) {
+fn a_result_has_the_digests_of_whole_files(#[case] change: fn(&mut Request)) {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips, 12, 12);
     change(&mut request);
@@ -46,7 +46,7 @@ fn a_result_names_whole_files(#[case] change: fn(&mut Request)) {
 }
 
 #[rstest]
-fn also_what_has_no_partner_belongs_to_a_file(
+fn a_digest_also_covers_unpaired_frames(
     #[values((12, 7), (7, 12))] (ours, theirs): (u64, u64),
     #[values(1, 4)] step: u32,
 ) {
@@ -58,9 +58,9 @@ fn also_what_has_no_partner_belongs_to_a_file(
 }
 
 #[test]
-fn a_ladder_of_several_shapes_names_every_file() {
+fn a_ladder_of_several_formats_has_the_digest_of_every_file() {
     let clips = Clips::new(format(160, 90));
-    let deep = Clips::new(Format { depth: BitDepth::Ten, ..format(160, 90) });
+    let deep = Clips::new(PictureFormat { depth: BitDepth::Ten, ..format(160, 90) });
     let mut request = request(&clips, 7, 7);
     request.distorted.push(deep.clip("deep.yuv", 7, 2));
     request.distorted.push(request.distorted[0].clone());

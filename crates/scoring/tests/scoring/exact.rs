@@ -1,4 +1,4 @@
-//! The same bits, however the work is done.
+//! Scores have the same bits for all threads, steps, instruction sets and registrations.
 
 use rstest::rstest;
 use vmafx_job::Feature;
@@ -55,7 +55,7 @@ fn threads_do_not_change_a_bit() {
 fn the_instruction_set_does_not_change_a_bit(#[case] mask: u64) {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = request(&clips, 6);
-    // libvmaf computes these in floating point, in an order that depends on the instruction set.
+    // Without the features that libvmaf sums in floating point, in an order that depends on the instruction set.
     request.options.features = vec![Feature::Psnr, Feature::Cambi];
     let fastest = bits(&run_alone(&request).unwrap()[0]);
     request.cpu_mask = mask;

@@ -2,8 +2,8 @@
 
 use rstest::rstest;
 use vmafx_job::BitDepth;
-use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::outcome::ScoringOutcome;
+use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::Request;
 
 use crate::clips::{format, golden, named, outcome};
@@ -13,11 +13,11 @@ const DISTORTED_10: &str = "src01_hrc01_576x324.yuv420p10le.yuv";
 const REFERENCE_8: &str = "ref_160x90.yuv";
 const DISTORTED_8: &str = "dis_160x90.yuv";
 
-fn ten() -> Format {
-    Format { depth: BitDepth::Ten, ..format(576, 324) }
+fn ten() -> PictureFormat {
+    PictureFormat { depth: BitDepth::Ten, ..format(576, 324) }
 }
 
-fn compare(format: Format, reference: &str, distorted: &str) -> Outcome {
+fn compare(format: PictureFormat, reference: &str, distorted: &str) -> ScoringOutcome {
     let mut request = Request::new(golden(reference, format), vec![golden(distorted, format)]);
     request.models = named("vmaf_v0.6.1");
     outcome(&request)
@@ -34,7 +34,7 @@ fn mean(values: &[f64]) -> f64 {
 #[case::tiny(format(160, 90), REFERENCE_8, DISTORTED_8, 48, 92.520_958_880_423_86, 5e-3)]
 #[case::tiny_with_itself(format(160, 90), REFERENCE_8, REFERENCE_8, 48, 99.306_673_162_665_32, 1e-4)]
 fn the_mean_is_what_netflix_publishes(
-    #[case] format: Format,
+    #[case] format: PictureFormat,
     #[case] reference: &str,
     #[case] distorted: &str,
     #[case] frames: usize,
@@ -51,7 +51,7 @@ fn the_mean_is_what_netflix_publishes(
 #[case::ten_bit(ten(), REFERENCE_10, DISTORTED_10, [0.433_089_3, 0.830_613, 0.907_212_3, 0.945_896, 2.809_549_3, 0.951_776_3])]
 #[case::tiny(format(160, 90), REFERENCE_8, DISTORTED_8, [0.689_539_1, 0.957_620_2, 0.976_969_3, 0.982_918_1, 1.357_741_7, 0.980_749_7])]
 fn the_features_are_what_netflix_publishes(
-    #[case] format: Format,
+    #[case] format: PictureFormat,
     #[case] reference: &str,
     #[case] distorted: &str,
     #[case] expected: [f64; 6],

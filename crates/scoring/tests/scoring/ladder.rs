@@ -41,7 +41,7 @@ fn a_ladder_scores_like_its_clips_one_by_one(#[values(1, 2, 5)] threads: u32) {
 }
 
 #[test]
-fn a_ladder_in_pieces_with_a_step_scores_like_its_clips_one_by_one() {
+fn a_ladder_in_chunks_with_a_step_scores_like_its_clips_one_by_one() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = ladder(&clips, [22, 22, 22]);
     score_every(&mut request, 3);

@@ -1,4 +1,4 @@
-//! Lengths that differ, and clips without frames.
+//! Clips of different length, and clips without frames.
 
 use rstest::rstest;
 use vmafx_scoring::outcome::Warning;
@@ -40,7 +40,7 @@ fn the_shortest_is_compared_on_request(#[case] ours: u64, #[case] theirs: u64, #
 }
 
 #[test]
-fn offsets_shift_the_clips_against_each_other() {
+fn an_offset_skips_frames_at_the_start() {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips, 9, 7);
     request.reference_offset = 2;
@@ -48,7 +48,7 @@ fn offsets_shift_the_clips_against_each_other() {
     assert_eq!(found.frames.len(), 7);
     assert_eq!((found.reference.frames, found.distorted.frames), (9, 7));
     assert_eq!(found.alignment.reference_offset, 2);
-    // Frame 0 of one against frame 2 of the other: not the same picture.
+    // Frame 0 of the distorted clip is compared with frame 2 of the reference.
     assert!(found.models[0].scores[0] < 90.0);
 }
 

@@ -6,13 +6,13 @@ use crate::clips::{Clips, format, named, outcome};
 
 const FRAMES: &str = "VMAFX_TEST_FRAMES";
 
-/// Run by the test below in a process of its own, because the peak is one per process.
+/// The test below runs this in a process of its own, because the peak is that of a process.
 #[test]
 #[ignore = "a part of memory_does_not_grow_with_the_length_of_a_clip"]
 fn measured_in_a_process_of_its_own() {
     let frames = std::env::var(FRAMES).unwrap().parse().unwrap();
     let clips = Clips::new(format(176, 144));
-    // Written frame by frame: the generator must not be what is measured.
+    // Written frame by frame, so that the generator does not determine the peak.
     for (name, loss) in [("reference.yuv", 0), ("distorted.yuv", 3)] {
         let mut file = std::fs::File::create(clips.path(name)).unwrap();
         for frame in 0..frames {
@@ -44,6 +44,6 @@ fn peak_kilobytes(frames: u64) -> u64 {
 #[test]
 fn memory_does_not_grow_with_the_length_of_a_clip() {
     let (short, long) = (peak_kilobytes(60), peak_kilobytes(600));
-    // One picture more per frame would be 20 megabytes more.
+    // If each frame kept a picture, it would be 20 megabytes more.
     assert!(long < short + short / 4 + 2_000, "{short} kB for 60 frames, {long} kB for 600");
 }

@@ -1,4 +1,4 @@
-//! Which models are taken, and which are refused.
+//! Which models are accepted, and which are refused.
 
 use rstest::rstest;
 use vmafx_job::Feature;
@@ -8,7 +8,7 @@ use vmafx_scoring::score::{Request, ScoreError};
 
 use crate::clips::{Clips, bits, format, named, outcome, run};
 
-/// The JSON of the classic model, as libvmaf's sources have it.
+/// From libvmaf's sources.
 const CLASSIC: &str = include_str!("../data/vmaf_v0.6.1.json");
 
 fn request(clips: &Clips) -> Request {
@@ -24,7 +24,7 @@ fn model_error(request: &Request) -> ModelError {
     }
 }
 
-/// What people read: the error and its causes.
+/// The error and its causes.
 fn text(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -57,8 +57,8 @@ fn v1_refuses_pictures_that_are_too_small_before_it_reads_them() {
 }
 
 #[rstest]
-#[case::as_wide_as_it_must_be(216, 96)]
-#[case::as_high_as_it_must_be(96, 216)]
+#[case::minimum_width(216, 96)]
+#[case::minimum_height(96, 216)]
 #[case::prescaled(310, 310)]
 fn v1_refuses_pictures_whose_chroma_is_too_small(#[case] width: u32, #[case] height: u32) {
     let clips = Clips::new(format(width, height));
@@ -69,7 +69,7 @@ fn v1_refuses_pictures_whose_chroma_is_too_small(#[case] width: u32, #[case] hei
 }
 
 #[test]
-fn the_smallest_pictures_that_v1_takes_are_scored() {
+fn the_smallest_pictures_that_v1_accepts_are_scored() {
     let clips = Clips::new(format(216, 160));
     let mut request = request(&clips);
     request.models = named("vmaf_v1.0.16_3d0h");
@@ -108,7 +108,7 @@ fn a_model_file_scores_like_the_built_in_model_of_the_same_content() {
 #[case::infinity_among_the_intercepts("-0.3092981927591963", "1e999", "not a VMAF model in JSON")]
 #[case::zero_slope("0.012020766332648465", "0", "slopes is zero")]
 #[case::vectors_missing("total_sv 211", "total_sv 212", "announces 212")]
-#[case::index_that_libvmaf_would_stumble_over("2:0.34681232", "-1:0.34681232", "support vector 1")]
+#[case::negative_index("2:0.34681232", "-1:0.34681232", "support vector 1")]
 #[case::floating_point_feature(
     "VMAF_integer_feature_adm2_score",
     "VMAF_feature_adm2_score",
@@ -134,7 +134,7 @@ fn a_damaged_model_file_is_refused_and_gives_no_score(
 #[rstest]
 #[case::writes_files("heatmaps_path", "\"heatmaps\"")]
 #[case::unknown("adm_enhn_gain_limt", "1.0")]
-#[case::no_number("adm_enhn_gain_limit", "\"much\"")]
+#[case::not_a_number("adm_enhn_gain_limit", "\"much\"")]
 fn an_option_that_a_model_must_not_set_is_refused(#[case] option: &str, #[case] value: &str) {
     let clips = Clips::new(format(160, 90));
     let path = clips.path("mine.json");
@@ -149,7 +149,7 @@ fn an_option_that_a_model_must_not_set_is_refused(#[case] option: &str, #[case] 
 }
 
 #[test]
-fn bootstrap_models_carry_an_interval_around_the_score() {
+fn bootstrap_models_have_a_confidence_interval() {
     let clips = Clips::new(format(160, 90));
     let mut request = request(&clips);
     request.models = named("vmaf_b_v0.6.3");

@@ -1,8 +1,8 @@
-//! Shapes that are not the usual one.
+//! Unusual picture formats and sizes.
 
 use rstest::rstest;
 use vmafx_job::{BitDepth, PixelFormat};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::Request;
 
 use crate::clips::{Clips, bits, every_model, format, named, outcome, raw, run};
@@ -12,7 +12,7 @@ fn every_depth_and_chroma_is_scored(
     #[values(PixelFormat::Yuv420p, PixelFormat::Yuv422p, PixelFormat::Yuv444p)] chroma: PixelFormat,
     #[values(BitDepth::Eight, BitDepth::Ten, BitDepth::Twelve, BitDepth::Sixteen)] depth: BitDepth,
 ) {
-    let clips = Clips::new(Format { width: 336, height: 320, chroma, depth });
+    let clips = Clips::new(PictureFormat { width: 336, height: 320, chroma, depth });
     let mut request = clips.request(2);
     request.models = every_model();
     let outcome = outcome(&request);
@@ -27,7 +27,7 @@ fn odd_sizes_are_read_row_by_row(#[case] width: u32, #[case] height: u32) {
     let mut request = clips.request(3);
     request.models = every_model();
     let odd = outcome(&request);
-    // Read with a slip of one sample per row, the picture would be sheared and the score near zero.
+    // If rows were read with an offset of one sample, the picture would be sheared and the score near zero.
     assert!(odd.models[0].scores.iter().all(|score| *score > 30.0), "{:?}", odd.models[0].scores);
     request.threads = 1;
     assert_eq!(bits(&outcome(&request)), bits(&odd));

@@ -1,9 +1,9 @@
-//! Errors of the engine in one word, and whether the same may go well another time.
+//! The reason of an engine error as one word, and whether another attempt may succeed.
 
 use super::EngineError;
 
 impl EngineError {
-    /// One stable word for conditions, events and metrics.
+    /// One stable word for conditions, events, metrics and logs.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Model(error) => error.reason(),
@@ -21,7 +21,7 @@ impl EngineError {
         }
     }
 
-    /// Whether the same may go well another time: memory was short.
+    /// Whether another attempt may succeed: memory was short.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Model(error) => error.is_retryable(),

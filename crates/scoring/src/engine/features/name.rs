@@ -1,11 +1,11 @@
-//! How libvmaf names a feature whose extractor has options.
+//! libvmaf's names for a feature whose extractor has options.
 
 use std::collections::BTreeMap;
 
-use super::table::{Default, Extractor, Feature, by_feature};
+use super::table::{Extractor, FeatureNames, OptionDefault, by_feature};
 
-/// The part of a name that tells the options, such as `_egl_1`: those that are named and do not have their default, in
-/// the order of their long names. Empty when there is none.
+/// The part of a name that lists the options, such as `_egl_1`: those that have an alias and not their default value, in the
+/// order of their long names. Empty if there are none.
 pub(super) fn suffix<'a>(extractor: &Extractor, value_of: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut options: Vec<_> = extractor.options.iter().collect();
     options.sort_by_key(|option| option.name);
@@ -13,17 +13,17 @@ pub(super) fn suffix<'a>(extractor: &Extractor, value_of: impl Fn(&str) -> Optio
     for option in options {
         let (Some(alias), Some(value)) = (option.alias, value_of(option.name)) else { continue };
         let default = match option.default {
-            Default::No => value == "false",
-            Default::Int(default) => value.parse() == Ok(default),
-            Default::Real(default) => value.parse::<f64>() == Ok(default),
-            Default::Text(default) => value == default,
+            OptionDefault::No => value == "false",
+            OptionDefault::Int(default) => value.parse() == Ok(default),
+            OptionDefault::Real(default) => value.parse::<f64>() == Ok(default),
+            OptionDefault::Text(default) => value == default,
         };
         if default {
             continue;
         }
         suffix.push('_');
         suffix.push_str(alias);
-        if !matches!(option.default, Default::No) {
+        if !matches!(option.default, OptionDefault::No) {
             suffix.push('_');
             suffix.push_str(value);
         }
@@ -31,33 +31,36 @@ pub(super) fn suffix<'a>(extractor: &Extractor, value_of: impl Fn(&str) -> Optio
     suffix
 }
 
-/// The name under which libvmaf keeps a feature: the long one without options, the short one with them.
-pub(super) fn kept(feature: &Feature, suffix: &str) -> String {
-    if suffix.is_empty() { feature.name.to_owned() } else { shown(feature, suffix) }
+/// The name under which libvmaf stores a feature: the long one without options, the short one with options.
+pub(super) fn stored_name(feature: &FeatureNames, suffix: &str) -> String {
+    if suffix.is_empty() { feature.name.to_owned() } else { log_name(feature, suffix) }
 }
 
 /// The name in libvmaf's logs.
-pub(super) fn shown(feature: &Feature, suffix: &str) -> String {
+pub(super) fn log_name(feature: &FeatureNames, suffix: &str) -> String {
     format!("{}{suffix}", feature.alias)
 }
 
-/// The name in libvmaf's logs of a feature that a model uses with these options; nothing for an unknown feature.
-pub(in crate::engine) fn shown_name(feature: &str, options: &BTreeMap<String, String>) -> Option<String> {
+/// The name in libvmaf's logs of a feature that a model uses with these options; `None` for an unknown feature.
+pub(in crate::engine) fn feature_log_name(
+    feature: &str,
+    options: &BTreeMap<String, String>,
+) -> Option<String> {
     let extractor = by_feature(feature)?;
-    let found = extractor.features.iter().find(|known| known.name == feature)?;
-    Some(shown(found, &suffix(extractor, |name| options.get(name).map(String::as_str))))
+    let names = extractor.features.iter().find(|names| names.name == feature)?;
+    Some(log_name(names, &suffix(extractor, |name| options.get(name).map(String::as_str))))
 }
 
-/// A number as libvmaf writes it into a dictionary: rounded to single precision, then as C's `%g` does it.
+/// A number as libvmaf writes it into a dictionary: rounded to single precision, then formatted by C's `%g`.
 ///
-/// Rounding is not for looks: libvmaf computes with the rounded value, and finds features by it.
+/// libvmaf computes with the rounded value and looks features up by it.
 pub(in crate::engine) fn number(value: f64) -> String {
-    #[allow(clippy::cast_possible_truncation)] // What libvmaf does: `strtof`.
+    #[allow(clippy::cast_possible_truncation)] // libvmaf rounds with `strtof`.
     let value = f64::from(value as f32);
     general(value)
 }
 
-/// C's `%g`: six digits, the shorter of two notations, no zeroes at the end.
+/// C's `%g`: six digits, the shorter of two notations, no trailing zeroes.
 fn general(value: f64) -> String {
     const DIGITS: i32 = 6;
     if value == 0.0 {
@@ -94,7 +97,7 @@ mod tests {
     #[case(1_234_567.0, "1.23457e+06")]
     #[case(0.000_012_5, "1.25e-05")]
     #[case(-2.5, "-2.5")]
-    fn numbers_are_written_as_c_does(#[case] value: f64, #[case] expected: &str) {
+    fn numbers_are_formatted_as_in_c(#[case] value: f64, #[case] expected: &str) {
         assert_eq!(number(value), expected);
     }
 
@@ -108,8 +111,8 @@ mod tests {
             _ => None,
         };
         let suffix = suffix(motion, value);
-        assert_eq!(kept(&motion.features[2], &suffix), "integer_motion3_mffw_mmxv_18_mma");
-        assert_eq!(kept(&motion.features[2], ""), "VMAF_integer_feature_motion3_score");
-        assert_eq!(shown(&motion.features[2], ""), "integer_motion3");
+        assert_eq!(stored_name(&motion.features[2], &suffix), "integer_motion3_mffw_mmxv_18_mma");
+        assert_eq!(stored_name(&motion.features[2], ""), "VMAF_integer_feature_motion3_score");
+        assert_eq!(log_name(&motion.features[2], ""), "integer_motion3");
     }
 }

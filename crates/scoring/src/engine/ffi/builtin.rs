@@ -1,19 +1,17 @@
 //! The JSON of the models that are compiled into libvmaf.
 //!
-//! The C API loads them by name but does not show them; their bytes are wanted for digests and for the list of features.
+//! The C API loads them by name but does not expose them; their bytes are needed for digests and for the list of features.
 
 use std::ffi::{c_char, c_int};
 use std::slice;
 
-/// A built-in model: its name and the function that gives its JSON.
 pub(in crate::engine) struct BuiltIn {
-    /// Name, as `vmaf_model_load` knows it.
+    /// As `vmaf_model_load` accepts it.
     pub(in crate::engine) name: &'static str,
-    /// Its JSON.
     pub(in crate::engine) json: fn() -> &'static [u8],
 }
 
-/// Declares the two symbols of a model and the function that joins them.
+/// Declares the two symbols of each model, and the table of their names and contents.
 macro_rules! built_in {
     ($($name:literal: $json:ident, $length:ident;)*) => {
         unsafe extern "C" {
@@ -23,7 +21,7 @@ macro_rules! built_in {
             )*
         }
 
-        /// Every model that libvmaf carries when it is built without the floating-point features.
+        /// Every model of a libvmaf without floating-point features.
         pub(in crate::engine) static BUILT_IN: &[BuiltIn] = &[
             $(BuiltIn {
                 name: $name,
@@ -54,8 +52,8 @@ built_in! {
 }
 
 /// # Safety
-/// `data` points to `length` bytes that live for ever and are never written.
+/// `data` points to `length` bytes that are static and never written.
 unsafe fn bytes(data: *const u8, length: c_int) -> &'static [u8] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { slice::from_raw_parts(data, usize::try_from(length).unwrap_or(0)) }
 }

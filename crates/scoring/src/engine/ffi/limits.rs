@@ -1,14 +1,12 @@
-//! How many names a context can hold.
+//! The number of names that a context can hold.
 //!
-//! libvmaf keeps the values of each feature and each model under a name. The table of names starts with eight places and
-//! is enlarged, but never beyond 128 although its recorded capacity goes on doubling: the 129th name is written past the
-//! end of the allocation. A context therefore counts what may be written before it is.
+//! libvmaf stores the values of each feature and each model under a name. The table of names starts with eight entries and is
+//! enlarged, but never beyond 128, although its recorded capacity is doubled further: the 129th name is written past the end
+//! of the allocation. A context therefore counts the names before they are written.
 
-/// The last name that fits.
 pub(super) const MAX_NAMES: usize = 128;
 
-/// Names that an extractor writes, without the debugging options that [`REFUSED_OPTIONS`] keeps out. Nothing for an
-/// extractor that is not used here.
+/// Number of names that an extractor writes without [`REFUSED_OPTIONS`]; `None` for an extractor that is not used here.
 pub(super) fn names_of(extractor: &str) -> Option<usize> {
     Some(match extractor {
         "adm" => 7,
@@ -19,12 +17,12 @@ pub(super) fn names_of(extractor: &str) -> Option<usize> {
     })
 }
 
-/// Options that write more names than [`names_of`] says, or files.
+/// Options that write files, or more names than [`names_of`] counts.
 pub(super) const REFUSED_OPTIONS: [&str; 5] =
     ["debug", "enable_lcs", "enable_mse", "enable_apsnr", "heatmaps_path"];
 
-/// Names that one model writes: its score.
+/// Number of names that a model writes: one for its score.
 pub(super) const NAMES_OF_MODEL: usize = 1;
 
-/// Names that a collection writes besides one per member: mean, deviation, and both ends of the interval.
+/// Number of names that a collection writes besides one per member: mean, deviation, and both ends of the interval.
 pub(super) const NAMES_OF_COLLECTION: usize = 4;

@@ -1,4 +1,4 @@
-//! Pictures, and the pools they come from.
+//! Pictures of libvmaf and their pools.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use std::{fmt, mem, slice};
 use vmaf_head_sys as sys;
 use vmafx_job::{BitDepth, PixelFormat};
 
-use super::context::{self, Config};
-use super::{Failure, silence};
-use crate::picture::{Format, PictureMut, PlaneMut};
+use super::context::{self, ContextConfig};
+use super::{LibvmafError, silence};
+use crate::picture::{PictureFormat, PictureMut, PlaneMut};
 
 unsafe extern "C" {
-    /// From libvmaf's src/picture.h: copies the handle and counts one more owner.
+    /// From libvmaf's src/picture.h: copies the handle and increments the reference count.
     fn vmaf_picture_ref(dst: *mut sys::VmafPicture, src: *mut sys::VmafPicture) -> std::ffi::c_int;
 }
 
-/// A fixed number of pictures of one shape, allocated once and used again and again.
+/// A fixed number of reusable pictures of one format.
 ///
-/// libvmaf hangs its pools on contexts. A pool here is a context of its own that never sees a frame, so that several
-/// contexts can share the pictures of one clip.
+/// In libvmaf a pool belongs to a context. This one has a context of its own, which is never fed, so that several contexts can
+/// share the pictures of one clip.
 pub struct PicturePool {
     context: NonNull<sys::VmafContext>,
-    format: Format,
+    format: PictureFormat,
 }
 
 // SAFETY: after `new` only `vmaf_fetch_preallocated_picture` is called on the context, and that locks (invariant 5).
@@ -32,9 +32,9 @@ unsafe impl Sync for PicturePool {}
 
 impl PicturePool {
     /// Allocates `count` pictures.
-    pub fn new(format: Format, count: u32) -> Result<Arc<Self>, Failure> {
+    pub fn new(format: PictureFormat, count: u32) -> Result<Arc<Self>, LibvmafError> {
         silence();
-        let context = context::init(Config::default())?;
+        let context = context::init(ContextConfig::default())?;
         let pool = Self { context, format };
         let configuration = sys::VmafPictureConfiguration {
             pic_params: sys::VmafPictureConfiguration__bindgen_ty_1 {
@@ -45,32 +45,31 @@ impl PicturePool {
             },
             pic_cnt: count,
         };
-        // SAFETY: the context is ours and lives; the configuration is a plain value.
+        // SAFETY: the context is owned here and valid; the configuration is a plain value.
         let code = unsafe { sys::vmaf_preallocate_pictures(context.as_ptr(), configuration) };
-        Failure::check("vmaf_preallocate_pictures", code)?;
+        LibvmafError::check("vmaf_preallocate_pictures", code)?;
         Ok(Arc::new(pool))
     }
 
-    /// The shape of its pictures.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> PictureFormat {
         self.format
     }
 
-    /// Takes a picture with whatever was in it before. Waits while all are in use.
-    pub fn fetch(self: &Arc<Self>) -> Result<Picture, Failure> {
-        // SAFETY: an all-zero picture is what libvmaf itself calls empty: null pointers and zeroes.
+    /// Takes a picture, which still has its previous content. Blocks while all are in use.
+    pub fn fetch(self: &Arc<Self>) -> Result<Picture, LibvmafError> {
+        // SAFETY: libvmaf represents an empty picture by zeroes and null pointers.
         let mut raw: sys::VmafPicture = unsafe { mem::zeroed() };
         // SAFETY: the context lives as long as the pool; the call locks.
         let code = unsafe { sys::vmaf_fetch_preallocated_picture(self.context.as_ptr(), &raw mut raw) };
-        Failure::check("vmaf_fetch_preallocated_picture", code)?;
-        Ok(Picture(Handle { raw, pool: Arc::clone(self) }))
+        LibvmafError::check("vmaf_fetch_preallocated_picture", code)?;
+        Ok(Picture(PictureHandle { raw, pool: Arc::clone(self) }))
     }
 }
 
 impl Drop for PicturePool {
     fn drop(&mut self) {
-        // SAFETY: the last use of the context. All pictures are back: each held an `Arc` of this pool, and so did each
-        // context that was given one (invariant 1).
+        // SAFETY: this is the last use of the context. All pictures are returned, because each of them and each context that was
+        // fed one held an `Arc` of this pool (invariant 1).
         unsafe { sys::vmaf_close(self.context.as_ptr()) };
     }
 }
@@ -81,29 +80,29 @@ impl fmt::Debug for PicturePool {
     }
 }
 
-/// One counted ownership of a picture.
-struct Handle {
+/// One reference to a picture, which is counted.
+struct PictureHandle {
     raw: sys::VmafPicture,
     pool: Arc<PicturePool>,
 }
 
-// SAFETY: the count is atomic and giving a picture back locks the pool (invariant 5).
-unsafe impl Send for Handle {}
-// SAFETY: nothing can be changed through a shared handle.
-unsafe impl Sync for Handle {}
+// SAFETY: the count is atomic, and returning a picture locks the pool (invariant 5).
+unsafe impl Send for PictureHandle {}
+// SAFETY: a shared handle gives no write access.
+unsafe impl Sync for PictureHandle {}
 
-impl Drop for Handle {
+impl Drop for PictureHandle {
     fn drop(&mut self) {
-        // SAFETY: we own one count unless libvmaf took it, and then it left zeroes, which it refuses (invariant 2).
+        // SAFETY: this handle owns one count, unless libvmaf took it and left zeroes, which it refuses (invariant 2).
         unsafe { sys::vmaf_picture_unref(&raw mut self.raw) };
     }
 }
 
-/// A picture that nobody else sees: it can be filled.
-pub struct Picture(Handle);
+/// A picture with a single owner, which can fill it.
+pub struct Picture(PictureHandle);
 
 impl Picture {
-    /// The planes, to be filled. Their sizes are libvmaf's: an odd luma size rounds **down** for chroma.
+    /// The planes to be filled. In libvmaf an odd luma size rounds **down** for chroma.
     pub fn planes(&mut self) -> PictureMut<'_> {
         [0, 1, 2].map(|plane| self.plane(plane))
     }
@@ -116,15 +115,14 @@ impl Picture {
         let data: &'a mut [u8] = if rows == 0 || raw.data[index].is_null() {
             &mut []
         } else {
-            // SAFETY: libvmaf allocated `stride * rows` bytes for this plane and set them to zero; the planes do not
-            // overlap. Only `planes` calls this, with `&mut self` for the same lifetime, and no one else holds this
-            // picture.
+            // SAFETY: libvmaf allocated `stride * rows` bytes for this plane and initialised them; planes do not overlap. Only
+            // `planes` calls this, with `&mut self` for the same lifetime, and this is the only handle of the picture.
             unsafe { slice::from_raw_parts_mut(raw.data[index].cast(), stride * rows) }
         };
         PlaneMut { data, stride, row_bytes, rows }
     }
 
-    /// Gives up the right to change it, and gains the right to hand it to several contexts.
+    /// Makes the picture immutable, so that several contexts can read it.
     pub fn share(self) -> SharedPicture {
         SharedPicture(self.0)
     }
@@ -136,16 +134,15 @@ impl fmt::Debug for Picture {
     }
 }
 
-/// A picture that is finished. Clones are the same picture.
-pub struct SharedPicture(Handle);
+/// An immutable picture. Clones refer to the same picture.
+pub struct SharedPicture(PictureHandle);
 
 impl SharedPicture {
-    /// The pool it returns to.
     pub(super) fn pool(&self) -> &Arc<PicturePool> {
         &self.0.pool
     }
 
-    /// For a call that takes the picture or leaves it; dropping `self` afterwards is right in both cases.
+    /// For a call that may take ownership of the picture; `self` can be dropped in both cases.
     pub(super) fn as_raw(&mut self) -> *mut sys::VmafPicture {
         &raw mut self.0.raw
     }
@@ -154,11 +151,11 @@ impl SharedPicture {
 impl Clone for SharedPicture {
     fn clone(&self) -> Self {
         let mut source = self.0.raw;
-        // SAFETY: all zero is libvmaf's empty picture.
+        // SAFETY: libvmaf represents an empty picture by zeroes.
         let mut raw: sys::VmafPicture = unsafe { mem::zeroed() };
-        // SAFETY: `source` is a copy of a handle that we hold for the whole call; the call copies it and counts up.
+        // SAFETY: `source` is a copy of a handle that is valid for the whole call, which copies it and increments the count.
         unsafe { vmaf_picture_ref(&raw mut raw, &raw mut source) };
-        Self(Handle { raw, pool: Arc::clone(&self.0.pool) })
+        Self(PictureHandle { raw, pool: Arc::clone(&self.0.pool) })
     }
 }
 
@@ -176,6 +173,6 @@ fn pixel_format(chroma: PixelFormat) -> sys::VmafPixelFormat {
     }
 }
 
-/// A shape so small that it costs nothing, for the pool that a context with threads insists on.
-pub(super) const TINY: Format =
-    Format { width: 16, height: 16, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+/// A negligible size for the pool that a context with threads requires.
+pub(super) const TINY: PictureFormat =
+    PictureFormat { width: 16, height: 16, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };

@@ -1,29 +1,27 @@
-//! Which model fits a clip.
+//! The choice of `auto`.
 //!
-//! VMAF v1 is the current generation, so `auto` takes it wherever it can.
+//! VMAF v1 is the current generation, so `auto` chooses it for every picture that is large enough.
 //!
 //! | picture                          | below 48 frames a second | from 48 frames a second      |
 //! |----------------------------------|--------------------------|------------------------------|
 //! | too small for v1                 | `vmaf_v0.6.1`            | `vmaf_v0.6.1`                |
 //! | up to 1080 lines                 | `vmaf_v1.0.16_3d0h`      | `vmaf_v1.0.16_hfr_3d0h`      |
-//! | more                             | `vmaf_v1.0.16_1d5h_2160` | `vmaf_v1.0.16_hfr_1d5h_2160` |
+//! | more than 1080 lines             | `vmaf_v1.0.16_1d5h_2160` | `vmaf_v1.0.16_hfr_1d5h_2160` |
 
 use super::Model;
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
-/// From here on the models for a high frame rate are meant.
+/// The lowest frame rate of the models for high frame rates.
 const HIGH_FRAME_RATE: f64 = 48.0;
 
-/// A model, and why.
-pub(super) struct Pick {
+pub(super) struct AutoPick {
     pub(super) name: &'static str,
     pub(super) because: String,
 }
 
-/// Picks a model.
-pub(super) fn pick(format: Format, frame_rate: Option<f64>) -> Pick {
+pub(super) fn pick(format: PictureFormat, frame_rate: Option<f64>) -> AutoPick {
     let tall = format.height > 1080;
-    // An unknown rate is taken for an ordinary one: most clips are.
+    // Most clips of unknown frame rate have an ordinary one.
     let fast = frame_rate.is_some_and(|rate| rate >= HIGH_FRAME_RATE);
     let name = match (tall, fast) {
         (false, false) => "vmaf_v1.0.16_3d0h",
@@ -31,19 +29,19 @@ pub(super) fn pick(format: Format, frame_rate: Option<f64>) -> Pick {
         (true, false) => "vmaf_v1.0.16_1d5h_2160",
         (true, true) => "vmaf_v1.0.16_hfr_1d5h_2160",
     };
-    let too_small = Model::named(name).ok().and_then(|model| model.document.too_small_for(format));
+    let too_small = Model::named(name).ok().and_then(|model| model.document.unmet_minimum(format));
     if let Some(needs) = too_small {
         let because =
             format!("{}x{} is too small for VMAF v1, which needs {needs}", format.width, format.height);
-        return Pick { name: "vmaf_v0.6.1", because };
+        return AutoPick { name: "vmaf_v0.6.1", because };
     }
     let lines = if tall { "more than 1080 lines" } else { "up to 1080 lines" };
     let rate = match frame_rate {
         Some(rate) if fast => format!("{rate} frames a second, which is 48 or more"),
         Some(rate) => format!("{rate} frames a second, which is below 48"),
-        None => "a frame rate that the file does not tell".to_owned(),
+        None => "an unknown frame rate".to_owned(),
     };
-    Pick { name, because: format!("{} lines are {lines}, at {rate}", format.height) }
+    AutoPick { name, because: format!("{} lines are {lines}, at {rate}", format.height) }
 }
 
 #[cfg(test)]
@@ -66,7 +64,7 @@ mod tests {
         #[case] rate: Option<f64>,
         #[case] expected: &str,
     ) {
-        let format = Format { width, height, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+        let format = PictureFormat { width, height, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
         let pick = pick(format, rate);
         assert_eq!(pick.name, expected);
         assert!(pick.because.contains(&height.to_string()), "{}", pick.because);

@@ -2,21 +2,18 @@
 
 use crate::engine::ffi::BUILT_IN;
 
-/// A built-in model, as a list shows it.
+/// An entry in the list of built-in models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltInModel {
-    /// Its name.
     pub name: &'static str,
-    /// What it is for.
     pub about: &'static str,
 }
 
-/// The built-in models, the most used first.
+/// The most used first.
 pub fn built_in() -> impl Iterator<Item = BuiltInModel> {
     BUILT_IN.iter().map(|model| BuiltInModel { name: model.name, about: about(model.name) })
 }
 
-/// The JSON of a built-in model.
 pub(super) fn json(name: &str) -> Option<&'static [u8]> {
     BUILT_IN.iter().find(|model| model.name == name).map(|model| (model.json)())
 }

@@ -1,4 +1,4 @@
-//! A model file: which features, with which options, and whether it can be trusted.
+//! A model file: parses it, validates it, and tells which features it uses with which options.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,31 @@ use serde_json::{Number, Value};
 use vmafx_job::PixelFormat;
 
 use super::error::ModelError;
-use super::svm::Machine;
-use crate::engine::features::{OptionProblem, by_feature, checked_option};
-use crate::picture::Format;
+use super::svm::SupportVectorMachine;
+use crate::engine::features::{UnsupportedOption, by_feature, checked_option};
+use crate::picture::PictureFormat;
 
-/// What the engine must know of a model.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Document {
-    /// The features it uses.
+pub(super) struct ModelDocument {
     pub(super) features: Vec<UsedFeature>,
-    /// How many models there are in the file: more than one in a bootstrap model.
+    /// Number of models in the file: more than one in a bootstrap model.
     pub(super) members: usize,
 }
 
-/// A feature that a model uses.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UsedFeature {
     pub(super) name: String,
     pub(super) options: BTreeMap<String, String>,
 }
 
-/// One model in a file. Fields that appear twice are an error by themselves; libvmaf would take both.
+/// One model in a file. A duplicated field is an error of the parser; libvmaf would use both.
 #[derive(Deserialize)]
-struct Single {
-    model_dict: Dict,
+struct ModelFile {
+    model_dict: ModelDict,
 }
 
 #[derive(Deserialize)]
-struct Dict {
+struct ModelDict {
     model_type: String,
     norm_type: String,
     feature_names: Vec<String>,
@@ -47,14 +44,13 @@ struct Dict {
     model: String,
 }
 
-impl Document {
-    /// Reads and checks the JSON of a model.
+impl ModelDocument {
     pub(super) fn parse(name: &str, json: &[u8]) -> Result<Self, ModelError> {
         let damage = |source| ModelError::Json { model: name.to_owned(), source };
         let top: Value = serde_json::from_slice(json).map_err(damage)?;
-        let models: Vec<Single> = if top.get("0").is_some() && top.get("model_dict").is_none() {
-            let members: BTreeMap<String, Single> = serde_json::from_slice(json).map_err(damage)?;
-            let mut members: Vec<(usize, Single)> = members
+        let models: Vec<ModelFile> = if top.get("0").is_some() && top.get("model_dict").is_none() {
+            let members: BTreeMap<String, ModelFile> = serde_json::from_slice(json).map_err(damage)?;
+            let mut members: Vec<(usize, ModelFile)> = members
                 .into_iter()
                 .map(|(key, model)| key.parse().map(|key| (key, model)))
                 .collect::<Result<_, _>>()
@@ -79,8 +75,8 @@ impl Document {
         Ok(Self { features, members: models.len() })
     }
 
-    /// What pictures must have that these have not.
-    pub(super) fn too_small_for(&self, format: Format) -> Option<String> {
+    /// The minimum size of the model, if pictures of this format are below it.
+    pub(super) fn unmet_minimum(&self, format: PictureFormat) -> Option<String> {
         self.features.iter().find_map(|feature| match by_feature(&feature.name)?.name {
             "cambi" if format.width < CAMBI_MINIMUM && format.height < CAMBI_MINIMUM => {
                 Some(format!("at least {CAMBI_MINIMUM} pixels in width or height"))
@@ -101,8 +97,8 @@ impl Document {
     }
 }
 
-/// Chroma size as libvmaf has it: an odd luma size rounds down.
-fn chroma_size(format: Format) -> (u32, u32) {
+/// The size of chroma planes in libvmaf, where an odd luma size rounds down.
+fn chroma_size(format: PictureFormat) -> (u32, u32) {
     let (width, height) = (format.width, format.height);
     match format.chroma {
         PixelFormat::Yuv420p => (width / 2, height / 2),
@@ -111,16 +107,17 @@ fn chroma_size(format: Format) -> (u32, u32) {
     }
 }
 
-/// CAMBI refuses pictures with less than this in both directions.
+/// CAMBI refuses pictures that have fewer pixels in both directions.
 const CAMBI_MINIMUM: u32 = 216;
-/// `speed_chroma` looks at blocks of 5 by 5 after halving four times. With less it reads outside of its buffers.
+/// `speed_chroma` reads blocks of 5 by 5 samples after halving the picture four times. In smaller pictures it reads out of
+/// bounds.
 const SPEED_MINIMUM: f64 = 80.0;
 
 fn damaged(model: &str, problem: impl Into<String>) -> ModelError {
     ModelError::Damaged { model: model.to_owned(), problem: problem.into() }
 }
 
-fn used(model: &str, dict: &Dict, bootstrap: bool) -> Result<Vec<UsedFeature>, ModelError> {
+fn used(model: &str, dict: &ModelDict, bootstrap: bool) -> Result<Vec<UsedFeature>, ModelError> {
     let kinds: &[&str] =
         if bootstrap { &["BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR"] } else { &["LIBSVMNUSVR"] };
     if !kinds.contains(&dict.model_type.as_str()) {
@@ -136,21 +133,21 @@ fn used(model: &str, dict: &Dict, bootstrap: bool) -> Result<Vec<UsedFeature>, M
         other => return Err(damaged(model, format!("its normalisation is {other:?}"))),
     };
     for (list, numbers) in [("slopes", &dict.slopes), ("intercepts", &dict.intercepts)] {
-        // One for the score and one for each feature.
+        // There is one number for the score and one for each feature.
         if rescales && numbers.len() != count + 1 {
             return Err(damaged(model, format!("it has {} {list} for {count} features", numbers.len())));
         }
         if numbers.iter().any(|number| !number.as_f64().is_some_and(f64::is_finite)) {
-            return Err(damaged(model, format!("one of its {list} is no number")));
+            return Err(damaged(model, format!("one of its {list} is not a number")));
         }
     }
     if rescales && dict.slopes.iter().any(|slope| slope.as_f64() == Some(0.0)) {
         return Err(damaged(model, "one of its slopes is zero"));
     }
     if !dict.feature_opts_dicts.is_empty() && dict.feature_opts_dicts.len() != count {
-        return Err(damaged(model, "the options do not belong to the features one by one"));
+        return Err(damaged(model, "it does not have one set of options for each feature"));
     }
-    Machine::parse(&dict.model, count).map_err(|problem| damaged(model, problem))?;
+    SupportVectorMachine::parse(&dict.model, count).map_err(|problem| damaged(model, problem))?;
     let none = BTreeMap::new();
     let options = dict.feature_opts_dicts.iter().chain(std::iter::repeat(&none));
     dict.feature_names.iter().zip(options).map(|(name, options)| feature(model, name, options)).collect()
@@ -163,7 +160,7 @@ fn feature(model: &str, name: &str, options: &BTreeMap<String, Value>) -> Result
         .iter()
         .map(|(option, value)| match checked_option(extractor, option, value) {
             Ok(value) => Ok((option.clone(), value)),
-            Err(OptionProblem) => Err(ModelError::Option {
+            Err(UnsupportedOption) => Err(ModelError::Option {
                 model: model.to_owned(),
                 feature: name.to_owned(),
                 option: option.clone(),

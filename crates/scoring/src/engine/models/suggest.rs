@@ -1,24 +1,23 @@
-//! What somebody may have meant.
+//! Suggestions for a misspelt name.
 
-/// Names that are shown at most.
-const SHOWN: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
-/// The names nearest to a wrong one, the nearest first.
+/// The names with the smallest edit distance, the nearest first.
 pub(super) fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let wrong = wrong.to_ascii_lowercase();
     let mut by_distance: Vec<_> = names.map(|name| (distance(&wrong, name), name)).collect();
     by_distance.sort_by_key(|(distance, _)| *distance);
     let best = by_distance.first().map_or(0, |(distance, _)| *distance);
-    // Others only if they are about as near: a long list is no help.
+    // Names that are much less similar than the best one are left out.
     by_distance
         .into_iter()
         .take_while(|(distance, _)| *distance <= best + 1)
         .map(|(_, name)| name)
-        .take(SHOWN)
+        .take(MAX_SUGGESTIONS)
         .collect()
 }
 
-/// How many characters must be put in, taken out or replaced.
+/// The Levenshtein distance: characters to be inserted, deleted or replaced.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -39,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_finds_its_name() {
+    fn a_typing_mistake_finds_the_name() {
         let names = ["vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1"];
         assert_eq!(nearest("vmaf_v061", names.into_iter())[0], "vmaf_v0.6.1");
         assert_eq!(nearest("VMAF_4K_v0.6.1", names.into_iter()), ["vmaf_4k_v0.6.1"]);

@@ -1,28 +1,26 @@
-//! The support vector machine inside a model: libsvm's text format, as far as VMAF uses it.
+//! The support vector machine of a model: libsvm's text format, as far as VMAF uses it.
 //!
-//! Checked here because libvmaf's parser does not: it takes `nan`, sizes its tables by what the header claims, and ends a
-//! vector at an index of -1 wherever that stands.
+//! It is validated here because libvmaf's parser accepts `nan`, sizes its tables by the numbers in the header, and ends a
+//! vector at an index of -1 anywhere.
 
 /// A support vector machine with a radial kernel: `Σ weight · exp(−gamma · |x − vector|²) − rho`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
-    /// libsvm's word for how it was trained: `nu_svr` or `epsilon_svr`. Prediction is the same.
+pub struct SupportVectorMachine {
+    /// libsvm's name for the kind of training: `nu_svr` or `epsilon_svr`. Prediction does not depend on it.
     pub kind: String,
-    /// How fast the kernel falls.
     pub gamma: f64,
-    /// What is taken off the sum.
     pub rho: f64,
-    /// The weight of each support vector.
+    /// One for each support vector.
     pub weights: Vec<f64>,
-    /// The support vectors, each with a value for every feature: what the text leaves out is zero.
+    /// The support vectors, each with a value for every feature; a value that the text omits is zero.
     pub vectors: Vec<Vec<f64>>,
 }
 
-impl Machine {
-    /// Reads the text of a machine that looks at `features` features; what is wrong with it otherwise.
+impl SupportVectorMachine {
+    /// Parses the text of a machine with `features` features. The error says what is wrong with it.
     pub fn parse(text: &str, features: usize) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        // The order matters: libvmaf allocates by `nr_class` what follows it.
+        // The order matters, because libvmaf allocates memory by `nr_class` for the lines after it.
         let one_of = |value: &str| (value == "nu_svr" || value == "epsilon_svr").then(|| value.to_owned());
         let kind = expect(&mut lines, "svm_type", one_of)?;
         expect(&mut lines, "kernel_type", |value| (value == "rbf").then_some(()))?;
@@ -56,13 +54,13 @@ fn expect<'a, T>(
 ) -> Result<T, String> {
     let line = lines.next().unwrap_or("");
     let value = line.strip_prefix(key).filter(|rest| rest.starts_with(' ')).map(str::trim);
-    value.and_then(read).ok_or_else(|| format!("{key} is missing or not usable, there is {line:?}"))
+    value.and_then(read).ok_or_else(|| format!("{key} is missing or not usable in the line {line:?}"))
 }
 
-/// A weight, then `index:value` with indices that go up from 1.
+/// A weight, then pairs `index:value` with increasing indices from 1 on.
 fn vector(line: &str, features: usize) -> Result<(f64, Vec<f64>), String> {
     let mut words = line.split_ascii_whitespace();
-    let weight = words.next().and_then(number).ok_or("has a weight that is no number")?;
+    let weight = words.next().and_then(number).ok_or("has a weight that is not a number")?;
     let mut values = vec![0.0; features];
     let mut last = 0;
     for word in words {
@@ -70,16 +68,17 @@ fn vector(line: &str, features: usize) -> Result<(f64, Vec<f64>), String> {
             .split_once(':')
             .and_then(|(index, value)| Some((index.parse::<usize>().ok()?, number(value)?)))
             .filter(|(index, _)| *index > last && *index <= features);
-        let (index, value) = pair.ok_or_else(|| format!("has {word:?}, which is no value of a feature"))?;
+        let (index, value) =
+            pair.ok_or_else(|| format!("has {word:?}, which is not the value of a feature"))?;
         values[index - 1] = value;
         last = index;
     }
     Ok((weight, values))
 }
 
-/// A number that can be computed with.
+/// A finite number.
 fn number(text: &str) -> Option<f64> {
-    // Rust also takes "nan" and "infinity".
+    // Rust also parses "nan" and "infinity".
     text.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
@@ -92,16 +91,16 @@ mod tests {
     const GOOD: &str = "svm_type nu_svr\nkernel_type rbf\ngamma 0.04\nnr_class 2\ntotal_sv 2\nrho -1.3\nSV\n-4 1:0.5 2:0.25 \n4 1:1e-3 2:0\n";
 
     #[test]
-    fn a_machine_as_libsvm_writes_it_is_taken() {
-        let machine = Machine::parse(GOOD, 2).unwrap();
+    fn a_machine_as_libsvm_writes_it_is_parsed() {
+        let machine = SupportVectorMachine::parse(GOOD, 2).unwrap();
         assert_eq!((machine.kind.as_str(), machine.gamma, machine.rho), ("nu_svr", 0.04, -1.3));
         assert_eq!(machine.weights, [-4.0, 4.0]);
         assert_eq!(machine.vectors, [[0.5, 0.25], [1e-3, 0.0]]);
     }
 
     #[test]
-    fn what_a_vector_leaves_out_is_zero() {
-        let machine = Machine::parse(&GOOD.replace("1:0.5 ", ""), 3).unwrap();
+    fn an_omitted_value_is_zero() {
+        let machine = SupportVectorMachine::parse(&GOOD.replace("1:0.5 ", ""), 3).unwrap();
         assert_eq!(machine.vectors[0], [0.0, 0.25, 0.0]);
     }
 
@@ -117,6 +116,6 @@ mod tests {
     #[case::more_classes("nr_class 2", "nr_class 3")]
     #[case::no_vectors("SV\n", "")]
     fn damage_is_found(#[case] good: &str, #[case] bad: &str) {
-        assert!(Machine::parse(&GOOD.replacen(good, bad, 1), 2).is_err());
+        assert!(SupportVectorMachine::parse(&GOOD.replacen(good, bad, 1), 2).is_err());
     }
 }

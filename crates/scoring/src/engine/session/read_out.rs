@@ -1,38 +1,40 @@
-//! Takes scores and features out of a finished pass.
+//! Reads scores and features from a finished pass.
 
 use std::collections::BTreeMap;
 
-use super::motion::Series;
-use super::{Fed, Loaded, ModelSeries, Scores, Session, index};
+use super::motion::MotionSeries;
+use super::{EngineSession, FedPairs, FrameScores, LoadedModel, ModelSeries, index};
 use crate::engine::EngineError;
-use crate::engine::ffi::{Context, Failure};
-use crate::outcome::Interval;
+use crate::engine::ffi::{Context, LibvmafError};
+use crate::outcome::ConfidenceInterval;
 
-impl Session {
-    /// The scores of one clip of several.
+impl EngineSession {
     pub(super) fn read_out(
         &mut self,
-        fed: &Fed,
+        fed: &FedPairs,
         (clip, clips): (usize, usize),
-        motion: &[Series],
-    ) -> Result<Scores, EngineError> {
+        motion: &[MotionSeries],
+    ) -> Result<FrameScores, EngineError> {
         let mut features: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut models: Vec<ModelSeries> = self.models.iter().map(ModelSeries::empty).collect();
-        for (pair, (&frame, &place)) in fed.frames.iter().zip(&fed.places).enumerate() {
+        for (pair, (&frame, &position)) in fed.frames.iter().zip(&fed.positions).enumerate() {
             let index = index(pair, clip, clips).ok_or(EngineError::TooLong { frame })?;
             let missing = |name: &str| {
                 let name = name.to_owned();
-                move |source: Failure| EngineError::Missing { frame, name, source }
+                move |source: LibvmafError| EngineError::Missing { frame, name, source }
             };
             for series in motion {
-                let value = series.values[place as usize];
-                self.main.import(&series.output.kept, value, index).map_err(missing(&series.output.shown))?;
-                features.entry(series.output.shown.clone()).or_default().push(value);
+                let value = series.values[position as usize];
+                self.main
+                    .import(&series.output.stored_name, value, index)
+                    .map_err(missing(&series.output.log_name))?;
+                features.entry(series.output.log_name.clone()).or_default().push(value);
             }
             for output in &self.outputs {
-                let value = self.main.feature(&output.kept, index).map_err(missing(&output.shown))?;
-                // A name can be asked for twice, as an extra and by a model.
-                let values = features.entry(output.shown.clone()).or_default();
+                let value =
+                    self.main.feature(&output.stored_name, index).map_err(missing(&output.log_name))?;
+                // Both a model and the request may ask for a feature.
+                let values = features.entry(output.log_name.clone()).or_default();
                 if values.len() == pair {
                     values.push(value);
                 }
@@ -49,11 +51,15 @@ impl Session {
                 }
             }
         }
-        Ok(Scores { frames: fed.frames.clone(), models, features })
+        Ok(FrameScores { frames: fed.frames.clone(), models, features })
     }
 }
 
-fn score(context: &mut Context, loaded: &Loaded, index: u32) -> Result<(f64, Option<Interval>), Failure> {
+fn score(
+    context: &mut Context,
+    loaded: &LoadedModel,
+    index: u32,
+) -> Result<(f64, Option<ConfidenceInterval>), LibvmafError> {
     let score = context.score(&loaded.model, index)?;
     let interval = loaded
         .collection
@@ -64,7 +70,7 @@ fn score(context: &mut Context, loaded: &Loaded, index: u32) -> Result<(f64, Opt
 }
 
 impl ModelSeries {
-    fn empty(loaded: &Loaded) -> Self {
+    fn empty(loaded: &LoadedModel) -> Self {
         Self { scores: Vec::new(), intervals: loaded.collection.as_ref().map(|_| Vec::new()) }
     }
 }

@@ -1,108 +1,103 @@
-//! What a session is to compute, and how.
+//! What a session computes, and how.
 
 use std::sync::Arc;
 
 use vmafx_job::Feature;
 
-use super::Loaded;
+use super::LoadedModel;
 use crate::engine::EngineError;
-use crate::engine::features::Needs;
-use crate::engine::features::extra::{extractor, unmet_minimum};
-use crate::engine::ffi::{self, Config, Failure};
+use crate::engine::features::RequiredExtractors;
+use crate::engine::features::requested::{extractor_of, unmet_minimum};
+use crate::engine::ffi::{self, ContextConfig, LibvmafError};
 use crate::engine::models::Model;
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
-/// Whether libvmaf measures pictures of this size the same way every time.
+/// Whether libvmaf's scores of pictures of this size are reproducible.
 ///
-/// In smaller ones its ADM takes samples into account that it has never written: with 32 lines or less, and in narrow
-/// pictures whose width leaves 1 to 4 over when halved four times. The score then depends on what was in memory before,
-/// by tens of points; with 16 lines it also writes where it should not. Found by filling fresh memory with different
-/// bytes (`MALLOC_PERTURB_`) and comparing scores over all small sizes.
-fn is_measurable(format: Format) -> bool {
-    const SURE_WIDTH: u32 = 97;
+/// In smaller pictures its ADM reads samples that it has never written: with 32 lines or fewer, and in narrow pictures whose
+/// width has a remainder of 1 to 4 after division by 16. The score then depends by tens of points on what was in memory
+/// before; with 16 lines ADM also writes out of bounds. This was found by filling new memory with different bytes
+/// (`MALLOC_PERTURB_`) and comparing the scores of all small sizes.
+fn is_measurable(format: PictureFormat) -> bool {
+    const SAFE_WIDTH: u32 = 97;
     const MINIMUM: u32 = 33;
     let (width, height) = (format.width, format.height);
-    height >= MINIMUM && width >= MINIMUM && (width >= SURE_WIDTH || !(1..=4).contains(&(width % 16)))
+    height >= MINIMUM && width >= MINIMUM && (width >= SAFE_WIDTH || !(1..=4).contains(&(width % 16)))
 }
 
-/// Up to this many threads, feeding also measures motion; with more the feeder would be what others wait for.
-const FEEDER_KEEPS_UP: u32 = 4;
+/// Up to this many threads, the feeding thread also measures motion; with more, the others would wait for it.
+const MAX_THREADS_WITHOUT_MOTION_THREAD: u32 = 4;
 
-/// What a session is to compute, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup<'a> {
-    /// The shape of the pictures.
-    pub format: Format,
-    /// The models.
+pub struct SessionSetup<'a> {
+    pub format: PictureFormat,
     pub models: &'a [Model],
-    /// Measures beside them.
-    pub extras: &'a [Feature],
-    /// How many distorted clips are compared with the reference.
+    pub features: &'a [Feature],
+    /// Number of distorted clips.
     pub clips: usize,
-    /// Whether motion is measured apart: needed with several clips, a step, or frames that are only context.
-    pub motion_apart: bool,
-    /// Threads that measure. With one, the caller's own is used.
+    /// Whether motion is measured in a context of its own. Required for several clips, a frame step, and a chunk with lead or
+    /// tail.
+    pub separate_motion: bool,
+    /// Threads that measure. With one, the caller's thread measures.
     pub threads: u32,
-    /// How extractors are registered.
     pub registration: Registration,
-    /// Features of the CPU that are not to be used, by libvmaf's bits: 48 leaves AVX2, 63 leaves nothing. Counts for
-    /// the whole process and changes no score; for tests.
+    /// CPU features that libvmaf must not use, as its bits: 48 leaves AVX2, 63 leaves none. It applies to the whole process
+    /// and does not change scores; for tests.
     pub cpu_mask: u64,
 }
 
-/// How extractors are registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Registration {
-    /// Only what the models use.
+    /// Only the extractors that the models use.
     #[default]
     Lean,
-    /// As libvmaf does it by itself. For tests: the two must agree in every bit.
+    /// As libvmaf registers them. For tests: both must agree in every bit.
     Plain,
 }
 
-impl Setup<'_> {
-    /// What can be refused before anything is made.
+impl SessionSetup<'_> {
+    /// Refuses what can be refused before anything is allocated.
     pub(super) fn check(&self) -> Result<(), EngineError> {
-        if self.models.is_empty() && self.extras.is_empty() {
+        if self.models.is_empty() && self.features.is_empty() {
             return Err(EngineError::Nothing);
         }
         if !is_measurable(self.format) {
             return Err(EngineError::TooSmall { format: self.format });
         }
-        let refused = self.extras.iter().find_map(|extra| Some((extra, unmet_minimum(*extra, self.format)?)));
+        let refused =
+            self.features.iter().find_map(|feature| Some((feature, unmet_minimum(*feature, self.format)?)));
         match refused {
-            Some((extra, needs)) => {
-                Err(EngineError::FeatureTooSmall { feature: extra.name(), needs, format: self.format })
+            Some((feature, needs)) => {
+                Err(EngineError::FeatureTooSmall { feature: feature.name(), needs, format: self.format })
             }
             None => Ok(()),
         }
     }
 
-    /// The extractors that are needed, each once.
-    pub(super) fn needs(&self) -> Result<Needs, EngineError> {
-        let mut needs = Needs::default();
+    pub(super) fn required_extractors(&self) -> Result<RequiredExtractors, EngineError> {
+        let mut required = RequiredExtractors::default();
         for model in self.models {
-            model.add_needs(&mut needs)?;
+            model.add_extractors(&mut required)?;
         }
-        for extra in self.extras {
-            needs
-                .add_extractor(extractor(*extra))
-                .map_err(|clash| EngineError::Clash { extractor: clash.extractor })?;
+        for feature in self.features {
+            required
+                .add_extractor(extractor_of(*feature))
+                .map_err(|conflict| EngineError::Clash { extractor: conflict.extractor })?;
         }
-        Ok(needs)
+        Ok(required)
     }
 
-    /// Loads the models under names that cannot meet those of features.
-    pub(super) fn load(&self) -> Result<Vec<Loaded>, EngineError> {
+    /// Loads the models under names that differ from those of all features.
+    pub(super) fn load(&self) -> Result<Vec<LoadedModel>, EngineError> {
         let load = |(index, model): (usize, &Model)| {
             let name = format!("model_{index}");
             let (loaded, collection) = if model.has_interval() {
-                let (loaded, collection) = ffi::Collection::load(model.json(), &name, model.members())?;
+                let (loaded, collection) = ffi::CollectionHandle::load(model.json(), &name, model.members())?;
                 (loaded, Some(collection))
             } else {
-                (ffi::Model::load(model.json(), &name)?, None)
+                (ffi::ModelHandle::load(model.json(), &name)?, None)
             };
-            Ok(Loaded { name: model.name.clone(), model: Arc::new(loaded), collection })
+            Ok(LoadedModel { name: model.name.clone(), model: Arc::new(loaded), collection })
         };
         self.models
             .iter()
@@ -112,15 +107,18 @@ impl Setup<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    pub(super) fn main_config(&self) -> Config {
-        Config { threads: if self.threads > 1 { self.threads } else { 0 }, cpu_mask: self.cpu_mask }
+    pub(super) fn main_config(&self) -> ContextConfig {
+        ContextConfig { threads: if self.threads > 1 { self.threads } else { 0 }, cpu_mask: self.cpu_mask }
     }
 
-    pub(super) fn motion_config(&self) -> Config {
-        Config { threads: u32::from(self.threads > FEEDER_KEEPS_UP), cpu_mask: self.cpu_mask }
+    pub(super) fn motion_config(&self) -> ContextConfig {
+        ContextConfig {
+            threads: u32::from(self.threads > MAX_THREADS_WITHOUT_MOTION_THREAD),
+            cpu_mask: self.cpu_mask,
+        }
     }
 
-    pub(super) fn failed(&self, source: Failure) -> EngineError {
+    pub(super) fn failed(&self, source: LibvmafError) -> EngineError {
         if source.is_full() {
             EngineError::TooMany { source }
         } else {

@@ -1,11 +1,11 @@
-//! Errors of inputs in one word, and whether the same may go well another time.
+//! The reason of an input error as one word, and whether another attempt may succeed.
 
 use std::io;
 
 use super::InputError;
 
 impl InputError {
-    /// One stable word for conditions, events and metrics.
+    /// One stable word for conditions, events, metrics and logs.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Open { .. } => "ClipNotOpened",
@@ -30,19 +30,21 @@ impl InputError {
             Self::Delivered { .. } => "ClipChangesShape",
             Self::Decoder { .. } => "DecodingFailed",
             Self::Stopped { .. } => "Stopped",
-            Self::Room { .. } => "PictureMismatch",
+            Self::PictureMismatch { .. } => "PictureMismatch",
         }
     }
 
-    /// Whether the same may go well another time: the cause is the machine and not the clip.
+    /// Whether another attempt may succeed: the cause is the machine and not the clip.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Open { source, .. }
             | Self::Read { source, .. }
             | Self::Digest { source, .. }
-            | Self::FfmpegStart { source, .. } => may_pass(source),
+            | Self::FfmpegStart { source, .. } => is_transient(source),
             Self::ProbeTimeout { .. } => true,
-            Self::Decoder { signal, .. } => signal.is_some_and(|signal| FROM_OUTSIDE.contains(&signal)),
+            Self::Decoder { signal, .. } => {
+                signal.is_some_and(|signal| KILLED_FROM_OUTSIDE.contains(&signal))
+            }
             Self::NotAFile { .. }
             | Self::Truncated { .. }
             | Self::NoFrames { .. }
@@ -59,18 +61,17 @@ impl InputError {
             | Self::PixelFormat { .. }
             | Self::Delivered { .. }
             | Self::Stopped { .. }
-            | Self::Room { .. } => false,
+            | Self::PictureMismatch { .. } => false,
         }
     }
 }
 
-/// `SIGKILL`, with which the kernel ends a process when memory is short, and `SIGTERM`. Other signals mean that a
-/// decoder fell over this very clip.
-const FROM_OUTSIDE: [i32; 2] = [9, 15];
+/// `SIGKILL`, which the kernel sends when memory is short, and `SIGTERM`. Any other signal means that this clip crashed the
+/// decoder.
+const KILLED_FROM_OUTSIDE: [i32; 2] = [9, 15];
 
-/// Whether an error of the system may be gone the next time. That a file is not there, or not ours to read, is no
-/// accident.
-pub(crate) fn may_pass(error: &io::Error) -> bool {
+/// Whether a system error may be gone at the next attempt. A missing file or permission is not transient.
+pub(crate) fn is_transient(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
         io::ErrorKind::NotFound

@@ -1,9 +1,8 @@
 //! A decoder process that never outlives its owner.
 //!
-//! It gets a process group of its own, so that Ctrl-C in a terminal reaches us alone and we decide what becomes of it,
-//! and so that a wrapper script dies together with what it started. If this process is killed and can decide nothing any
-//! more, the pipe breaks and the decoder ends at its next frame. (`PR_SET_PDEATHSIG` is no help: it fires when the
-//! *thread* ends that started the decoder.)
+//! The decoder has a process group of its own, so that Ctrl-C in a terminal reaches only this process, and so that a wrapper
+//! script is killed together with its children. If this process is killed, the pipe breaks and the decoder ends at its next
+//! frame. (`PR_SET_PDEATHSIG` does not help: it fires when the *thread* ends that started the decoder.)
 
 use std::ffi::OsString;
 use std::io;
@@ -14,9 +13,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use super::log::Exit;
+use super::log::DecoderExit;
 
-/// The process. Its id stays ours until [`Child::reap`], so that no signal can hit a stranger.
+/// The process. Its id is not reused before [`Child::reap`], so no signal can reach another process.
 #[derive(Debug)]
 pub(in crate::input) struct Child {
     process: Mutex<std::process::Child>,
@@ -24,7 +23,7 @@ pub(in crate::input) struct Child {
 }
 
 impl Child {
-    /// Starts a program with these arguments, this standard input, and both outputs in pipes.
+    /// Starts a program with pipes for standard output and standard error.
     pub(super) fn start(
         program: &Path,
         arguments: &[OsString],
@@ -35,7 +34,7 @@ impl Child {
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Colours in the log would be in the way, and a forced log file would be a surprise.
+            // The log is parsed, so it must not have colours. `FFREPORT` would make ffmpeg write a file.
             .env("AV_LOG_FORCE_NOCOLOR", "1")
             .env_remove("FFREPORT")
             .process_group(0)
@@ -47,31 +46,31 @@ impl Child {
         Ok((Self { process: Mutex::new(process), id }, stdout, stderr))
     }
 
-    /// Kills it and whatever it started. Does nothing once it is reaped.
+    /// Kills the process and its children. Does nothing once it is reaped.
     pub(in crate::input) fn kill(&self) {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not reaped yet means that the id, and so the group, is still its own.
+        // A process that is not reaped yet still owns its id, and so its group.
         if let (Ok(None), Some(id)) = (process.try_wait(), self.id) {
-            // An error says that it is gone already, which is what we want.
+            // An error means that the process is gone already.
             _ = rustix::process::kill_process_group(id, Signal::KILL);
             _ = process.kill();
         }
     }
 
-    /// Waits for its end. Others can kill it in the meantime.
-    pub(super) fn reap(&self) -> Exit {
+    /// Waits for the process to end. Other threads can kill it meanwhile.
+    pub(super) fn reap(&self) -> DecoderExit {
         if let Some(id) = self.id {
-            // Waits without reaping and without the lock; an error means that somebody else has reaped it.
+            // Waits without reaping and without the lock; an error means that the process is reaped already.
             _ = rustix::process::waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         }
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         match process.wait() {
             Ok(status) => match (status.code(), status.signal()) {
-                (Some(code), _) => Exit::Code(code),
-                (None, Some(signal)) => Exit::Signal(signal),
-                (None, None) => Exit::Unknown,
+                (Some(code), _) => DecoderExit::Code(code),
+                (None, Some(signal)) => DecoderExit::Signal(signal),
+                (None, None) => DecoderExit::Unknown,
             },
-            Err(_) => Exit::Unknown,
+            Err(_) => DecoderExit::Unknown,
         }
     }
 }

@@ -1,43 +1,36 @@
-//! Reads what `ffmpeg` says about a file before it decodes. Pure.
+//! Parses the report that `ffmpeg` writes about a file before it decodes. Pure.
 //!
-//! The text is meant for people, but has hardly changed in fifteen years. Three places are of use: the line of each input
-//! stream, the mapping that names the stream chosen, and the line of the output stream, which has the size after
-//! rotation.
+//! The text is meant for people, but has hardly changed in fifteen years. Three parts of it are used: the line of each input
+//! stream, the mapping that names the chosen stream, and the line of the output stream, which has the size after rotation.
 
-/// What the report says about the stream that is decoded.
+/// The stream that is decoded.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Report {
-    /// The container by its demuxer's name.
+pub(super) struct StreamReport {
     pub(super) demuxer: String,
-    /// The codec.
     pub(super) codec: String,
-    /// The decoder, where it is not named like the codec.
+    /// `None` if the decoder has the name of the codec.
     pub(super) decoder: Option<String>,
-    /// The pixel format by the decoder's name for it.
+    /// As the decoder calls it.
     pub(super) pixel_format: String,
-    /// Width as shown.
     pub(super) width: u32,
-    /// Height as shown.
     pub(super) height: u32,
     /// Frames per second.
     pub(super) frame_rate: Option<f64>,
     /// Seconds.
     pub(super) duration: Option<f64>,
-    /// Transfer function.
     pub(super) transfer: Option<String>,
-    /// Whether samples use all values.
     pub(super) full_range: Option<bool>,
 }
 
-impl Report {
-    /// Whether a decoder was found, and pictures of a size that libvmaf can hold.
+impl StreamReport {
+    /// Whether there is a decoder, and the pictures have a size that libvmaf can hold.
     pub(super) fn is_decodable(&self) -> bool {
         let largest = u32::from(u16::MAX);
         self.pixel_format != "none" && self.width <= largest && self.height <= largest
     }
 }
 
-/// One line about a video stream.
+/// The line of a video stream.
 #[derive(Debug)]
 struct Stream<'a> {
     index: u32,
@@ -46,8 +39,8 @@ struct Stream<'a> {
     rotation: f64,
 }
 
-/// Reads a report; nothing if there is no video stream in it.
-pub(super) fn parse(text: &str) -> Option<Report> {
+/// Parses a report; `None` if there is no video stream in it.
+pub(super) fn parse(text: &str) -> Option<StreamReport> {
     let (mut demuxer, mut duration, mut mapped, mut output) = (None, None, None, None);
     let mut streams: Vec<Stream<'_>> = Vec::new();
     let mut in_output = false;
@@ -79,13 +72,13 @@ pub(super) fn parse(text: &str) -> Option<Report> {
         Some((index, _)) => streams.iter().find(|stream| stream.index == *index),
         None => streams.iter().find(|stream| !stream.attached),
     }?;
-    let (width, height, pixel_format, _) = match output.as_ref().and_then(shape) {
-        Some(shape) => shape,
-        None => rotated(shape(chosen)?, chosen.rotation),
+    let (width, height, pixel_format, _) = match output.as_ref().and_then(dimensions) {
+        Some(dimensions) => dimensions,
+        None => rotated(dimensions(chosen)?, chosen.rotation),
     };
-    let details = shape(chosen).map(|(_, _, _, details)| details).unwrap_or_default();
+    let details = dimensions(chosen).map(|(_, _, _, details)| details).unwrap_or_default();
     let (transfer, full_range) = colours(details);
-    Some(Report {
+    Some(StreamReport {
         demuxer: demuxer.unwrap_or_default().to_owned(),
         codec: chosen.fields.first()?.split(' ').next()?.to_owned(),
         decoder: mapped.and_then(|(_, decoder)| decoder),
@@ -112,7 +105,7 @@ fn video_stream(line: &str) -> Option<Stream<'_>> {
     })
 }
 
-/// Splits at the commas that are not within brackets.
+/// Splits at the commas outside of brackets.
 fn fields(text: &str) -> Vec<&str> {
     let (mut fields, mut start, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, letter) in text.char_indices() {
@@ -130,8 +123,8 @@ fn fields(text: &str) -> Vec<&str> {
     fields
 }
 
-/// Width, height, pixel format and what stands in brackets behind it. The pixel format is the field before the size.
-fn shape<'a>(stream: &Stream<'a>) -> Option<(u32, u32, &'a str, &'a str)> {
+/// Width, height, pixel format and the details in brackets after it. The pixel format is the field before the size.
+fn dimensions<'a>(stream: &Stream<'a>) -> Option<(u32, u32, &'a str, &'a str)> {
     let at = stream.fields.iter().position(|field| size(field).is_some())?;
     let (width, height) = size(stream.fields[at])?;
     let format = stream.fields[..at].last().filter(|_| at > 1).copied().unwrap_or_default();
@@ -145,7 +138,7 @@ fn size(field: &str) -> Option<(u32, u32)> {
     Some((width.parse().ok().filter(|&width| width > 0)?, height.parse().ok().filter(|&height| height > 0)?))
 }
 
-/// The shape after turning by a right angle or not.
+/// Swaps width and height if the picture is rotated by a right angle.
 fn rotated<'a>(
     (width, height, format, details): (u32, u32, &'a str, &'a str),
     degrees: f64,
@@ -154,8 +147,8 @@ fn rotated<'a>(
     if quarter { (height, width, format, details) } else { (width, height, format, details) }
 }
 
-/// Transfer function and range from `tv, bt2020nc/bt2020/smpte2084, progressive`. One word stands for all three when
-/// they have the same name.
+/// Transfer function and range from `tv, bt2020nc/bt2020/smpte2084, progressive`. If matrix, primaries and transfer function
+/// have the same name, it is written once.
 fn colours(details: &str) -> (Option<String>, Option<bool>) {
     let (mut transfer, mut full_range) = (None, None);
     for word in details.split(',').map(str::trim) {
@@ -204,7 +197,7 @@ mod tests {
     use super::*;
 
     /// A report with this line about the only stream.
-    fn report_of(line: &str) -> Option<Report> {
+    fn report_of(line: &str) -> Option<StreamReport> {
         parse(&format!(
             "Input #0, mov,mp4,m4a,3gp,3g2,mj2, from 'a':\n  Duration: 00:00:10.01, start: 0.0\n  {line}\n"
         ))
@@ -253,7 +246,7 @@ mod tests {
         "Stream #0:0: Video: av1, none, 64x64, 25 fps, 25 tbr, 1k tbn",
         "av1", "none", (64, 64), Some(25.0), None, None
     )]
-    fn real_lines_are_understood(
+    fn real_lines_are_parsed(
         #[case] line: &str,
         #[case] codec: &str,
         #[case] pixel_format: &str,
@@ -262,7 +255,7 @@ mod tests {
         #[case] transfer: Option<&str>,
         #[case] full_range: Option<bool>,
     ) {
-        let expected = Report {
+        let expected = StreamReport {
             demuxer: "mov,mp4,m4a,3gp,3g2,mj2".to_owned(),
             codec: codec.to_owned(),
             decoder: None,
@@ -288,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_mapping_a_cover_picture_is_passed_over() {
+    fn without_a_mapping_a_cover_picture_is_ignored() {
         assert_eq!(parse(&format!("{COVER}\n{VIDEO}")).unwrap().codec, "av1");
         assert_eq!(parse(COVER), None);
     }
@@ -298,14 +291,14 @@ mod tests {
     #[case("-90.00", (120, 160))]
     #[case("180.00", (160, 120))]
     #[case("-0.00", (160, 120))]
-    fn rotation_turns_the_size(#[case] degrees: &str, #[case] expected: (u32, u32)) {
+    fn rotation_swaps_width_and_height(#[case] degrees: &str, #[case] expected: (u32, u32)) {
         let text = format!("{VIDEO}\n    Side data:\n      displaymatrix: rotation of {degrees} degrees\n");
         let report = parse(&text).unwrap();
         assert_eq!((report.width, report.height), expected);
     }
 
     #[test]
-    fn the_line_of_the_output_has_the_last_word_about_the_shape() {
+    fn size_and_pixel_format_are_those_of_the_output() {
         let output = "Output #0, null, to 'pipe:':\n  Stream #0:0(und): Video: wrapped_avframe, yuv420p, 120x160 [SAR \
                       1:1 DAR 3:4], q=2-31, 200 kb/s, 25 fps, 25 tbn (default)";
         let report = parse(&format!("{VIDEO}\n{output}")).unwrap();
@@ -314,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_and_nonsense_are_no_video() {
+    fn sound_and_malformed_lines_are_not_video() {
         assert_eq!(report_of("Stream #0:0[0x101]: Audio: mp2, 44100 Hz, mono, fltp, 384 kb/s"), None);
         assert_eq!(report_of("Stream #0:0: Video: h264 (High), yuv420p(tv"), None);
         assert_eq!(parse(""), None);

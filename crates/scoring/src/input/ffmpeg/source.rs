@@ -1,4 +1,4 @@
-//! Frames that a decoder writes into a pipe.
+//! Frames that a decoder writes to a pipe.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -8,67 +8,62 @@ use std::thread::JoinHandle;
 
 use super::super::error::InputError;
 use super::super::planes::{PlaneError, PlaneReader};
-use super::super::probe::{Probe, Storage};
-use super::super::stop::Stopper;
+use super::super::probe::{Probe, SampleStorage};
+use super::super::stop::StopHandle;
 use super::super::tools::Tools;
-use super::super::{Clip, FrameSource, Reading, local, y4m};
+use super::super::{Clip, FrameSource, ReadOptions, local, y4m};
 use super::arguments;
 use super::child::Child;
-use super::log::{self, Exit, Expected, Log};
-use crate::picture::{Format, PictureMut};
+use super::log::{self, DecoderExit, DecoderLog, ExpectedFrames};
+use crate::picture::{PictureFormat, PictureMut};
 
-/// What headers and rows that do not lie next to each other are read through. Larger requests pass it by.
-const BUFFER: usize = 32 * 1024;
+/// Buffer for headers and for rows with padding between them. Requests that are larger bypass it.
+const BUFFER_BYTES: usize = 32 * 1024;
 
-/// A clip that is being decoded.
 #[derive(Debug)]
-pub(in crate::input) struct Source {
+pub(in crate::input) struct DecoderSource {
     path: PathBuf,
-    /// Before the reader and the listener: killing the decoder is what lets both come to their end.
     child: Arc<Child>,
     reader: BufReader<ChildStdout>,
-    listener: Option<JoinHandle<Log>>,
+    log_reader: Option<JoinHandle<DecoderLog>>,
     planes: PlaneReader,
-    delivered: Format,
-    wanted: Format,
-    expected: Expected,
-    state: State,
+    delivered: PictureFormat,
+    wanted: PictureFormat,
+    expected: ExpectedFrames,
+    state: StreamState,
     skip: u64,
     /// The next frame, counted from the start of the clip.
     frame: u64,
     /// Frames that may still be read.
     left: u64,
-    stopper: Stopper,
+    stop_handle: StopHandle,
 }
 
-/// Where in the stream we are.
+/// How far the Y4M stream is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Nothing is read yet.
-    Fresh,
-    /// The header is read.
-    Running,
-    /// Nothing more will come.
+enum StreamState {
+    BeforeHeader,
+    InFrames,
     Ended,
 }
 
-impl Source {
-    /// Starts the decoder. What it says is read with the first frame, so that it can be stopped from the very start.
+impl DecoderSource {
+    /// Starts the decoder. The Y4M header is read with the first frame, so that the source can be stopped from the start.
     pub(in crate::input) fn open(
         clip: &Clip,
         probe: &Probe,
-        reading: &Reading,
+        options: &ReadOptions,
         tools: &Tools,
     ) -> Result<Self, InputError> {
-        let coded = matches!(probe.storage, Storage::Coded { .. });
+        let coded = matches!(probe.storage, SampleStorage::Coded { .. });
         let purpose = if coded { "to decode" } else { "to scale or convert" };
         let program = tools.need_ffmpeg(&clip.path, purpose)?;
-        // Widened by us after decoding, so that a depth is reached in the same way for every kind of input.
-        let delivered = Format { depth: probe.format.depth, ..reading.format };
-        let (names, demuxer) = speakers(probe);
+        // The bit depth is raised after decoding, so that every kind of input reaches it in the same way.
+        let delivered = PictureFormat { depth: probe.format.depth, ..options.format };
+        let (decoders, demuxer) = log_names(probe);
         let expected = expected(clip, probe)?;
         let (child, stdout, stderr) =
-            Child::start(program, &arguments::decode(clip, probe, reading, delivered), Stdio::null())
+            Child::start(program, &arguments::decode(clip, probe, options, delivered), Stdio::null())
                 .map_err(|source| InputError::FfmpegStart {
                     path: clip.path.clone(),
                     purpose,
@@ -78,34 +73,34 @@ impl Source {
         let child = Arc::new(child);
         Ok(Self {
             path: clip.path.clone(),
-            stopper: Stopper::of_child(Arc::clone(&child)),
+            stop_handle: StopHandle::of_child(Arc::clone(&child)),
             child,
-            reader: BufReader::with_capacity(BUFFER, stdout),
-            listener: Some(std::thread::spawn(move || listen(stderr, Log::new(names, demuxer)))),
-            planes: PlaneReader::new(delivered, reading.format),
+            reader: BufReader::with_capacity(BUFFER_BYTES, stdout),
+            log_reader: Some(std::thread::spawn(move || {
+                read_log(stderr, DecoderLog::new(decoders, demuxer))
+            })),
+            planes: PlaneReader::new(delivered, options.format),
             delivered,
-            wanted: reading.format,
+            wanted: options.format,
             expected,
-            state: State::Fresh,
-            skip: reading.skip,
+            state: StreamState::BeforeHeader,
+            skip: options.skip,
             frame: 0,
-            left: reading.take.unwrap_or(u64::MAX),
+            left: options.take.unwrap_or(u64::MAX),
         })
     }
 
-    /// Comes to the samples of the next frame wanted; `false` at the proper end.
+    /// Moves to the samples of the next frame to be read; `false` at the end of the clip.
     fn advance(&mut self) -> Result<bool, InputError> {
-        if self.stopper.is_stopped() {
+        if self.stop_handle.is_stopped() {
             return Err(InputError::Stopped { path: self.path.clone() });
         }
-        if self.left == 0 || self.state == State::Ended {
+        if self.left == 0 || self.state == StreamState::Ended {
             return Ok(false);
         }
-        if self.state == State::Fresh {
-            if !self.read_header()? {
-                return Ok(false);
-            }
-            self.state = State::Running;
+        if self.state == StreamState::BeforeHeader {
+            self.read_header()?;
+            self.state = StreamState::InFrames;
         }
         while self.frame < self.skip {
             if !self.read_frame_header()? {
@@ -116,7 +111,7 @@ impl Source {
         self.read_frame_header()
     }
 
-    fn read_header(&mut self) -> Result<bool, InputError> {
+    fn read_header(&mut self) -> Result<(), InputError> {
         if self.is_at_end()? {
             self.finish(false)?;
             return Err(InputError::NoFrames { path: self.path.clone() });
@@ -127,7 +122,7 @@ impl Source {
             let (found, wanted) = (header.format, self.delivered);
             return Err(InputError::Delivered { path: self.path.clone(), found, wanted });
         }
-        Ok(true)
+        Ok(())
     }
 
     fn read_frame_header(&mut self) -> Result<bool, InputError> {
@@ -155,19 +150,19 @@ impl Source {
         }
     }
 
-    /// Passes over the samples of a frame whose header is read.
+    /// Skips the samples of a frame whose header is read.
     fn discard(&mut self) -> Result<(), InputError> {
         let bytes = self.delivered.bytes() as u64;
-        let passed = io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())
+        let skipped = io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())
             .map_err(|source| InputError::Read { path: self.path.clone(), frame: self.frame, source })?;
-        if passed < bytes {
+        if skipped < bytes {
             self.finish(true)?;
         }
         self.frame += 1;
         Ok(())
     }
 
-    /// Something that failed to parse: if the decoder died, that is the reason, and the better message.
+    /// If the decoder ended, its error is the cause of a header that cannot be parsed, and the better message.
     fn unless_ended<T>(&mut self, result: Result<T, InputError>) -> Result<T, InputError> {
         match result {
             Ok(value) => Ok(value),
@@ -175,39 +170,39 @@ impl Source {
                 if self.is_at_end()? {
                     self.finish(true)?;
                 }
-                self.state = State::Ended;
+                self.state = StreamState::Ended;
                 Err(error)
             }
         }
     }
 
-    /// The pipe is closed: finds out whether that is the end of the clip. Within a frame it cannot be.
+    /// The decoder closed the pipe. This is an error unless the clip ended there, which it cannot within a frame.
     fn finish(&mut self, within_frame: bool) -> Result<(), InputError> {
-        self.state = State::Ended;
-        let listener = self.listener.take().map(JoinHandle::join);
+        self.state = StreamState::Ended;
+        let log_reader = self.log_reader.take().map(JoinHandle::join);
         let exit = self.child.reap();
-        if self.stopper.is_stopped() {
+        if self.stop_handle.is_stopped() {
             return Err(InputError::Stopped { path: self.path.clone() });
         }
-        let Some(Ok(log)) = listener else {
-            return Err(self.failed("its messages are lost".to_owned(), exit, String::new()));
+        let Some(Ok(log)) = log_reader else {
+            return Err(self.failed("its log is lost".to_owned(), exit, String::new()));
         };
-        let ended = log::verdict(exit, &log, self.frame, self.expected)
+        let ended = log::premature_end(exit, &log, self.frame, self.expected)
             .or_else(|| within_frame.then(|| "ffmpeg ended within a frame".to_owned()));
         ended.map_or(Ok(()), |ended| Err(self.failed(ended, exit, log.tail())))
     }
 
-    fn failed(&self, ended: String, exit: Exit, stderr: String) -> InputError {
+    fn failed(&self, ended: String, exit: DecoderExit, stderr: String) -> InputError {
         let signal = match exit {
-            Exit::Signal(signal) => Some(signal),
-            Exit::Code(_) | Exit::Unknown => None,
+            DecoderExit::Signal(signal) => Some(signal),
+            DecoderExit::Code(_) | DecoderExit::Unknown => None,
         };
         InputError::Decoder { path: self.path.clone(), frame: self.frame, ended, signal, stderr }
     }
 }
 
-impl FrameSource for Source {
-    fn format(&self) -> Format {
+impl FrameSource for DecoderSource {
+    fn format(&self) -> PictureFormat {
         self.wanted
     }
 
@@ -234,51 +229,51 @@ impl FrameSource for Source {
         Ok(true)
     }
 
-    fn stopper(&self) -> Stopper {
-        self.stopper.clone()
+    fn stop_handle(&self) -> StopHandle {
+        self.stop_handle.clone()
     }
 }
 
-impl Drop for Source {
+impl Drop for DecoderSource {
     fn drop(&mut self) {
-        // A stopper may keep the child's handle longer than we live; the process itself must end here.
+        // A stop handle may keep the child longer than this source; the process itself must end here.
         self.child.kill();
         self.child.reap();
-        if let Some(listener) = self.listener.take() {
-            _ = listener.join();
+        if let Some(log_reader) = self.log_reader.take() {
+            _ = log_reader.join();
         }
     }
 }
 
-/// The names under which decoder and container speak in the log.
-fn speakers(probe: &Probe) -> (Vec<String>, String) {
+/// The names of the decoder and of the demuxer in the log.
+fn log_names(probe: &Probe) -> (Vec<String>, String) {
     match &probe.storage {
-        Storage::Raw => (vec!["rawvideo".to_owned()], "rawvideo".to_owned()),
-        Storage::Y4m { .. } => (vec!["rawvideo".to_owned()], "yuv4mpegpipe".to_owned()),
-        Storage::Coded { demuxer, decoder, .. } => {
+        SampleStorage::Raw => (vec!["rawvideo".to_owned()], "rawvideo".to_owned()),
+        SampleStorage::Y4m { .. } => (vec!["rawvideo".to_owned()], "yuv4mpegpipe".to_owned()),
+        SampleStorage::Coded { demuxer, decoder, .. } => {
             (vec![probe.codec.clone(), decoder.clone()], demuxer.clone())
         }
     }
 }
 
-/// How many frames there should be. A Y4M file whose size does not tell is gone through once: `ffmpeg` ends quietly
-/// where such a file is cut off.
-fn expected(clip: &Clip, probe: &Probe) -> Result<Expected, InputError> {
+/// How many frames the clip should have. If the size of a Y4M file does not tell, its frames are counted here, because
+/// `ffmpeg` does not report that such a file is cut off.
+fn expected(clip: &Clip, probe: &Probe) -> Result<ExpectedFrames, InputError> {
     Ok(match (probe.frames, &probe.storage, probe.frames_estimate) {
-        (Some(frames), _, _) => Expected::Exactly(frames),
-        (None, Storage::Y4m { .. }, _) => {
-            Expected::Exactly(local::Source::open(clip, probe, &Reading::whole(probe.format))?.count()?)
-        }
-        (None, _, Some(estimate)) => Expected::About(estimate),
-        (None, _, None) => Expected::Unknown,
+        (Some(frames), _, _) => ExpectedFrames::Exactly(frames),
+        (None, SampleStorage::Y4m { .. }, _) => ExpectedFrames::Exactly(
+            local::FileSource::open(clip, probe, &ReadOptions::whole(probe.format))?.count()?,
+        ),
+        (None, _, Some(estimate)) => ExpectedFrames::About(estimate),
+        (None, _, None) => ExpectedFrames::Unknown,
     })
 }
 
-/// Reads everything that the decoder says, so that it never waits for us.
-fn listen(stderr: ChildStderr, mut log: Log) -> Log {
+/// Reads the whole log of the decoder, so that a full pipe never blocks it.
+fn read_log(stderr: ChildStderr, mut log: DecoderLog) -> DecoderLog {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
-    // A line without an end is taken in pieces: memory stays bounded whatever a decoder prints.
+    // A line without an end is read in blocks, so memory is bounded whatever a decoder prints.
     while matches!((&mut lines).take(4096).read_until(b'\n', &mut line), Ok(1..)) {
         log.push(&line);
         line.clear();

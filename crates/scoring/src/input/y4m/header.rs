@@ -1,29 +1,25 @@
-//! The first line of a Y4M file. Pure.
+//! The header line of a Y4M file. Pure.
 
 use vmafx_job::{BitDepth, PixelFormat};
 
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 
-/// How every Y4M file begins.
 pub(in crate::input) const MAGIC: &[u8] = b"YUV4MPEG2 ";
 
-/// What the first line says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::input) struct Header {
-    /// The shape of the pictures.
-    pub(in crate::input) format: Format,
+pub(in crate::input) struct Y4mHeader {
+    pub(in crate::input) format: PictureFormat,
     /// Frames per second.
     pub(in crate::input) frame_rate: Option<f64>,
-    /// Whether samples use all values.
     pub(in crate::input) full_range: Option<bool>,
 }
 
-impl Header {
-    /// Reads the line, without its end. The error says what is wrong and what to do.
+impl Y4mHeader {
+    /// Parses the line without its line feed. The error says what is wrong and what to do.
     ///
-    /// Interlaced content is taken as it is: both clips of a comparison have their fields in the same rows.
+    /// Interlaced content is accepted: both clips of a comparison have their fields in the same rows.
     pub(in crate::input) fn parse(line: &[u8]) -> Result<Self, String> {
-        let line = std::str::from_utf8(line).map_err(|_| "it is no text".to_owned())?;
+        let line = std::str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
         let mut words = line.split(' ');
         if words.next() != Some("YUV4MPEG2") {
             return Err("it does not begin with YUV4MPEG2".to_owned());
@@ -45,13 +41,13 @@ impl Header {
                     Some(("COLORRANGE", "LIMITED")) => full_range = Some(false),
                     _ => {}
                 },
-                // Interlacing, aspect ratio, and whatever comes after us: no influence on the samples.
+                // Interlacing, aspect ratio and unknown parameters do not affect the samples.
                 _ => {}
             }
         }
         let (chroma, depth) = sampling_of(sampling.or(extended_sampling).unwrap_or("420"))?;
         Ok(Self {
-            format: Format {
+            format: PictureFormat {
                 width: width.ok_or("it has no width (W)")?,
                 height: height.ok_or("it has no height (H)")?,
                 chroma,
@@ -63,15 +59,15 @@ impl Header {
     }
 }
 
-/// Keeps a value that may be given once only: of two sizes one is wrong, and we cannot know which.
-fn once<T>(place: &mut Option<T>, name: &str, value: T) -> Result<(), String> {
-    match place.replace(value) {
+/// Stores a value that may be given only once: if there are two sizes, one is wrong, and it is unknown which.
+fn once<T>(slot: &mut Option<T>, name: &str, value: T) -> Result<(), String> {
+    match slot.replace(value) {
         None => Ok(()),
         Some(_) => Err(format!("it gives the {name} twice")),
     }
 }
 
-/// A width or height. The limit keeps a damaged header from asking for more memory than there is.
+/// A width or height. The limit keeps a damaged header from requesting more memory than there is.
 fn size(name: &str, value: &str) -> Result<u32, String> {
     match value.parse::<u16>() {
         Ok(size) if size > 0 && value.bytes().all(|byte| byte.is_ascii_digit()) => Ok(u32::from(size)),
@@ -79,7 +75,7 @@ fn size(name: &str, value: &str) -> Result<u32, String> {
     }
 }
 
-/// Frames per second from `25:1`; nothing from `0:0`, which stands for unknown.
+/// Frames per second from `25:1`; `None` from `0:0`, which means unknown.
 fn ratio(value: &str) -> Result<Option<f64>, String> {
     let parse = || {
         let (numerator, denominator) = value.split_once(':')?;
@@ -90,7 +86,8 @@ fn ratio(value: &str) -> Result<Option<f64>, String> {
     Ok((numerator > 0 && denominator > 0).then(|| f64::from(numerator) / f64::from(denominator)))
 }
 
-/// Sampling and depth by their name. The names of chroma positions do not matter: samples are compared where they are.
+/// Chroma format and bit depth by name. Where chroma samples are located does not matter, because samples are compared as
+/// they are stored.
 fn sampling_of(name: &str) -> Result<(PixelFormat, BitDepth), String> {
     let lower = name.to_ascii_lowercase();
     let (chroma, rest) = match lower.get(..3) {
@@ -139,13 +136,13 @@ mod tests {
     #[case("YUV4MPEG2 W352 H288 F25:1 Ip A0:0 C420p10 XYSCSS=420P10", PixelFormat::Yuv420p, BitDepth::Ten)]
     #[case("YUV4MPEG2 W352 H288 XYSCSS=422P12", PixelFormat::Yuv422p, BitDepth::Twelve)]
     #[case("YUV4MPEG2  H288 W352  C444p16 ", PixelFormat::Yuv444p, BitDepth::Sixteen)]
-    fn what_programs_write_is_understood(
+    fn headers_of_real_programs_are_parsed(
         #[case] line: &str,
         #[case] chroma: PixelFormat,
         #[case] depth: BitDepth,
     ) {
-        let format = Format { width: 352, height: 288, chroma, depth };
-        assert_eq!(Header::parse(line.as_bytes()).unwrap().format, format);
+        let format = PictureFormat { width: 352, height: 288, chroma, depth };
+        assert_eq!(Y4mHeader::parse(line.as_bytes()).unwrap().format, format);
     }
 
     #[rstest]
@@ -167,17 +164,17 @@ mod tests {
     #[case("YUV4MPEG2 W352 H288 C420p9", "cannot be scored; convert")]
     #[case("YUV4MPEG2 W352 H288 C422jpeg", "cannot be scored; convert")]
     #[case("YUV4MPEG2 W352 H288 C\u{fc}\u{fc}", "cannot be scored; convert")]
-    fn what_cannot_be_used_is_refused_with_a_reason(#[case] line: &str, #[case] reason: &str) {
-        let problem = Header::parse(line.as_bytes()).unwrap_err();
+    fn an_unusable_header_is_refused_with_the_reason(#[case] line: &str, #[case] reason: &str) {
+        let problem = Y4mHeader::parse(line.as_bytes()).unwrap_err();
         assert!(problem.contains(reason), "{problem}");
     }
 
     #[test]
-    fn rate_and_range_are_read() {
-        let header = Header::parse(b"YUV4MPEG2 W2 H2 F30000:1001 XCOLORRANGE=FULL").unwrap();
+    fn frame_rate_and_range_are_parsed() {
+        let header = Y4mHeader::parse(b"YUV4MPEG2 W2 H2 F30000:1001 XCOLORRANGE=FULL").unwrap();
         assert_eq!((header.frame_rate, header.full_range), (Some(30_000.0 / 1001.0), Some(true)));
         for unknown in ["F0:0", "F25:0", "F0:1", ""] {
-            let header = Header::parse(format!("YUV4MPEG2 W2 H2 {unknown}").as_bytes()).unwrap();
+            let header = Y4mHeader::parse(format!("YUV4MPEG2 W2 H2 {unknown}").as_bytes()).unwrap();
             assert_eq!((header.frame_rate, header.full_range), (None, None), "{unknown}");
         }
     }
@@ -186,7 +183,7 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic_or_promise_an_absurd_size(line in proptest::collection::vec(any::<u8>(), 0..200)) {
             let line = [MAGIC, &line].concat();
-            if let Ok(header) = Header::parse(&line) {
+            if let Ok(header) = Y4mHeader::parse(&line) {
                 prop_assert!(header.format.width <= 65_535 && header.format.height <= 65_535);
             }
         }

@@ -1,28 +1,28 @@
-//! The comparisons of a page with what every section needs of them.
+//! The comparisons of a page, prepared for its sections.
 
-use crate::outcome::Outcome;
-use crate::report::summary::{Summary, SummaryError};
+use crate::outcome::ScoringOutcome;
+use crate::report::summary::{ScoreSummary, SummaryError};
 use crate::report::wording;
 
-/// One distorted clip on the page.
-pub(super) struct Clip<'a> {
-    /// Which one; its curves have the same number.
+pub(super) struct ReportedClip<'a> {
+    /// Also determines the colour of its curves.
     pub(super) index: usize,
-    /// The name by which the page calls it.
     pub(super) name: String,
-    pub(super) outcome: &'a Outcome,
-    pub(super) summary: Summary,
+    pub(super) outcome: &'a ScoringOutcome,
+    pub(super) summary: ScoreSummary,
 }
 
-/// All clips, each under a name of its own.
-pub(super) fn all(outcomes: &[Outcome]) -> Result<Vec<Clip<'_>>, SummaryError> {
+/// All clips, with unique names.
+pub(super) fn all(outcomes: &[ScoringOutcome]) -> Result<Vec<ReportedClip<'_>>, SummaryError> {
     let named = outcomes.iter().zip(wording::clip_names(outcomes)).enumerate();
     named
-        .map(|(index, (outcome, name))| Ok(Clip { index, name, outcome, summary: Summary::of(outcome)? }))
+        .map(|(index, (outcome, name))| {
+            Ok(ReportedClip { index, name, outcome, summary: ScoreSummary::of(outcome)? })
+        })
         .collect()
 }
 
-/// When a frame is shown, `1:05.040`, where the frame rate is known.
+/// The time of a frame, such as `1:05.040`, if the frame rate is known.
 pub(super) fn time(frame: u64, rate: Option<f64>) -> Option<String> {
     let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0)?;
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -45,7 +45,7 @@ mod tests {
     #[case(100_000, Some(24.0), Some("1:09:26.667"))]
     #[case(5, None, None)]
     #[case(5, Some(0.0), None)]
-    fn frames_have_a_time_where_the_rate_is_known(
+    fn a_frame_has_a_time_if_the_frame_rate_is_known(
         #[case] frame: u64,
         #[case] rate: Option<f64>,
         #[case] expected: Option<&str>,

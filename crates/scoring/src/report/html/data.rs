@@ -1,16 +1,15 @@
-//! The curves, as the script of the page reads them.
+//! The curves as data for the script of the page.
 
 use serde::{Serialize, Serializer};
 
-use super::clips::Clip;
+use super::clips::ReportedClip;
 use crate::report::metrics;
 
-/// Values of features beyond which a browser would take seconds to open the page.
-const FEATURE_BUDGET: usize = 4_000_000;
+/// With more feature values, a browser would take seconds to open the page.
+const MAX_FEATURE_VALUES: usize = 4_000_000;
 
-/// Everything that is drawn.
 #[derive(Serialize)]
-pub(super) struct Data<'a> {
+pub(super) struct PlotData<'a> {
     clips: Vec<ClipData<'a>>,
     #[serde(skip)]
     complete: bool,
@@ -40,7 +39,7 @@ struct Band {
     high: Vec<f64>,
 }
 
-/// Numbers with the decimals that a plot can show: a third of the bytes of all digits.
+/// Numbers rounded to what a plot can show, which takes a third of the bytes of all digits.
 struct Rounded<'a> {
     values: &'a [f64],
     scale: f64,
@@ -49,15 +48,15 @@ struct Rounded<'a> {
 const FOUR_DECIMALS: f64 = 1e4;
 const SIX_DECIMALS: f64 = 1e6;
 
-impl<'a> Data<'a> {
-    pub(super) fn of(clips: &'a [Clip<'a>]) -> Self {
+impl<'a> PlotData<'a> {
+    pub(super) fn of(clips: &'a [ReportedClip<'a>]) -> Self {
         let values: usize =
             clips.iter().map(|clip| clip.outcome.features.len() * clip.outcome.frames.len()).sum();
-        let complete = values <= FEATURE_BUDGET;
+        let complete = values <= MAX_FEATURE_VALUES;
         Self { clips: clips.iter().map(|clip| ClipData::of(clip, complete)).collect(), complete }
     }
 
-    /// What the reader should know about the plot.
+    /// A note below the plot.
     pub(super) fn note(&self) -> &'static str {
         if self.complete {
             ""
@@ -68,7 +67,7 @@ impl<'a> Data<'a> {
 }
 
 impl<'a> ClipData<'a> {
-    fn of(clip: &'a Clip<'a>, with_features: bool) -> Self {
+    fn of(clip: &'a ReportedClip<'a>, with_features: bool) -> Self {
         let outcome = clip.outcome;
         let models = outcome.models.iter().map(|model| Curve {
             name: model.name.clone(),
@@ -110,21 +109,21 @@ mod tests {
     use crate::report::html::clips;
 
     #[test]
-    fn curves_are_rounded_for_the_eye_and_bands_lie_beside_them() {
+    fn curves_are_rounded_and_have_their_confidence_intervals() {
         let outcomes = [bootstrap(&[92.520_958_88, f64::from(1_u8) / 3.0])];
         let clips = clips::all(&outcomes).unwrap();
-        let json = serde_json::to_value(Data::of(&clips)).unwrap();
+        let json = serde_json::to_value(PlotData::of(&clips)).unwrap();
         assert_eq!(json["clips"][0]["models"][0]["values"], serde_json::json!([92.521, 0.3333]));
         assert_eq!(json["clips"][0]["models"][0]["band"]["low"][0], 90.521);
         assert_eq!(json["clips"][0]["features"][2]["name"], "psnr_y");
     }
 
     #[test]
-    fn features_that_would_stall_the_browser_are_left_out_and_the_page_says_so() {
-        let long = outcome("long.mp4", &vec![90.0; FEATURE_BUDGET / 3 + 1]);
+    fn features_that_would_stall_the_browser_are_omitted_with_a_note() {
+        let long = outcome("long.mp4", &vec![90.0; MAX_FEATURE_VALUES / 3 + 1]);
         let outcomes = [long];
         let clips = clips::all(&outcomes).unwrap();
-        let data = Data::of(&clips);
+        let data = PlotData::of(&clips);
         assert!(data.clips[0].features.is_empty() && data.note().contains("JSON"));
         assert_eq!(data.clips[0].models.len(), 1);
     }

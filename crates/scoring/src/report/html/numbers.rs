@@ -1,14 +1,13 @@
-//! The pooled numbers: cards for one clip, a table to compare several.
+//! The pooled scores: cards for one clip, a table for several.
 
 use std::fmt::Write as _;
 
-use super::clips::{Clip, time};
+use super::clips::{ReportedClip, time};
 use crate::report::escape::text;
-use crate::report::pooling::{Placed, Pooled};
+use crate::report::pooling::{FrameValue, Pooled};
 use crate::report::summary::ModelSummary;
 
-/// The numbers of all clips.
-pub(super) fn section(clips: &[Clip<'_>]) -> String {
+pub(super) fn section(clips: &[ReportedClip<'_>]) -> String {
     match clips {
         [one] => {
             one.summary.models.iter().map(|model| cards(one, model)).collect::<String>() + &features(one)
@@ -20,7 +19,7 @@ pub(super) fn section(clips: &[Clip<'_>]) -> String {
     }
 }
 
-fn cards(clip: &Clip<'_>, model: &ModelSummary) -> String {
+fn cards(clip: &ReportedClip<'_>, model: &ModelSummary) -> String {
     let rate = clip.outcome.distorted.frame_rate;
     let pooled = &model.pooled;
     let mut html = format!("<article class=\"model\"><header><h3>{}</h3>", text(&model.name));
@@ -39,18 +38,18 @@ fn cards(clip: &Clip<'_>, model: &ModelSummary) -> String {
     for (name, value) in plain {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{value:.2}</dd></div>");
     }
-    for (name, placed) in placed(pooled) {
-        let when = time(placed.frame, rate).map_or_else(String::new, |time| format!(" · {time}"));
+    for (name, pooled) in frame_values(pooled) {
+        let when = time(pooled.frame, rate).map_or_else(String::new, |time| format!(" · {time}"));
         let _ = write!(
             html,
             "<div><dt>{name}</dt><dd>{:.2}<small>frame {}{when}</small></dd></div>",
-            placed.value, placed.frame
+            pooled.value, pooled.frame
         );
     }
     html + "</dl></article>"
 }
 
-fn placed(pooled: &Pooled) -> [(&'static str, Placed); 6] {
+fn frame_values(pooled: &Pooled) -> [(&'static str, FrameValue); 6] {
     [
         ("Minimum", pooled.min),
         ("1st percentile", pooled.p1),
@@ -72,14 +71,14 @@ fn cells(pooled: &Pooled, decimals: usize) -> String {
         "<td class=\"mean\">{:.decimals$}</td><td>{:.decimals$}</td><td>{:.decimals$}</td>",
         pooled.mean, pooled.harmonic_mean, pooled.stddev
     );
-    for (_, placed) in placed(pooled) {
-        let _ = write!(html, "<td title=\"frame {}\">{:.decimals$}</td>", placed.frame, placed.value);
+    for (_, pooled) in frame_values(pooled) {
+        let _ = write!(html, "<td title=\"frame {}\">{:.decimals$}</td>", pooled.frame, pooled.value);
     }
     html
 }
 
 /// All clips by one model, with a bar from 0 to 100 for the mean.
-fn comparison(clips: &[Clip<'_>], index: usize) -> String {
+fn comparison(clips: &[ReportedClip<'_>], index: usize) -> String {
     let mut rows = String::new();
     for (clip, model) in clips.iter().filter_map(|clip| Some((clip, clip.summary.models.get(index)?))) {
         let (format, colour) = (clip.outcome.distorted.format, clip.index % 8);
@@ -107,8 +106,8 @@ fn comparison(clips: &[Clip<'_>], index: usize) -> String {
     )
 }
 
-/// The features of one clip, folded away.
-fn features(clip: &Clip<'_>) -> String {
+/// The features of one clip, collapsed.
+fn features(clip: &ReportedClip<'_>) -> String {
     if clip.summary.features.is_empty() {
         return String::new();
     }

@@ -1,4 +1,4 @@
-// The plot: curves of the models above, one feature below, one view and one cursor for both.
+// The plot: the curves of the models above, one feature below. Both have the same view and cursor.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const MARGIN = { left: 44, right: 12, top: 10, bottom: 24 };
@@ -6,7 +6,7 @@
   const { clips } = JSON.parse(byId("data").textContent);
   if (!clips.some((clip) => clip.frames.length)) return;
 
-  // With several clips the colour tells the clip and the dash the model; with one the colour tells the model.
+  // With several clips, the colour stands for the clip and the dash for the model; with one, the colour stands for the model.
   const ladder = clips.length > 1;
   const style = (clip, model) => (ladder ? ["s" + (clip % 8), "d" + (model % 3)] : ["s" + (model % 8), "d0"]);
   const severalModels = clips.some((clip) => clip.models.length > 1);
@@ -117,7 +117,7 @@
     make(parent, "path", { d: area(side(curve.band.high, "high"), side(curve.band.low, "low")) }, ["band", ...curve.classes]);
   }
 
-  // Cursor, dots and the stretch that is being selected: drawn apart, so that moving the mouse redraws no curve.
+  // The cursor, dots and the selection are in a layer of their own, so that moving the mouse does not redraw the curves.
   function point(panel) {
     const { svg, overlay, scale } = panel;
     if (!overlay) return;

@@ -1,5 +1,5 @@
 "use strict";
-// Numbers only: no function here touches the page.
+// Pure functions: none of them accesses the page.
 
 /** Round values for about `count` lines between low and high. */
 function ticks(low, high, count) {
@@ -11,7 +11,7 @@ function ticks(low, high, count) {
   return { all, step };
 }
 
-/** Whole frames only: half a frame is no place. */
+/** Ticks at whole frames. */
 function frameTicks(low, high, count) {
   const { all, step } = ticks(low, high, count);
   return step >= 1 ? all : ticks(Math.ceil(low), Math.max(high, low + 1), high - low).all.filter((v) => Number.isInteger(v));
@@ -27,7 +27,7 @@ function lowerBound(frames, frame) {
   return low;
 }
 
-/** The index of the frame nearest to `frame`; -1 where there are none. */
+/** The index of the frame nearest to `frame`; -1 if there are no frames. */
 function nearest(frames, frame) {
   const at = lowerBound(frames, frame);
   if (at === 0) return frames.length ? 0 : -1;
@@ -35,12 +35,12 @@ function nearest(frames, frame) {
   return frame - frames[at - 1] <= frames[at] - frame ? at - 1 : at;
 }
 
-/** The rows to draw: those in view and one on each side, so that a curve runs out of the picture. */
+/** The rows to draw: those in view and one on each side, so that a curve continues to the edge. */
 function rowsInView(frames, view) {
   return [Math.max(0, lowerBound(frames, view[0]) - 1), Math.min(frames.length, lowerBound(frames, view[1]) + 1)];
 }
 
-/** Whether there are more frames in view than a curve through each of them could show. */
+/** Whether more frames are in view than a curve through each of them can show. */
 function crowded(frames, view, width) {
   const [from, to] = rowsInView(frames, view);
   return to - from > width * 2;
@@ -86,13 +86,13 @@ function extent(curves, view) {
   return low <= high ? [low, high] : [0, 1];
 }
 
-/** A little room around an extent; never of height zero. */
+/** An extent with padding; never of height zero. */
 function padded([low, high]) {
   const room = (high - low) * 0.08 || Math.abs(high) * 0.02 || 1;
   return [low - room, high + room];
 }
 
-/** An extent for scores: a little room, but no emptiness below 0 or above 100 where nothing is. */
+/** An extent for scores: with padding, but not below 0 or above 100 unless scores are there. */
 function scoreRange([low, high]) {
   const missing = Math.max(0, 2 - (high - low)) / 2;
   const [from, to] = padded([low - missing, high + missing]);

@@ -1,10 +1,9 @@
-//! Errors in one word, and whether the same may go well another time: what a queue must know to decide between another
-//! attempt and a verdict.
+//! The reason of an error as one word, and whether another attempt may succeed.
 
 use super::ScoreError;
 
 impl ScoreError {
-    /// One stable word for conditions, events and metrics.
+    /// One stable word for conditions, events, metrics and logs.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Input(error) => error.reason(),
@@ -22,8 +21,8 @@ impl ScoreError {
         }
     }
 
-    /// Whether the same may go well another time, here or elsewhere: the machine failed, and not the request or a clip.
-    /// One that was cancelled is not to be repeated.
+    /// Whether another attempt may succeed, here or elsewhere: the cause is the machine and not the request or a clip. A
+    /// cancelled comparison is not to be repeated.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Input(error) => error.is_retryable(),

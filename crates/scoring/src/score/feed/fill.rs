@@ -1,18 +1,18 @@
-//! Reads a frame into a picture of libvmaf.
+//! Reads frames into pictures of libvmaf.
 
 use crate::engine::Picture;
 use crate::input::{FrameSource, InputError};
-use crate::picture::{Format, PictureMut, PlaneMut};
+use crate::picture::{PictureFormat, PictureMut, PlaneMut};
 
-/// Reads frames into pictures. They differ for odd sizes: in files the last chroma column or row is there, in libvmaf's
-/// pictures it is not. Then a frame takes the way over a buffer; otherwise it is read to where it belongs.
+/// Reads frames into pictures. If a luma size is odd, files have a last chroma column or row that libvmaf's pictures lack;
+/// then a frame is read into a buffer and copied. Otherwise it is read directly.
 pub(super) struct Filler {
-    format: Format,
+    format: PictureFormat,
     buffer: Option<[Vec<u8>; 3]>,
 }
 
 impl Filler {
-    pub(super) fn new(format: Format) -> Self {
+    pub(super) fn new(format: PictureFormat) -> Self {
         Self { format, buffer: None }
     }
 
@@ -41,7 +41,7 @@ impl Filler {
     }
 }
 
-fn plane(format: Format, plane: usize, data: &mut [u8]) -> PlaneMut<'_> {
+fn plane(format: PictureFormat, plane: usize, data: &mut [u8]) -> PlaneMut<'_> {
     let (width, rows) = format.plane(plane);
     let row_bytes = width * format.depth.bytes();
     PlaneMut { data, stride: row_bytes, row_bytes, rows }

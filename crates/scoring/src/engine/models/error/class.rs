@@ -1,10 +1,10 @@
-//! Errors of models in one word, and whether the same may go well another time.
+//! The reason of a model error as one word, and whether another attempt may succeed.
 
 use super::ModelError;
-use crate::input::may_pass;
+use crate::input::is_transient;
 
 impl ModelError {
-    /// One stable word for conditions, events and metrics.
+    /// One stable word for conditions, events, metrics and logs.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "ModelUnknown",
@@ -17,8 +17,8 @@ impl ModelError {
         }
     }
 
-    /// Whether the same may go well another time: reading failed.
+    /// Whether another attempt may succeed: the file could not be read.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Read { source, .. } if may_pass(source))
+        matches!(self, Self::Read { source, .. } if is_transient(source))
     }
 }

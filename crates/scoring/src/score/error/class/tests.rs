@@ -1,4 +1,4 @@
-//! Every variant with its word and its patience.
+//! Every variant with its reason and whether it can be retried.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
@@ -8,16 +8,17 @@ use vmafx_job::{BitDepth, PixelFormat};
 
 use super::ScoreError;
 use crate::engine::models::ModelError;
-use crate::engine::{EngineError, Failure};
+use crate::engine::{EngineError, LibvmafError};
 use crate::input::InputError;
-use crate::picture::Format;
+use crate::picture::PictureFormat;
 use crate::score::chunk::MergeError;
 
-const FORMAT: Format = Format { width: 16, height: 16, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
-const NO_MEMORY: Failure = Failure { call: "vmaf_init", code: -12 };
-const INVALID: Failure = Failure { call: "vmaf_init", code: -22 };
+const FORMAT: PictureFormat =
+    PictureFormat { width: 16, height: 16, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+const NO_MEMORY: LibvmafError = LibvmafError { call: "vmaf_init", code: -12 };
+const INVALID: LibvmafError = LibvmafError { call: "vmaf_init", code: -22 };
 
-type Row = (ScoreError, &'static str, bool);
+type Case = (ScoreError, &'static str, bool);
 
 fn inputs() -> Vec<(InputError, &'static str, bool)> {
     let path = || "clip".into();
@@ -80,7 +81,7 @@ fn inputs() -> Vec<(InputError, &'static str, bool)> {
         (decoder(Some(9)), "DecodingFailed", true),
         (decoder(Some(11)), "DecodingFailed", false),
         (InputError::Stopped { path: path() }, "Stopped", false),
-        (InputError::Room { path: path(), format: FORMAT }, "PictureMismatch", false),
+        (InputError::PictureMismatch { path: path(), format: FORMAT }, "PictureMismatch", false),
     ]
 }
 
@@ -121,11 +122,11 @@ fn engine() -> Vec<(EngineError, &'static str, bool)> {
         rows.push((EngineError::Frame { frame: 0, source }, "FrameNotMeasured", retryable));
         rows.push((EngineError::Finish { frames: 0, source }, "EngineFinishFailed", retryable));
     }
-    rows.extend(models().into_iter().map(|(error, word, retryable)| (error.into(), word, retryable)));
+    rows.extend(models().into_iter().map(|(error, reason, retryable)| (error.into(), reason, retryable)));
     rows
 }
 
-fn all() -> Vec<Row> {
+fn all() -> Vec<Case> {
     let path = || "clip".into();
     let sizes = ScoreError::SizesDiffer {
         reference: path(),
@@ -153,30 +154,30 @@ fn all() -> Vec<Row> {
         (ScoreError::ReaderGone { path: path() }, "ReaderGone", true),
         (ScoreError::Cancelled, "Cancelled", false),
     ];
-    rows.extend(inputs().into_iter().map(|(error, word, retryable)| (error.into(), word, retryable)));
-    rows.extend(engine().into_iter().map(|(error, word, retryable)| (error.into(), word, retryable)));
+    rows.extend(inputs().into_iter().map(|(error, reason, retryable)| (error.into(), reason, retryable)));
+    rows.extend(engine().into_iter().map(|(error, reason, retryable)| (error.into(), reason, retryable)));
     rows
 }
 
 #[test]
-fn every_error_has_its_word_and_its_patience() {
-    for (error, word, retryable) in all() {
-        assert_eq!((error.reason(), error.is_retryable()), (word, retryable), "{error}");
+fn every_error_has_its_reason_and_its_retry_class() {
+    for (error, reason, retryable) in all() {
+        assert_eq!((error.reason(), error.is_retryable()), (reason, retryable), "{error}");
     }
 }
 
 #[test]
-fn a_word_is_camel_case_and_belongs_to_one_error() {
+fn a_reason_is_camel_case_and_belongs_to_one_error() {
     let mut kinds = BTreeSet::new();
-    let mut words = BTreeSet::new();
-    for (error, word, _) in all() {
-        assert!(word.starts_with(|first: char| first.is_ascii_uppercase()), "{word}");
-        assert!(word.bytes().all(|letter| letter.is_ascii_alphanumeric()), "{word}");
-        // The name of the variant, down to the innermost error.
+    let mut reasons = BTreeSet::new();
+    for (error, reason, _) in all() {
+        assert!(reason.starts_with(|first: char| first.is_ascii_uppercase()), "{reason}");
+        assert!(reason.bytes().all(|letter| letter.is_ascii_alphanumeric()), "{reason}");
+        // The names of the variants, down to that of the innermost error.
         let shown = format!("{error:?}");
         let kind = shown.split([' ', '{']).next().unwrap_or_default().to_owned();
         kinds.insert(kind);
-        words.insert(word);
+        reasons.insert(reason);
     }
-    assert_eq!(kinds.len(), words.len(), "{kinds:?}\n{words:?}");
+    assert_eq!(kinds.len(), reasons.len(), "{kinds:?}\n{reasons:?}");
 }

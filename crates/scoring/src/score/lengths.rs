@@ -1,10 +1,10 @@
-//! Which lengths may be compared.
+//! Decides which lengths may be compared. Pure.
 
 use std::path::Path;
 
 use super::ScoreError;
 
-/// Frames of two clips, after their offsets.
+/// Numbers of frames of two clips, after their offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
     pub(super) reference: u64,
@@ -12,12 +12,12 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Frames that have a partner.
+    /// Frames that both clips have.
     pub(super) fn paired(self) -> u64 {
         self.reference.min(self.distorted)
     }
 
-    /// Refuses what must not be compared. `offsets` and paths are for the text.
+    /// Refuses clips that must not be compared. Paths and offsets are for the message.
     pub(super) fn check(
         self,
         shortest: bool,

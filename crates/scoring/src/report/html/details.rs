@@ -1,15 +1,15 @@
-//! What was compared, how, and by what: enough to repeat the comparison or to doubt it.
+//! What was compared, how, and with which software: enough to reproduce the comparison.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::clips::Clip;
-use crate::outcome::InputFacts;
+use super::clips::ReportedClip;
+use crate::outcome::InputDetails;
 use crate::report::escape::text;
 use crate::report::wording;
 
-/// A list of facts for all clips. What the clips share is told once.
-pub(super) fn section(clips: &[Clip<'_>]) -> String {
+/// A list of details of all clips. What the clips share is listed once.
+pub(super) fn section(clips: &[ReportedClip<'_>]) -> String {
     let mut html = String::from("<dl class=\"facts\">");
     if let Some(first) = clips.first() {
         html.push_str(&input("Reference", &first.outcome.reference));
@@ -18,7 +18,7 @@ pub(super) fn section(clips: &[Clip<'_>]) -> String {
         let label =
             if clips.len() > 1 { format!("Distorted {}", clip.index + 1) } else { "Distorted".to_owned() };
         html.push_str(&input(&label, &clip.outcome.distorted));
-        fact(&mut html, "Compared as", &text(&wording::alignment(&clip.outcome.alignment)));
+        entry(&mut html, "Compared as", &text(&wording::alignment(&clip.outcome.alignment)));
     }
     let models: BTreeSet<_> = clips
         .iter()
@@ -27,28 +27,28 @@ pub(super) fn section(clips: &[Clip<'_>]) -> String {
         .collect();
     for (name, why, digest) in models {
         let why = why.map_or_else(String::new, |why| format!(", picked because {}", text(why)));
-        fact(&mut html, "Model", &format!("{}{why}<code>{}</code>", text(name), text(digest)));
+        entry(&mut html, "Model", &format!("{}{why}<code>{}</code>", text(name), text(digest)));
     }
     let engines: BTreeSet<_> =
         clips.iter().map(|clip| (&clip.outcome.engine.vmafx, &clip.outcome.engine.libvmaf)).collect();
     for (vmafx, libvmaf) in engines {
-        fact(&mut html, "Engine", &format!("vmafx {}, libvmaf {}", text(vmafx), text(libvmaf)));
+        entry(&mut html, "Engine", &format!("vmafx {}, libvmaf {}", text(vmafx), text(libvmaf)));
     }
     html + "</dl>"
 }
 
-fn input(label: &str, facts: &InputFacts) -> String {
+fn input(label: &str, details: &InputDetails) -> String {
     let mut html = String::new();
     let value = format!(
         "<strong>{}</strong><span>{}</span><code>{}</code>",
-        text(&facts.path.display().to_string()),
-        text(&wording::input(facts)),
-        text(&facts.digest)
+        text(&details.path.display().to_string()),
+        text(&wording::input(details)),
+        text(&details.digest)
     );
-    fact(&mut html, label, &value);
+    entry(&mut html, label, &value);
     html
 }
 
-fn fact(html: &mut String, name: &str, value: &str) {
+fn entry(html: &mut String, name: &str, value: &str) {
     let _ = write!(html, "<div><dt>{}</dt><dd>{value}</dd></div>", text(name));
 }

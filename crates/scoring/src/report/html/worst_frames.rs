@@ -1,26 +1,26 @@
-//! The worst frames of each clip: where to look first.
+//! The worst frames of each clip.
 //!
-//! A bad moment is many bad frames in a row. Listing all of them would hide the second-worst moment, so a frame less
-//! than a second (in a short clip: less than a fortieth of it) from a worse one is left out.
+//! Bad frames come in groups. Listing all frames of the worst group would hide the second-worst one, so a frame less than a
+//! second (in a short clip: less than a fortieth of it) from a worse one is omitted.
 
 use std::fmt::Write as _;
 
-use super::clips::{Clip, time};
+use super::clips::{ReportedClip, time};
 use crate::report::escape::text;
 use crate::report::metrics::short_name;
 
-/// How many frames are listed for each clip.
-const LISTED: usize = 10;
-/// A second in frames, for clips that do not say their rate.
-const USUAL_SECOND: u64 = 25;
+/// Frames listed for each clip.
+const MAX_LISTED: usize = 10;
+/// Frames per second of clips with unknown frame rate.
+const DEFAULT_FRAME_RATE: u64 = 25;
 
-/// One table per clip. A single clip has room for its features as well.
-pub(super) fn section(clips: &[Clip<'_>]) -> String {
+/// One table per clip. That of a single clip has columns for its features.
+pub(super) fn section(clips: &[ReportedClip<'_>]) -> String {
     let tables: String = clips.iter().map(|clip| table(clip, clips.len() > 1)).collect();
     format!("<div class=\"side-by-side\">{tables}</div>")
 }
 
-fn table(clip: &Clip<'_>, named: bool) -> String {
+fn table(clip: &ReportedClip<'_>, named: bool) -> String {
     let outcome = clip.outcome;
     let Some(first) = outcome.models.first() else { return String::new() };
     let rate = outcome.distorted.frame_rate.or(outcome.reference.frame_rate);
@@ -45,7 +45,7 @@ fn table(clip: &Clip<'_>, named: bool) -> String {
         let _ = write!(html, "<th scope=\"col\">{}</th>", text(&short_name(name)));
     }
     html.push_str("</tr></thead><tbody>");
-    for row in worst(&outcome.frames, &first.scores, reach(rate, outcome.frames.len())) {
+    for row in worst(&outcome.frames, &first.scores, min_distance(rate, outcome.frames.len())) {
         let frame = outcome.frames[row];
         let _ = write!(
             html,
@@ -68,23 +68,23 @@ fn table(clip: &Clip<'_>, named: bool) -> String {
     html
 }
 
-/// How near to a worse frame is too near.
+/// The minimum distance between two listed frames.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn reach(rate: Option<f64>, frames: usize) -> u64 {
-    let second = rate.filter(|rate| *rate > 0.0).map_or(USUAL_SECOND, |rate| rate.round() as u64);
+fn min_distance(rate: Option<f64>, frames: usize) -> u64 {
+    let second = rate.filter(|rate| *rate > 0.0).map_or(DEFAULT_FRAME_RATE, |rate| rate.round() as u64);
     second.min(frames as u64 / 40)
 }
 
-/// The rows of the lowest scores, lowest first, none closer than `reach` frames to one before it.
-fn worst(frames: &[u64], scores: &[f64], reach: u64) -> Vec<usize> {
+/// The rows with the lowest scores in ascending order, more than `min_distance` frames apart.
+fn worst(frames: &[u64], scores: &[f64], min_distance: u64) -> Vec<usize> {
     let mut rows: Vec<usize> = (0..frames.len().min(scores.len())).collect();
     rows.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(a.cmp(&b)));
     let mut picked: Vec<usize> = vec![];
     for row in rows {
-        if picked.len() == LISTED {
+        if picked.len() == MAX_LISTED {
             break;
         }
-        if picked.iter().all(|&other| frames[other].abs_diff(frames[row]) > reach) {
+        if picked.iter().all(|&other| frames[other].abs_diff(frames[row]) > min_distance) {
             picked.push(row);
         }
     }
@@ -92,12 +92,12 @@ fn worst(frames: &[u64], scores: &[f64], reach: u64) -> Vec<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Exactly equal is what is meant, and counts are small.
+#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Values are exact, and counts are small.
 mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_of_a_worse_frame_are_left_out() {
+    fn neighbours_of_a_worse_frame_are_omitted() {
         let frames: Vec<u64> = (0..100).collect();
         let mut scores = vec![90.0; 100];
         scores[20..26].copy_from_slice(&[50.0, 40.0, 30.0, 35.0, 45.0, 55.0]);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn reach_is_counted_in_frames_not_in_rows() {
+    fn the_distance_is_counted_in_frames_and_not_in_rows() {
         let frames = [0, 10, 20];
         assert_eq!(worst(&frames, &[3.0, 2.0, 1.0], 12), [2, 0]);
     }
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn a_short_clip_still_has_rows_to_show() {
         assert_eq!(
-            (reach(Some(25.0), 48), reach(Some(25.0), 100_000), reach(None, 100_000)),
-            (1, 25, USUAL_SECOND)
+            (min_distance(Some(25.0), 48), min_distance(Some(25.0), 100_000), min_distance(None, 100_000)),
+            (1, 25, DEFAULT_FRAME_RATE)
         );
     }
 

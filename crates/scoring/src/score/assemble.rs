@@ -1,40 +1,37 @@
-//! Puts together what a comparison found.
+//! Builds the outcome of a comparison.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Request;
-use super::count::Lengths;
-use super::pass::Found;
-use super::plan::{ClipFacts, Comparison, hdr_warnings, near_zero_warning};
+use super::lengths::Lengths;
+use super::pass::ProbedClip;
+use super::plan::{Comparison, hdr_warnings, near_zero_warning};
 use crate::engine;
 use crate::engine::models::Model;
-use crate::engine::session::Scores;
-use crate::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome, Warning};
+use crate::engine::session::FrameScores;
+use crate::outcome::{Alignment, EngineVersions, InputDetails, ModelScores, ScoringOutcome, Warning};
 
-/// One finished comparison.
-pub(super) struct Finished {
-    pub(super) scores: Scores,
+pub(super) struct FinishedComparison {
+    pub(super) scores: FrameScores,
     pub(super) lengths: Lengths,
     pub(super) models: Vec<Model>,
 }
 
-/// The outcome of one comparison.
 pub(super) fn outcome(
     request: &Request,
-    (reference, distorted): (Found<'_>, Found<'_>),
+    (reference, distorted): (ProbedClip<'_>, ProbedClip<'_>),
     comparison: Comparison,
-    finished: Finished,
+    finished: FinishedComparison,
     digests: &BTreeMap<PathBuf, String>,
-) -> Outcome {
-    let Lengths { reference: ours, distorted: theirs } = finished.lengths;
-    let paired = finished.lengths.paired();
-    let (unpaired_reference, unpaired_distorted) = (ours - paired, theirs - paired);
+) -> ScoringOutcome {
+    let (lengths, paired) = (finished.lengths, finished.lengths.paired());
+    let (unpaired_reference, unpaired_distorted) = (lengths.reference - paired, lengths.distorted - paired);
     let mut warnings = comparison.warnings;
     warnings.extend(hdr_warnings(
         finished.models.iter().map(|model| model.name.as_str()),
-        &ClipFacts::new(reference.clip, reference.probe),
-        &ClipFacts::new(distorted.clip, distorted.probe),
+        &reference.properties(),
+        &distorted.properties(),
     ));
     if unpaired_reference + unpaired_distorted > 0 {
         warnings.push(Warning::Shortened { reference: unpaired_reference, distorted: unpaired_distorted });
@@ -52,17 +49,17 @@ pub(super) fn outcome(
         })
         .collect();
     warnings.extend(models.iter().filter_map(|model| near_zero_warning(&model.name, &model.scores)));
-    let facts = |found: Found<'_>, frames: u64| InputFacts {
-        path: found.clip.path.clone(),
-        codec: found.probe.codec.clone(),
-        format: found.probe.format,
-        frame_rate: found.probe.frame_rate,
+    let details = |clip: ProbedClip<'_>, frames: u64| InputDetails {
+        path: clip.clip.path.clone(),
+        codec: clip.probe.codec.clone(),
+        format: clip.probe.format,
+        frame_rate: clip.probe.frame_rate,
         frames,
-        digest: digests.get(&found.clip.path).cloned().unwrap_or_default(),
+        digest: digests.get(&clip.clip.path).cloned().unwrap_or_default(),
     };
-    Outcome {
-        reference: facts(reference, ours + request.reference_offset),
-        distorted: facts(distorted, theirs + request.distorted_offset),
+    ScoringOutcome {
+        reference: details(reference, lengths.reference + request.reference_offset),
+        distorted: details(distorted, lengths.distorted + request.distorted_offset),
         alignment: Alignment {
             format: comparison.format,
             scaled_by: comparison.scaled.then(|| request.scale_filter.name().to_owned()),
@@ -76,6 +73,6 @@ pub(super) fn outcome(
         models,
         features: finished.scores.features,
         warnings,
-        engine: EngineFacts { vmafx: env!("CARGO_PKG_VERSION").to_owned(), libvmaf: engine::version() },
+        engine: EngineVersions { vmafx: env!("CARGO_PKG_VERSION").to_owned(), libvmaf: engine::version() },
     }
 }

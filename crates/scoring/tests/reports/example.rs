@@ -1,16 +1,17 @@
-//! Comparisons that no engine made.
+//! Outcomes for tests.
 
 use std::collections::BTreeMap;
 
 use vmafx_job::{BitDepth, PixelFormat, ReportFormat};
-use vmafx_scoring::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome};
-use vmafx_scoring::picture::Format;
-use vmafx_scoring::report::Report;
+use vmafx_scoring::outcome::{Alignment, EngineVersions, InputDetails, ModelScores, ScoringOutcome};
+use vmafx_scoring::picture::PictureFormat;
+use vmafx_scoring::report::ScoringReport;
 
-const FORMAT: Format = Format { width: 640, height: 360, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
+const FORMAT: PictureFormat =
+    PictureFormat { width: 640, height: 360, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
 
-fn input(path: &str, frames: u64) -> InputFacts {
-    InputFacts {
+fn input(path: &str, frames: u64) -> InputDetails {
+    InputDetails {
         path: path.into(),
         codec: "hevc".to_owned(),
         format: FORMAT,
@@ -20,8 +21,8 @@ fn input(path: &str, frames: u64) -> InputFacts {
     }
 }
 
-/// Every second frame scored by two models.
-pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> Outcome {
+/// Every second frame, scored by two models.
+pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> ScoringOutcome {
     let frames = 2 * scores.len() as u64;
     let model = |name: &str, less: f64| ModelScores {
         name: name.to_owned(),
@@ -30,7 +31,7 @@ pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> Outcome {
         scores: scores.iter().map(|score| score - less).collect(),
         intervals: None,
     };
-    Outcome {
+    ScoringOutcome {
         reference: input("reference.mkv", frames),
         distorted: input(distorted, frames),
         alignment: Alignment {
@@ -49,13 +50,12 @@ pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> Outcome {
             scores.iter().map(|score| score / 100.0).collect(),
         )]),
         warnings: vec![],
-        engine: EngineFacts { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+        engine: EngineVersions { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
     }
 }
 
-/// A report as text.
-pub(crate) fn written(outcomes: &[Outcome], format: ReportFormat) -> String {
+pub(crate) fn written(outcomes: &[ScoringOutcome], format: ReportFormat) -> String {
     let mut out = vec![];
-    Report { outcomes, speed: Some(24.567) }.write(format, &mut out).unwrap();
+    ScoringReport { outcomes, speed: Some(24.567) }.write(format, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }

@@ -1,16 +1,16 @@
-//! The course of the scores as a table: what the plot shows, for readers who cannot see or run it.
+//! The scores over time as a table, for readers who cannot see or run the plot.
 
 use std::fmt::Write as _;
 
-use super::clips::Clip;
+use super::clips::ReportedClip;
 use crate::report::escape::text;
 use crate::report::pooling::mean;
 
-/// Into how many stretches a clip is cut.
-const STRETCHES: usize = 20;
+/// Rows of a table; each is a range of frames.
+const MAX_ROWS: usize = 20;
 
-/// One table for each curve, folded away.
-pub(super) fn section(clips: &[Clip<'_>]) -> String {
+/// One table for each curve, collapsed.
+pub(super) fn section(clips: &[ReportedClip<'_>]) -> String {
     let mut html = String::new();
     for clip in clips {
         for model in &clip.outcome.models {
@@ -24,7 +24,7 @@ pub(super) fn section(clips: &[Clip<'_>]) -> String {
 }
 
 fn table(caption: &str, frames: &[u64], scores: &[f64]) -> String {
-    let length = frames.len().div_ceil(STRETCHES).max(1);
+    let length = frames.len().div_ceil(MAX_ROWS).max(1);
     let mut html = format!(
         "<div class=\"scroll\"><table><caption>{caption}</caption><thead><tr><th scope=\"col\">Frames</th>\
          <th scope=\"col\">Mean</th><th scope=\"col\">Min</th><th scope=\"col\">Max</th></tr></thead><tbody>"
@@ -44,12 +44,12 @@ fn table(caption: &str, frames: &[u64], scores: &[f64]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Exactly equal is what is meant, and counts are small.
+#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Values are exact, and counts are small.
 mod tests {
     use super::*;
 
     #[test]
-    fn a_long_clip_is_told_in_twenty_stretches() {
+    fn a_long_clip_has_twenty_rows() {
         let frames: Vec<u64> = (0..1000).collect();
         let scores: Vec<f64> = frames.iter().map(|frame| *frame as f64 / 10.0).collect();
         let html = table("x", &frames, &scores);
