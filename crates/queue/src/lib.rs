@@ -38,4 +38,4 @@ pub mod transition;
 
 pub use ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
 pub use job::{Job, NewJob};
-pub use store::{Store, StoreError};
+pub use store::{Store, StoreError, StoreResult};

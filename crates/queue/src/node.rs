@@ -78,7 +78,6 @@ pub struct Node {
 pub struct Heartbeat {
     /// Jobs that the node works on, at most [`crate::policy::MAX_HEARTBEAT_JOBS`].
     pub running: Vec<JobId>,
-    /// How far they are.
     pub progress: Vec<(JobId, AttemptNumber, Progress)>,
 }
 

@@ -56,10 +56,10 @@ impl Policy {
 
     /// The error of a job that missed its deadline; `after` counts from its submission.
     pub fn deadline_text(after: Duration) -> String {
-        format!("not finished {after:?} after its submission, as its deadline demands")
+        format!("the deadline has passed: the job was not finished {after:?} after its submission")
     }
 
-    /// The error of a cancelled job, with the reason of whoever cancelled it.
+    /// The error of a cancelled job, with the caller's reason.
     pub fn cancel_text(reason: &str) -> String {
         if reason.is_empty() { "cancelled".to_owned() } else { format!("cancelled: {reason}") }
     }
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(Policy::lost_text(3, 3, 3), "lease of attempt 3 expired (3 of 3)");
         assert_eq!(
             Policy::deadline_text(Duration::from_secs(30)),
-            "not finished 30s after its submission, as its deadline demands"
+            "the deadline has passed: the job was not finished 30s after its submission"
         );
         assert_eq!(Policy::cancel_text(""), "cancelled");
         assert_eq!(Policy::cancel_text("not needed"), "cancelled: not needed");

@@ -77,7 +77,7 @@ use crate::notification::{Notification, Notifier};
 use crate::policy::Policy;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, Submitted, Swept, TenantStats,
+    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Swept, TenantStats,
 };
 
 pub use self::error::ConnectError;
@@ -187,12 +187,12 @@ impl PostgresStore {
         })
     }
 
-    fn open(&self) -> Result<&Shared, StoreError> {
+    fn open(&self) -> StoreResult<&Shared> {
         if self.closed.load(Ordering::Acquire) { Err(StoreError::Closed) } else { Ok(&self.shared) }
     }
 }
 
-async fn store_id(connections: &Connections) -> Result<Uuid, StoreError> {
+async fn store_id(connections: &Connections) -> StoreResult<Uuid> {
     let query = "SELECT store_id FROM vmafx.meta";
     let rows = connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
     Reader::new(rows.first().ok_or_else(|| corrupt("the id of the store"))?).next()
@@ -200,19 +200,19 @@ async fn store_id(connections: &Connections) -> Result<Uuid, StoreError> {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError> {
+    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
         self.submits.run(tenant.clone(), job).await
     }
 
-    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+    async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
         self.open()?.job(tenant, id).await
     }
 
-    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
         self.open()?.attempts(tenant, id).await
     }
 
-    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError> {
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> StoreResult<Vec<Job>> {
         self.open()?.jobs(tenant, filter, page).await
     }
 
@@ -222,20 +222,15 @@ impl Store for PostgresStore {
         id: JobId,
         cause: CancelCause,
         reason: &str,
-    ) -> Result<Option<Cancelled>, StoreError> {
+    ) -> StoreResult<Option<Cancelled>> {
         self.open()?.cancel(tenant, id, (cause, reason)).await
     }
 
-    async fn label(
-        &self,
-        tenant: &TenantId,
-        target: &LabelTarget,
-        label: Label,
-    ) -> Result<Labelled, StoreError> {
+    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         self.open()?.label(tenant, target, label).await
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
         self.open()?.register(tenant, node).await
     }
 
@@ -244,25 +239,15 @@ impl Store for PostgresStore {
         tenant: &TenantId,
         node: &Credentials,
         heartbeat: Heartbeat,
-    ) -> Result<Option<HeartbeatReply>, StoreError> {
+    ) -> StoreResult<Option<HeartbeatReply>> {
         self.open()?.heartbeat(tenant, node, &heartbeat).await
     }
 
-    async fn claim(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        backends: &[String],
-    ) -> Result<Claim, StoreError> {
+    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
         self.claims.run((tenant.clone(), claim::claimable_backends(backends)), node.clone()).await
     }
 
-    async fn report(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        report: Report,
-    ) -> Result<Reported, StoreError> {
+    async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
         self.reports.run(tenant.clone(), PendingReport { node: node.clone(), report }).await
     }
 
@@ -273,47 +258,47 @@ impl Store for PostgresStore {
         job: JobId,
         attempt: AttemptNumber,
         reason: &str,
-    ) -> Result<Released, StoreError> {
+    ) -> StoreResult<Released> {
         self.open()?.release(tenant, node, (job, attempt), reason).await
     }
 
-    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         self.open()?.explain(tenant, id).await
     }
 
-    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+    async fn nodes(&self, tenant: &TenantId) -> StoreResult<Vec<Node>> {
         self.open()?.nodes(tenant).await
     }
 
-    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+    async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>> {
         self.open()?.nodes_with_resource().await
     }
 
-    async fn position(&self, tenant: &TenantId) -> Result<Cursor, StoreError> {
+    async fn position(&self, tenant: &TenantId) -> StoreResult<Cursor> {
         self.open()?.position(tenant).await
     }
 
-    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         self.open()?.changes(tenant, after, limit).await
     }
 
-    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         self.open()?.samples(tenant, after, limit).await
     }
 
-    async fn sweep(&self) -> Result<Swept, StoreError> {
+    async fn sweep(&self) -> StoreResult<Swept> {
         self.open()?.sweep().await
     }
 
-    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+    async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         self.open()?.prune(keep).await
     }
 
-    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+    async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         self.open()?.stats().await
     }
 
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> StoreResult<()> {
         let query = "SELECT schema_version FROM vmafx.meta";
         let rows = self.open()?.connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
         let found = rows.first().map_or(Ok(0), |row| Reader::new(row).next())?;

@@ -58,7 +58,7 @@ use crate::ids::TenantId;
 use crate::node::Heartbeat;
 use crate::notification::Notifier;
 use crate::policy::Policy;
-use crate::{Job, StoreError};
+use crate::{Job, StoreResult};
 
 #[derive(Clone)]
 pub struct Options {
@@ -124,7 +124,7 @@ impl SqliteStore {
     }
 
     /// Converts rows to jobs and adds the lease and progress that are kept in memory.
-    fn jobs_of(&self, rows: Vec<JobRow>) -> Result<Vec<Job>, StoreError> {
+    fn jobs_of(&self, rows: Vec<JobRow>) -> StoreResult<Vec<Job>> {
         let leases: Vec<_> = {
             let live = writer::lock(&self.live);
             rows.iter().map(|row| live.lease(row.id).cloned()).collect()

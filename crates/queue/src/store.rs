@@ -16,7 +16,7 @@ pub use answer::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Sample, Samples, Submitted,
     Supply, Swept, TenantStats,
 };
-pub use error::StoreError;
+pub use error::{StoreError, StoreResult};
 pub use query::{Filter, LabelTarget, Page, Retention};
 
 use crate::ids::{AttemptNumber, JobId, TenantId};
@@ -31,16 +31,16 @@ pub type Cursor = String;
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Stores a job and its label, or finds the existing job with the same idempotency key.
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError>;
+    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted>;
 
     /// `None` when the job does not exist or belongs to another tenant.
-    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError>;
+    async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>>;
 
     /// The attempts of a job in ascending order; empty when there is no such job.
-    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError>;
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>>;
 
     /// Matching jobs, ordered by creation time and then id.
-    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError>;
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> StoreResult<Vec<Job>>;
 
     /// Cancels a job that has not finished; `None` when there is no such job. `reason` becomes part of its error
     /// text: [`crate::policy::Policy::cancel_text`].
@@ -50,19 +50,14 @@ pub trait Store: Send + Sync + 'static {
         id: JobId,
         cause: CancelCause,
         reason: &str,
-    ) -> Result<Option<Cancelled>, StoreError>;
+    ) -> StoreResult<Option<Cancelled>>;
 
     /// Stores the viewers' score of a job. A completed job becomes a sample at once, a pending or running one when
     /// it completes.
-    async fn label(
-        &self,
-        tenant: &TenantId,
-        target: &LabelTarget,
-        label: Label,
-    ) -> Result<Labelled, StoreError>;
+    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled>;
 
     /// Opens a session. The returned token is not stored and cannot be retrieved again.
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError>;
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials>;
 
     /// Extends the session and the leases of the named jobs; `None` when there is no such session.
     async fn heartbeat(
@@ -70,24 +65,14 @@ pub trait Store: Send + Sync + 'static {
         tenant: &TenantId,
         node: &Credentials,
         beat: Heartbeat,
-    ) -> Result<Option<HeartbeatReply>, StoreError>;
+    ) -> StoreResult<Option<HeartbeatReply>>;
 
     /// Hands out the first job that asks for no backend or for one of `backends`, by priority, creation time and
     /// id.
-    async fn claim(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        backends: &[String],
-    ) -> Result<Claim, StoreError>;
+    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim>;
 
     /// Ends the attempt that this session holds; see [`crate::fence`].
-    async fn report(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        report: Report,
-    ) -> Result<Reported, StoreError>;
+    async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported>;
 
     /// Gives an attempt back: the job is pending again at once, and the attempt does not count as lost.
     async fn release(
@@ -97,39 +82,39 @@ pub trait Store: Send + Sync + 'static {
         job: JobId,
         attempt: AttemptNumber,
         reason: &str,
-    ) -> Result<Released, StoreError>;
+    ) -> StoreResult<Released>;
 
     /// Why a job waits; `None` when there is no such job.
-    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError>;
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>>;
 
     /// Live nodes of a tenant, ordered by name and then session.
-    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError>;
+    async fn nodes(&self, tenant: &TenantId) -> StoreResult<Vec<Node>>;
 
     /// Live nodes of all tenants that belong to a VmafxNode resource.
-    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError>;
+    async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>>;
 
     /// The current end of the feed of changes. Reading from here misses no change that is not visible yet.
-    async fn position(&self, tenant: &TenantId) -> Result<Cursor, StoreError>;
+    async fn position(&self, tenant: &TenantId) -> StoreResult<Cursor>;
 
     /// Jobs that changed after the cursor, each once and in its current state, in the order of their last change.
     /// [`StoreError::Cursor`] when the store cannot continue from there.
-    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError>;
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes>;
 
     /// Samples after the cursor, in the order of their creation; an empty cursor starts at the oldest sample.
-    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError>;
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples>;
 
     /// Ends expired leases, sessions and deadlines, at most a thousand of each. After a gap longer than
     /// [`crate::policy::Policy::max_sweep_gap`] it renews every lease and session instead.
-    async fn sweep(&self) -> Result<Swept, StoreError>;
+    async fn sweep(&self) -> StoreResult<Swept>;
 
     /// Removes a small batch of the jobs and samples that exceed the retention.
-    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError>;
+    async fn prune(&self, keep: &Retention) -> StoreResult<Pruned>;
 
     /// Figures for the metrics, one entry for each tenant.
-    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError>;
+    async fn stats(&self) -> StoreResult<Vec<TenantStats>>;
 
     /// Whether the store is reachable and has the schema version of this program.
-    async fn ready(&self) -> Result<(), StoreError>;
+    async fn ready(&self) -> StoreResult<()>;
 
     /// Subscribes to the changes made by this and by the other controllers of the store.
     fn notifications(&self) -> broadcast::Receiver<Notification>;

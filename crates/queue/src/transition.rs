@@ -1,4 +1,4 @@
-//! What may happen to a job.
+//! The state machine of a job: one total function.
 //!
 //! | from \ event | Claim   | Complete  | Fail   | Release | Lose              | Cancel    | Overrun |
 //! |--------------|---------|-----------|--------|---------|-------------------|-----------|---------|
@@ -6,36 +6,28 @@
 //! | Running      | refused | Completed | Failed | Pending | Pending or Failed | Cancelled | Failed  |
 //! | the others   | stays   | stays     | stays  | stays   | stays             | stays     | stays   |
 //!
-//! A lost attempt ends the job when it was the last one allowed. Everything else is decided by the table alone.
+//! A lost attempt fails the job if it was the last one allowed; otherwise the job is pending again.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Waits for a node.
     Pending,
-    /// A node holds it.
     Running,
-    /// Has a score.
     Completed,
-    /// Will never have one.
     Failed,
-    /// Was ended by somebody.
     Cancelled,
 }
 
 impl State {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Pending, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// Whether nothing can happen any more.
+    /// A final state never changes.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// The stored name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -46,61 +38,52 @@ impl State {
         }
     }
 
-    /// The state with this stored name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
-/// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Event {
-    /// A node takes it.
+pub enum JobEvent {
     Claim,
-    /// The node that holds it has a score.
     Complete,
-    /// The node that holds it gives up.
     Fail,
-    /// The node that holds it gives it back.
+    /// The node gives the attempt back.
     Release,
-    /// The node that held it is gone; so many attempts were lost now, this one included, of so many allowed.
+    /// The lease of the attempt has expired.
     Lose {
-        /// Attempts lost, with this one.
+        /// Number of lost attempts, including this one.
         lost: u32,
-        /// The number that ends the job.
+        /// The number of lost attempts at which the job fails.
         allowed: u32,
     },
-    /// Somebody does not want it any more.
     Cancel,
-    /// Its time is up.
+    /// The job has reached its deadline.
     Overrun,
 }
 
-/// What becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
-    /// It moves.
+pub enum Transition {
     To(State),
-    /// It is over: nothing changes, and that is no error.
+    /// The state is final: nothing changes, and that is no error.
     Stay,
-    /// This cannot happen to it.
+    /// The event is not allowed in this state.
     Refuse,
 }
 
-/// The table above.
-pub const fn step(from: State, event: Event) -> Step {
+pub const fn next(from: State, event: JobEvent) -> Transition {
     match (from, event) {
-        (State::Completed | State::Failed | State::Cancelled, _) => Step::Stay,
-        (_, Event::Cancel) => Step::To(State::Cancelled),
-        (_, Event::Overrun) | (State::Running, Event::Fail) => Step::To(State::Failed),
-        (State::Pending, Event::Claim) => Step::To(State::Running),
-        (State::Running, Event::Complete) => Step::To(State::Completed),
-        (State::Running, Event::Release) => Step::To(State::Pending),
-        (State::Running, Event::Lose { lost, allowed }) => {
-            Step::To(if lost >= allowed { State::Failed } else { State::Pending })
+        (State::Completed | State::Failed | State::Cancelled, _) => Transition::Stay,
+        (_, JobEvent::Cancel) => Transition::To(State::Cancelled),
+        (_, JobEvent::Overrun) | (State::Running, JobEvent::Fail) => Transition::To(State::Failed),
+        (State::Pending, JobEvent::Claim) => Transition::To(State::Running),
+        (State::Running, JobEvent::Complete) => Transition::To(State::Completed),
+        (State::Running, JobEvent::Release) => Transition::To(State::Pending),
+        (State::Running, JobEvent::Lose { lost, allowed }) => {
+            Transition::To(if lost >= allowed { State::Failed } else { State::Pending })
         }
-        (State::Pending, Event::Complete | Event::Fail | Event::Release | Event::Lose { .. })
-        | (State::Running, Event::Claim) => Step::Refuse,
+        (State::Pending, JobEvent::Complete | JobEvent::Fail | JobEvent::Release | JobEvent::Lose { .. })
+        | (State::Running, JobEvent::Claim) => Transition::Refuse,
     }
 }
 
@@ -108,21 +91,21 @@ pub const fn step(from: State, event: Event) -> Step {
 mod tests {
     use super::*;
 
-    const EVENTS: [Event; 8] = [
-        Event::Claim,
-        Event::Complete,
-        Event::Fail,
-        Event::Release,
-        Event::Lose { lost: 1, allowed: 3 },
-        Event::Lose { lost: 3, allowed: 3 },
-        Event::Cancel,
-        Event::Overrun,
+    const EVENTS: [JobEvent; 8] = [
+        JobEvent::Claim,
+        JobEvent::Complete,
+        JobEvent::Fail,
+        JobEvent::Release,
+        JobEvent::Lose { lost: 1, allowed: 3 },
+        JobEvent::Lose { lost: 3, allowed: 3 },
+        JobEvent::Cancel,
+        JobEvent::Overrun,
     ];
 
     #[test]
     fn the_whole_table() {
         use State::{Cancelled, Completed, Failed, Pending, Running};
-        use Step::{Refuse, Stay, To};
+        use Transition::{Refuse, Stay, To};
         let rows = [
             (Pending, [To(Running), Refuse, Refuse, Refuse, Refuse, Refuse, To(Cancelled), To(Failed)]),
             (
@@ -143,12 +126,12 @@ mod tests {
             (Cancelled, [Stay; 8]),
         ];
         for (from, expected) in rows {
-            assert_eq!(EVENTS.map(|event| step(from, event)), expected, "from {from:?}");
+            assert_eq!(EVENTS.map(|event| next(from, event)), expected, "from {from:?}");
         }
     }
 
     #[test]
-    fn names_lead_back() {
+    fn from_name_reverses_name() {
         for state in State::ALL {
             assert_eq!(State::from_name(state.name()), Some(state));
         }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::error::{ErrorClass, classify, shared_error};
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreResult};
 
 /// Maximum number of batches in flight, at most one for each key: two would be half as large each, and a
 /// transaction costs the server more than the rows in it.
@@ -35,10 +35,10 @@ pub(super) trait BatchOperation: Send + Sync + 'static {
         &self,
         key: &Self::Key,
         items: &[Self::Item],
-    ) -> impl Future<Output = Result<Vec<Self::Answer>, StoreError>> + Send;
+    ) -> impl Future<Output = StoreResult<Vec<Self::Answer>>> + Send;
 }
 
-type Reply<B> = oneshot::Sender<Result<<B as BatchOperation>::Answer, StoreError>>;
+type Reply<B> = oneshot::Sender<StoreResult<<B as BatchOperation>::Answer>>;
 
 struct BatchRequest<B: BatchOperation> {
     key: B::Key,
@@ -61,7 +61,7 @@ impl<B: BatchOperation> Batcher<B> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    pub(super) async fn run(&self, key: B::Key, item: B::Item) -> Result<B::Answer, StoreError> {
+    pub(super) async fn run(&self, key: B::Key, item: B::Item) -> StoreResult<B::Answer> {
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let sender = sender.ok_or(StoreError::Closed)?;
         let (reply, answer) = oneshot::channel();
@@ -187,7 +187,7 @@ mod tests {
         type Answer = (u32, usize);
         const MAX_BATCH_SIZE: usize = 8;
 
-        async fn run(&self, _: &&'static str, items: &[u32]) -> Result<Vec<(u32, usize)>, StoreError> {
+        async fn run(&self, _: &&'static str, items: &[u32]) -> StoreResult<Vec<(u32, usize)>> {
             self.started.notify_one();
             self.permits.acquire().await.unwrap().forget();
             Ok(items.iter().map(|item| (*item, items.len())).collect())

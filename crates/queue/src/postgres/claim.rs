@@ -20,7 +20,7 @@ use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::node::Credentials;
-use crate::store::{Claim, StoreError};
+use crate::store::{Claim, StoreResult};
 
 /// Makes jobs claimable whose back-off has ended. Nothing else about the jobs changes; nodes that wait for work are
 /// notified.
@@ -107,7 +107,7 @@ CROSS JOIN LATERAL (
 const SPARE_ENTRIES: usize = 8;
 /// Maximum number of entries that a round reads.
 const MAX_ENTRIES: usize = 4096;
-/// Rounds lost to concurrent claims before the caller is told to retry.
+/// Rounds lost to concurrent claims before the caller gets a retryable error.
 const MAX_LOST_RACES: u32 = 40;
 
 /// The key is the tenant and the backends that the node may claim for, sorted and including the empty one.
@@ -130,7 +130,7 @@ impl BatchOperation for Claims {
     type Answer = Claim;
     const MAX_BATCH_SIZE: usize = 64;
 
-    async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> Result<Vec<Claim>, StoreError> {
+    async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> StoreResult<Vec<Claim>> {
         let (tenant, backends) = key;
         let mut answers: Vec<Option<Claim>> = vec![None; nodes.len()];
         let mut max_entries = 2 * nodes.len() + SPARE_ENTRIES;
@@ -184,7 +184,7 @@ impl Claims {
         backends: &ClaimableBackends,
         nodes: &[&Credentials],
         max_entries: usize,
-    ) -> Result<Round, StoreError> {
+    ) -> StoreResult<Round> {
         let shared = &self.0;
         let now = shared.clock.now();
         let tenant_id = tenant.as_str();
@@ -215,7 +215,7 @@ impl Claims {
         Ok(round)
     }
 
-    async fn promote(&self, tenant: &TenantId, backends: &ClaimableBackends) -> Result<(), StoreError> {
+    async fn promote(&self, tenant: &TenantId, backends: &ClaimableBackends) -> StoreResult<()> {
         let (tenant_id, backends, now) = (tenant.as_str(), &backends[..], self.0.clock.now().0);
         let values: [Value<'_>; 3] = [&tenant_id, &backends, &now];
         let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Write, PROMOTE, &values).await?;
@@ -228,11 +228,7 @@ impl Claims {
         Ok(())
     }
 
-    async fn next(
-        &self,
-        tenant: &TenantId,
-        backends: &ClaimableBackends,
-    ) -> Result<Option<Timestamp>, StoreError> {
+    async fn next(&self, tenant: &TenantId, backends: &ClaimableBackends) -> StoreResult<Option<Timestamp>> {
         let (tenant_id, backends) = (tenant.as_str(), &backends[..]);
         let values: [Value<'_>; 2] = [&tenant_id, &backends];
         let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Read, NEXT, &values).await?;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::error::corrupt;
 use super::pool::{Access, Connections, Scope};
 use crate::clock::{Clock, SteadyClock, Timestamp};
-use crate::store::StoreError;
+use crate::store::StoreResult;
 
 pub(super) enum StoreClock {
     Custom(Arc<dyn Clock>),
@@ -38,7 +38,7 @@ impl StoreClock {
     }
 
     /// Measures the offset to the database's clock. The error is at most half of the round trip.
-    pub(super) async fn measure(&self, connections: &Connections) -> Result<(), StoreError> {
+    pub(super) async fn measure(&self, connections: &Connections) -> StoreResult<()> {
         let Self::Database { local, ahead } = self else { return Ok(()) };
         let before = local.now();
         let query = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";

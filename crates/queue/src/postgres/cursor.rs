@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::store::{Cursor, StoreError};
+use crate::store::{Cursor, StoreError, StoreResult};
 
 /// Part of the text, so that a cursor of one feed is not accepted by the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl FeedPosition {
 
     /// Fails for a cursor of another store or feed. The caller checks that the position is not ahead of the
     /// database.
-    pub(super) fn read(text: &str, store: Uuid, feed: CursorFeed) -> Result<Self, StoreError> {
+    pub(super) fn read(text: &str, store: Uuid, feed: CursorFeed) -> StoreResult<Self> {
         let parse = || {
             let rest = text.strip_prefix(&store.simple().to_string())?.strip_prefix('.')?;
             let (transaction, row) = rest.strip_prefix(feed.letter())?.split_once('.')?;

@@ -6,7 +6,7 @@ use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
 use crate::node::Node;
-use crate::store::{Explained, StoreError, Supply};
+use crate::store::{Explained, StoreResult, Supply};
 
 /// The job, and the number of jobs that are claimed before it. A job competes with jobs of its own backend and of
 /// no backend; a job without a backend competes with all.
@@ -30,11 +30,7 @@ WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1"
 );
 
 impl Shared {
-    pub(super) async fn explain(
-        &self,
-        tenant: &TenantId,
-        id: JobId,
-    ) -> Result<Option<Explained>, StoreError> {
+    pub(super) async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         let (tenant_id, now) = (tenant.as_str(), self.clock.now().0);
         let ahead: [Value<'_>; 3] = [&tenant_id, &id.0, &now];
         let nodes: [Value<'_>; 1] = [&tenant_id];

@@ -17,7 +17,7 @@ use super::error::corrupt;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
-use crate::store::{Changes, Cursor, Sample, Samples, StoreError};
+use crate::store::{Changes, Cursor, Sample, Samples, StoreError, StoreResult};
 
 /// Every row starts with the oldest running transaction id, the next transaction id, and its own.
 macro_rules! feed {
@@ -76,7 +76,7 @@ struct FeedPage {
 }
 
 impl Shared {
-    pub(super) async fn position(&self, tenant: &TenantId) -> Result<Cursor, StoreError> {
+    pub(super) async fn position(&self, tenant: &TenantId) -> StoreResult<Cursor> {
         let values: [Value<'_>; 1] = [&tenant.as_str()];
         let rows = self.connections.run(Scope::Tenant(tenant), Access::Read, POSITION, &values).await?;
         let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("the position"))?);
@@ -88,12 +88,7 @@ impl Shared {
         Ok(FeedPosition::before(oldest).write(self.store_id, CursorFeed::Changes))
     }
 
-    pub(super) async fn changes(
-        &self,
-        tenant: &TenantId,
-        after: &str,
-        limit: u32,
-    ) -> Result<Changes, StoreError> {
+    pub(super) async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         let after = FeedPosition::read(after, self.store_id, CursorFeed::Changes)?;
         let page = self.page(tenant, after, limit, Feed::Changes).await?;
         let cursor = |position: FeedPosition| position.write(self.store_id, CursorFeed::Changes);
@@ -101,15 +96,10 @@ impl Shared {
         let read = |(position, row): &(FeedPosition, Row)| {
             Ok((cursor(*position), Reader::after(row, FEED_COLUMNS).job()?))
         };
-        Ok(Changes { jobs: page.rows.iter().map(read).collect::<Result<_, StoreError>>()?, next })
+        Ok(Changes { jobs: page.rows.iter().map(read).collect::<StoreResult<_>>()?, next })
     }
 
-    pub(super) async fn samples(
-        &self,
-        tenant: &TenantId,
-        after: &str,
-        limit: u32,
-    ) -> Result<Samples, StoreError> {
+    pub(super) async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         let (after, feed) = if after.is_empty() {
             (FeedPosition::START, Feed::OldestSamples)
         } else {
@@ -119,7 +109,7 @@ impl Shared {
         let cursor = |position: FeedPosition| position.write(self.store_id, CursorFeed::Samples);
         let next = cursor(page.next());
         let read = |(position, row): &(FeedPosition, Row)| Ok((cursor(*position), sample(row)?));
-        Ok(Samples { samples: page.rows.iter().map(read).collect::<Result<_, StoreError>>()?, next })
+        Ok(Samples { samples: page.rows.iter().map(read).collect::<StoreResult<_>>()?, next })
     }
 
     /// Reads the page after a position, once its transactions have settled.
@@ -129,7 +119,7 @@ impl Shared {
         after: FeedPosition,
         limit: u32,
         feed: Feed,
-    ) -> Result<FeedPage, StoreError> {
+    ) -> StoreResult<FeedPage> {
         let page = self.read_page(tenant, after, limit, feed).await?;
         let Some(newest) = page.held_back else { return Ok(page) };
         if self.wait_until_settled(newest).await?.is_none() {
@@ -145,7 +135,7 @@ impl Shared {
         after: FeedPosition,
         limit: u32,
         feed: Feed,
-    ) -> Result<FeedPage, StoreError> {
+    ) -> StoreResult<FeedPage> {
         let (transaction, limit) = (after.transaction.to_string(), i64::from(limit));
         let (id, number) = (after.id(), i64::try_from(after.row).unwrap_or(i64::MAX));
         let (statement, row): (_, Value<'_>) = match feed {
@@ -193,7 +183,7 @@ impl Shared {
 
     /// Waits until this transaction and every older one have ended. Returns the oldest running transaction, or
     /// `None` after a timeout.
-    pub(super) async fn wait_until_settled(&self, transaction: u64) -> Result<Option<u64>, StoreError> {
+    pub(super) async fn wait_until_settled(&self, transaction: u64) -> StoreResult<Option<u64>> {
         let end = Instant::now() + SETTLE_TIMEOUT;
         let mut poll_interval = Duration::from_millis(1);
         loop {
@@ -221,7 +211,7 @@ impl FeedPage {
     }
 }
 
-fn sample(row: &Row) -> Result<Sample, StoreError> {
+fn sample(row: &Row) -> StoreResult<Sample> {
     let mut reader = Reader::after(row, FEED_COLUMNS);
     Ok(Sample {
         job: JobId(reader.next()?),

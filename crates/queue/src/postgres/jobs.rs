@@ -15,7 +15,7 @@ use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job};
 use crate::node::Credentials;
 use crate::policy::Policy;
-use crate::store::{Cancelled, Filter, Page, Released, StoreError};
+use crate::store::{Cancelled, Filter, Page, Released, StoreResult};
 use crate::transition::State;
 
 const JOB: &str = concat!(
@@ -130,13 +130,13 @@ SELECT ",
 );
 
 impl Shared {
-    pub(super) async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+    pub(super) async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
         let values: [Value<'_>; 2] = [&tenant.as_str(), &id.0];
         let rows = self.connections.run(Scope::Tenant(tenant), Access::Read, JOB, &values).await?;
         rows.first().map(|row| Reader::new(row).job()).transpose()
     }
 
-    pub(super) async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+    pub(super) async fn attempts(&self, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
         let values: [Value<'_>; 2] = [&tenant.as_str(), &id.0];
         let rows = self.connections.run(Scope::Tenant(tenant), Access::Read, ATTEMPTS, &values).await?;
         rows.iter().map(|row| Reader::new(row).attempt()).collect()
@@ -147,7 +147,7 @@ impl Shared {
         tenant: &TenantId,
         filter: &Filter,
         page: &Page,
-    ) -> Result<Vec<Job>, StoreError> {
+    ) -> StoreResult<Vec<Job>> {
         let edge = if page.newest_first { (i64::MAX, Uuid::max()) } else { (i64::MIN, Uuid::nil()) };
         let (at, id) = page.after.map_or(edge, |(at, id)| (at.0, id.0));
         let states: Vec<&str> = State::ALL
@@ -185,7 +185,7 @@ impl Shared {
         tenant: &TenantId,
         id: JobId,
         (cause, reason): (CancelCause, &str),
-    ) -> Result<Option<Cancelled>, StoreError> {
+    ) -> StoreResult<Option<Cancelled>> {
         let (error, now) = (text(&Policy::cancel_text(reason)), self.clock.now().0);
         let values: [Value<'_>; 5] = [&tenant.as_str(), &id.0, &error, &now, &cause.name()];
         let calls: [Call<'_>; 2] = [(CANCEL, &values), (CANCEL_ATTEMPT, &values[..4])];
@@ -205,7 +205,7 @@ impl Shared {
         node: &Credentials,
         (id, attempt): (JobId, AttemptNumber),
         reason: &str,
-    ) -> Result<Released, StoreError> {
+    ) -> StoreResult<Released> {
         let (token, reason) = (node.token.digest(), text(reason));
         let (attempt, now) = (i64::from(attempt), self.clock.now().0);
         let values: [Value<'_>; 7] =

@@ -8,7 +8,7 @@ use super::row::Reader;
 use super::tenant_changes::TenantChanges;
 use crate::ids::{JobId, TenantId};
 use crate::job::Label;
-use crate::store::{LabelTarget, Labelled, StoreError};
+use crate::store::{LabelTarget, Labelled, StoreResult};
 
 /// Selects a job by its id or by its key.
 macro_rules! selected {
@@ -58,7 +58,7 @@ impl Shared {
         tenant: &TenantId,
         target: &LabelTarget,
         label: Label,
-    ) -> Result<Labelled, StoreError> {
+    ) -> StoreResult<Labelled> {
         let (id, key): (Option<Uuid>, Option<&str>) = match target {
             LabelTarget::Id(id) => (Some(id.0), None),
             LabelTarget::Key(key) => (None, Some(key.as_str())),

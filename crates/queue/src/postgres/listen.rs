@@ -24,7 +24,7 @@ use super::tenant_changes::{CHANNEL, ChangeMessage, TenantChanges};
 use super::tls::Tls;
 use crate::ids::TenantId;
 use crate::notification::Notification;
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreResult};
 
 /// Timeout for connecting and for each statement.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -164,7 +164,7 @@ impl Listener {
 
 impl Shared {
     /// Makes every subscriber read everything again.
-    async fn notify_all_tenants(&self) -> Result<(), StoreError> {
+    async fn notify_all_tenants(&self) -> StoreResult<()> {
         for tenant in self.tenants().await? {
             TenantChanges::ALL_FEEDS.send_to(&self.notifier, &tenant);
             self.notify_work(&tenant).await?;
@@ -172,7 +172,7 @@ impl Shared {
         Ok(())
     }
 
-    async fn notify_work(&self, tenant: &TenantId) -> Result<(), StoreError> {
+    async fn notify_work(&self, tenant: &TenantId) -> StoreResult<()> {
         let values: [Value<'_>; 1] = [&tenant.as_str()];
         let calls: [Call<'_>; 1] = [(WORK, &values)];
         let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Read, &calls).await?;

@@ -10,7 +10,7 @@ use super::pool::{Access, Scope, Value};
 use super::row::{Reader, millis, text};
 use crate::ids::{JobId, SessionId, TenantId};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, SessionToken};
-use crate::store::StoreError;
+use crate::store::StoreResult;
 
 const REGISTER: &str = "
 INSERT INTO vmafx.node_sessions
@@ -64,7 +64,7 @@ pub(super) const NODES_OF_TENANT: &str = nodes!("s.tenant_id = $1");
 const NODES_WITH_RESOURCE: &str = nodes!("s.resource IS NOT NULL");
 
 impl Shared {
-    pub(super) async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+    pub(super) async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
         let now = self.clock.now();
         let session = SessionId(self.new_job_id(now).0);
         let token = SessionToken::generate();
@@ -82,7 +82,7 @@ impl Shared {
         tenant: &TenantId,
         node: &Credentials,
         heartbeat: &Heartbeat,
-    ) -> Result<Option<HeartbeatReply>, StoreError> {
+    ) -> StoreResult<Option<HeartbeatReply>> {
         let now = self.clock.now().0;
         let session_until = now.saturating_add(millis(self.policy.session_ttl));
         let lease_until = now.saturating_add(millis(self.policy.lease_ttl));
@@ -123,14 +123,14 @@ impl Shared {
         Ok(Some(reply))
     }
 
-    pub(super) async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+    pub(super) async fn nodes(&self, tenant: &TenantId) -> StoreResult<Vec<Node>> {
         let values: [Value<'_>; 1] = [&tenant.as_str()];
         let rows =
             self.connections.run(Scope::Tenant(tenant), Access::Read, NODES_OF_TENANT, &values).await?;
         rows.iter().map(|row| Reader::new(row).node()).collect()
     }
 
-    pub(super) async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+    pub(super) async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>> {
         let rows = self.connections.run(Scope::Maintenance, Access::Read, NODES_WITH_RESOURCE, &[]).await?;
         rows.iter().map(|row| Reader::new(row).node()).collect()
     }

@@ -18,7 +18,7 @@ use super::error::{ConnectError, ErrorClass, classify, no_connection, timed_out,
 use super::tenant_changes::CHANNEL;
 use super::tls::Tls;
 use crate::ids::TenantId;
-use crate::store::StoreError;
+use crate::store::StoreResult;
 
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -96,7 +96,7 @@ impl Connections {
     }
 
     /// A connection for operations that take several round trips.
-    pub(super) async fn take(&self) -> Result<Object, StoreError> {
+    pub(super) async fn take(&self) -> StoreResult<Object> {
         self.0.get().await.map_err(no_connection)
     }
 
@@ -111,7 +111,7 @@ impl Connections {
         access: Access,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> StoreResult<Vec<Row>> {
         let mut answers = self.run_all(scope, access, &[(statement, values)]).await?;
         Ok(answers.pop().unwrap_or_default())
     }
@@ -123,7 +123,7 @@ impl Connections {
         scope: Scope<'_>,
         access: Access,
         calls: &[Call<'_>],
-    ) -> Result<Vec<Vec<Row>>, StoreError> {
+    ) -> StoreResult<Vec<Vec<Row>>> {
         let mut attempt = 1;
         loop {
             let error = match self.attempt(scope, access, calls).await {
@@ -141,7 +141,7 @@ impl Connections {
         }
     }
 
-    pub(super) async fn notify(&self, lines: &[String]) -> Result<(), StoreError> {
+    pub(super) async fn notify(&self, lines: &[String]) -> StoreResult<()> {
         let client = self.take().await?;
         let work = async {
             let statement = client.prepare_cached(NOTIFY).await?;
@@ -159,7 +159,7 @@ impl Connections {
         scope: Scope<'_>,
         access: Access,
         calls: &[Call<'_>],
-    ) -> Result<Vec<Vec<Row>>, StoreError> {
+    ) -> StoreResult<Vec<Vec<Row>>> {
         let client = self.take().await?;
         if let Ok(answers) = timeout(TRANSACTION_TIMEOUT, transact(&client, scope, access, calls)).await {
             return answers.map_err(unavailable);

@@ -8,7 +8,7 @@ use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, signed};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
-use crate::store::{Pruned, Retention, StoreError, TenantStats};
+use crate::store::{Pruned, Retention, StoreResult, TenantStats};
 
 /// Jumps from tenant to tenant in the index instead of reading every row.
 macro_rules! tenants {
@@ -51,7 +51,7 @@ WITH edge AS (
 SELECT count(*), NULL::text FROM gone";
 
 /// Deletes the first samples of a tenant, up to the last one that exceeds the maximum age or number. No sample may
-/// remain or appear before the newest removed one, or a reader would be told that it missed samples. So a younger
+/// remain or appear before the newest removed one, or a reader would get the error that it missed samples. So a younger
 /// sample in between is deleted too, and samples above a running transaction are kept; the last column is the
 /// newest transaction of those.
 const PRUNE_SAMPLES: &str = "
@@ -97,14 +97,14 @@ struct Removed {
 
 impl Shared {
     /// All tenants that have jobs, sessions or samples.
-    pub(super) async fn tenants(&self) -> Result<BTreeSet<TenantId>, StoreError> {
+    pub(super) async fn tenants(&self) -> StoreResult<BTreeSet<TenantId>> {
         let calls: [Call<'_>; 3] =
             [(TENANTS_OF_JOBS, &[]), (TENANTS_OF_SESSIONS, &[]), (TENANTS_OF_SAMPLES, &[])];
         let answers = self.connections.run_all(Scope::Maintenance, Access::Read, &calls).await?;
         answers.iter().flatten().map(|row| Reader::new(row).tenant()).collect()
     }
 
-    pub(super) async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+    pub(super) async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         let tenants = self.tenants().await?;
         let names: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
         let values: [Value<'_>; 1] = [&names];
@@ -121,12 +121,12 @@ impl Shared {
                     oldest_pending: reader.next::<Option<i64>>()?.map(Timestamp),
                 })
             })
-            .collect::<Result<_, StoreError>>()?;
+            .collect::<StoreResult<_>>()?;
         stats.sort_by(|a, b| a.tenant.cmp(&b.tenant));
         Ok(stats)
     }
 
-    pub(super) async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+    pub(super) async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         let now = self.clock.now();
         let mut pruned = Pruned::default();
         for tenant in self.tenants().await? {
@@ -156,7 +156,7 @@ impl Shared {
         kept: u64,
         old: i64,
         max: u64,
-    ) -> Result<Removed, StoreError> {
+    ) -> StoreResult<Removed> {
         let (kept, max) = (signed(kept), signed(max));
         let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &max];
         let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, statement, &values).await?;

@@ -1,7 +1,7 @@
 //! Reports, batched.
 //!
 //! The statement ends exactly the jobs whose running attempt is held by the reporting session, which is the one
-//! case that [`crate::fence`] accepts. A report that ended nothing is judged afterwards. That verdict is final,
+//! case that [`crate::fence`] accepts. A report that ended no attempt is classified afterwards. That decision is final,
 //! because an ended attempt never runs again.
 
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ use super::error::corrupt;
 use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, text};
 use super::tenant_changes::TenantChanges;
-use crate::fence::{Held, Verdict, judge};
+use crate::fence::{FenceDecision, FenceState, decide};
 use crate::ids::{SessionId, TenantId};
 use crate::node::{Credentials, Report};
 use crate::outcome::AttemptOutcome;
-use crate::store::{Reported, StoreError};
+use crate::store::{Reported, StoreError, StoreResult};
 use crate::transition::State;
 use vmafx_job::{FailureReason, ScoreDetails};
 
@@ -88,7 +88,7 @@ impl BatchOperation for Reports {
     type Answer = Reported;
     const MAX_BATCH_SIZE: usize = 64;
 
-    async fn run(&self, tenant: &TenantId, reports: &[PendingReport]) -> Result<Vec<Reported>, StoreError> {
+    async fn run(&self, tenant: &TenantId, reports: &[PendingReport]) -> StoreResult<Vec<Reported>> {
         let shared = &self.0;
         let now = shared.clock.now().0;
         let c = ReportColumns::of(reports);
@@ -128,7 +128,7 @@ impl BatchOperation for Reports {
         for (answer, pending) in answers.into_iter().zip(reports) {
             reported.push(match answer {
                 Some(answer) => answer,
-                None => self.judge(tenant, pending).await?,
+                None => self.classify(tenant, pending).await?,
             });
         }
         Ok(reported)
@@ -136,8 +136,8 @@ impl BatchOperation for Reports {
 }
 
 impl Reports {
-    /// Judges a report that ended nothing.
-    async fn judge(&self, tenant: &TenantId, pending: &PendingReport) -> Result<Reported, StoreError> {
+    /// Classifies a report that ended no attempt.
+    async fn classify(&self, tenant: &TenantId, pending: &PendingReport) -> StoreResult<Reported> {
         let (tenant_id, session) = (tenant.as_str(), pending.node.session);
         let attempt = pending.report.attempt.map(i64::from);
         let values: [Value<'_>; 4] = [&tenant_id, &pending.report.job.0, &session.0, &attempt];
@@ -151,12 +151,13 @@ impl Reports {
         let number = u32::try_from(number).map_err(|_| corrupt("an attempt"))?;
         let owner = SessionId(reader.next()?);
         let outcome = reader.next::<Option<&str>>()?.and_then(AttemptOutcome::from_name);
-        let held = Held { state, attempt: running, session: holder, spoken_of: Some((owner, outcome)) };
-        Ok(match judge(&held, session, number) {
-            Verdict::Repeat => Reported::Repeated,
-            Verdict::Fenced => Reported::Fenced,
+        let observed =
+            FenceState { state, attempt: running, session: holder, reported: Some((owner, outcome)) };
+        Ok(match decide(&observed, session, number) {
+            FenceDecision::Repeat => Reported::Repeated,
+            FenceDecision::Fenced => Reported::Fenced,
             // The session claimed the job after its report had been processed; the caller retries.
-            Verdict::Accept => {
+            FenceDecision::Accept => {
                 return Err(StoreError::Unavailable(
                     "the job was claimed at the same moment; report again".into(),
                 ));

@@ -13,7 +13,7 @@ use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
 use crate::job::{Attempt, Job, Label, Origin, Progress};
 use crate::node::Node;
 use crate::outcome::AttemptOutcome;
-use crate::store::StoreError;
+use crate::store::StoreResult;
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         Self { row, at }
     }
 
-    pub(super) fn next<T: FromSql<'a>>(&mut self) -> Result<T, StoreError> {
+    pub(super) fn next<T: FromSql<'a>>(&mut self) -> StoreResult<T> {
         let at = self.at;
         self.at += 1;
         self.row.try_get(at).map_err(|_| {
@@ -55,16 +55,16 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn json<T: DeserializeOwned>(&mut self) -> Result<Option<T>, StoreError> {
+    fn json<T: DeserializeOwned>(&mut self) -> StoreResult<Option<T>> {
         Ok(self.next::<Option<Json<T>>>()?.map(|Json(value)| value))
     }
 
-    fn time(&mut self) -> Result<Option<Timestamp>, StoreError> {
+    fn time(&mut self) -> StoreResult<Option<Timestamp>> {
         Ok(self.next::<Option<i64>>()?.map(Timestamp))
     }
 
     /// A count, which the database stores as a signed number.
-    pub(super) fn count<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
+    pub(super) fn count<T: TryFrom<i64>>(&mut self) -> StoreResult<T> {
         T::try_from(self.next::<i64>()?).map_err(|_| corrupt("a count that is negative or too large"))
     }
 
@@ -73,19 +73,19 @@ impl<'a> Reader<'a> {
         matches!(self.row.try_get::<_, Option<Anything>>(self.at), Ok(None))
     }
 
-    fn origin(&mut self) -> Result<Option<Origin>, StoreError> {
+    fn origin(&mut self) -> StoreResult<Option<Origin>> {
         let mut part = || self.next::<Option<String>>();
         let parts = [part()?, part()?, part()?, part()?];
         let [Some(cluster), Some(namespace), Some(name), Some(uid)] = parts else { return Ok(None) };
         Ok(Some(Origin { cluster, namespace, name, uid }))
     }
 
-    pub(super) fn tenant(&mut self) -> Result<TenantId, StoreError> {
+    pub(super) fn tenant(&mut self) -> StoreResult<TenantId> {
         TenantId::new(self.next::<&str>()?).map_err(|_| corrupt("a tenant"))
     }
 
     /// Reads [`job_columns`].
-    pub(super) fn job(&mut self) -> Result<Job, StoreError> {
+    pub(super) fn job(&mut self) -> StoreResult<Job> {
         let id = JobId(self.next::<Uuid>()?);
         let tenant = self.tenant()?;
         let state = State::from_name(self.next()?).ok_or_else(|| corrupt("a status"))?;
@@ -141,14 +141,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A job that an older controller cancelled has no stored cause and gets the default one.
-    fn cancel_cause(&mut self, state: State) -> Result<Option<CancelCause>, StoreError> {
+    fn cancel_cause(&mut self, state: State) -> StoreResult<Option<CancelCause>> {
         let name = self.next::<Option<&str>>()?;
         let cause = name.map(str::parse).transpose().map_err(|_| corrupt("the cause of a cancellation"))?;
         Ok((state == State::Cancelled).then(|| cause.unwrap_or_default()))
     }
 
     /// Reads `attempt, session_id, node_id, started_at, ended_at, outcome, error`.
-    pub(super) fn attempt(&mut self) -> Result<Attempt, StoreError> {
+    pub(super) fn attempt(&mut self) -> StoreResult<Attempt> {
         let number = self.count()?;
         let session = SessionId(self.next()?);
         let node = self.next()?;
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
 
     /// Reads `id, node_id, capability, resource, created_at, last_seen_at` and the number of jobs that the node
     /// holds.
-    pub(super) fn node(&mut self) -> Result<Node, StoreError> {
+    pub(super) fn node(&mut self) -> StoreResult<Node> {
         Ok(Node {
             session: SessionId(self.next()?),
             name: self.next()?,
@@ -177,12 +177,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
+    pub(super) fn value<T: DeserializeOwned>(&mut self) -> StoreResult<T> {
         self.json()?.ok_or_else(|| corrupt("a value is missing"))
     }
 
     /// A transaction id, which is selected as text.
-    pub(super) fn transaction(&mut self) -> Result<u64, StoreError> {
+    pub(super) fn transaction(&mut self) -> StoreResult<u64> {
         self.next::<&str>()?.parse().map_err(|_| corrupt("a transaction id"))
     }
 }
@@ -203,7 +203,7 @@ impl FromSql<'_> for Anything {
     }
 }
 
-pub(super) fn jobs(rows: &[Row]) -> Result<Vec<Job>, StoreError> {
+pub(super) fn jobs(rows: &[Row]) -> StoreResult<Vec<Job>> {
     rows.iter().map(|row| Reader::new(row).job()).collect()
 }
 

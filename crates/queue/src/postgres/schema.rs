@@ -8,7 +8,7 @@ use tokio_postgres::Transaction;
 use super::dsn::Address;
 use super::error::{ConnectError, timed_out, unavailable};
 use super::tls::Tls;
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreResult};
 
 /// Migration `n` brings the schema from version `n` to version `n + 1`.
 const MIGRATIONS: [&str; 4] = [
@@ -62,7 +62,7 @@ async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
 const CURRENT_ROLE: &str =
     "SELECT rolname::text, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user";
 
-async fn apply_migrations(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
+async fn apply_migrations(transaction: &Transaction<'_>) -> StoreResult<i64> {
     let lock = "SELECT pg_advisory_xact_lock($1)";
     transaction.execute(lock, &[&MIGRATION_LOCK]).await.map_err(unavailable)?;
     // Without this setting, row-level security hides every row from the migrations.
@@ -88,7 +88,7 @@ async fn apply_migrations(transaction: &Transaction<'_>) -> Result<i64, StoreErr
 }
 
 /// The schema version of the database; 0 when there is no schema.
-async fn version(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
+async fn version(transaction: &Transaction<'_>) -> StoreResult<i64> {
     let exists = "SELECT to_regclass('vmafx.meta') IS NOT NULL";
     let exists: bool = transaction.query_one(exists, &[]).await.map_err(unavailable)?.get(0);
     if !exists {
@@ -101,7 +101,7 @@ async fn version(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
 /// After a restore into another cluster, changes carry ids of transactions that have not happened there yet, and
 /// readers would not see them for a long time. The transaction id of the last sweep reveals this. All changes then
 /// get the current transaction id, and a new store id invalidates every old cursor.
-async fn renumber_after_restore(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+async fn renumber_after_restore(transaction: &Transaction<'_>) -> StoreResult<()> {
     let ahead = "SELECT swept_xid > pg_current_xact_id() FROM vmafx.meta";
     let ahead: bool = transaction.query_one(ahead, &[]).await.map_err(unavailable)?.get(0);
     if ahead {

@@ -14,7 +14,7 @@ use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::{Label, NewJob};
-use crate::store::{StoreError, Submitted};
+use crate::store::{StoreError, StoreResult, Submitted};
 use vmafx_job::ScoringRequest;
 
 const INSERT: &str = "
@@ -31,7 +31,7 @@ AS new (id, backend, priority, max_lost_attempts, deadline_at, label,
 ON CONFLICT (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL DO NOTHING
 RETURNING id";
 
-/// Runs after the insert in the same transaction, when whoever stored a conflicting key first has committed.
+/// Runs after the insert in the same transaction, when the transaction that stored a conflicting key first has committed.
 const EXISTING_KEYS: &str = "
 SELECT idempotency_key, id FROM vmafx.jobs WHERE idempotency_key = ANY ($2::text[]) AND coalesce(tenant_id, '') = $1";
 
@@ -43,7 +43,7 @@ impl BatchOperation for Submits {
     type Answer = Submitted;
     const MAX_BATCH_SIZE: usize = 128;
 
-    async fn run(&self, tenant: &TenantId, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
+    async fn run(&self, tenant: &TenantId, jobs: &[NewJob]) -> StoreResult<Vec<Submitted>> {
         let shared = &self.0;
         let now = shared.clock.now();
         let ids: Vec<JobId> = jobs.iter().map(|_| shared.new_job_id(now)).collect();

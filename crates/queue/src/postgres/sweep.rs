@@ -18,8 +18,8 @@ use crate::clock::Timestamp;
 use crate::job::Job;
 use crate::outcome::AttemptOutcome;
 use crate::policy::Policy;
-use crate::store::{StoreError, Swept};
-use crate::transition::{Event, State, Step, step};
+use crate::store::{StoreResult, Swept};
+use crate::transition::{JobEvent, State, Transition, next};
 use vmafx_job::FailureReason;
 
 /// Maximum number of jobs or sessions of each kind that one sweep ends.
@@ -92,7 +92,7 @@ DELETE FROM vmafx.node_sessions WHERE id = ANY (ARRAY (
 RETURNING tenant_id, node_id";
 
 impl Shared {
-    pub(super) async fn sweep(&self) -> Result<Swept, StoreError> {
+    pub(super) async fn sweep(&self) -> StoreResult<Swept> {
         self.clock.measure(&self.connections).await?;
         let mut client = self.connections.take().await?;
         let Ok(done) = timeout(SWEEP_TIMEOUT, self.sweep_in_transaction(&mut client)).await else {
@@ -106,10 +106,7 @@ impl Shared {
         Ok(swept)
     }
 
-    async fn sweep_in_transaction(
-        &self,
-        client: &mut Object,
-    ) -> Result<(Swept, ChangesByTenant), StoreError> {
+    async fn sweep_in_transaction(&self, client: &mut Object) -> StoreResult<(Swept, ChangesByTenant)> {
         let transaction = client.transaction().await.map_err(unavailable)?;
         transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
         let last = query(&transaction, LAST_SWEEP, &[]).await?;
@@ -138,18 +135,14 @@ impl Shared {
 }
 
 /// Renews every lease and session after a gap between sweeps or a clock jump.
-async fn renew(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> Result<Swept, StoreError> {
+async fn renew(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> StoreResult<Swept> {
     let (lease, session) = (policy.lease_ttl, policy.session_ttl);
     query(transaction, RENEW_LEASES, &[&now.0.saturating_add(millis(lease))]).await?;
     query(transaction, RENEW_SESSIONS, &[&now.0.saturating_add(millis(session))]).await?;
     Ok(Swept { renewed: true, ..Swept::default() })
 }
 
-async fn end_expired(
-    transaction: &Transaction<'_>,
-    now: Timestamp,
-    policy: &Policy,
-) -> Result<Swept, StoreError> {
+async fn end_expired(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> StoreResult<Swept> {
     let mut swept = Swept::default();
     // Deadlines come first: a job that missed its deadline fails for that reason even if its lease expired too.
     for statement in [OVERDUE, EXPIRED] {
@@ -181,11 +174,11 @@ impl AttemptEnd {
     fn of(job: &Job, overdue: bool, now: Timestamp, policy: &Policy) -> Option<Self> {
         let lost_attempts = if overdue { job.lost_attempts } else { job.lost_attempts.saturating_add(1) };
         let event = if overdue {
-            Event::Overrun
+            JobEvent::Overrun
         } else {
-            Event::Lose { lost: lost_attempts, allowed: job.max_lost_attempts }
+            JobEvent::Lose { lost: lost_attempts, allowed: job.max_lost_attempts }
         };
-        let Step::To(state) = step(job.state, event) else { return None };
+        let Transition::To(state) = next(job.state, event) else { return None };
         let (error, outcome) = if overdue {
             let length = job.deadline_at.unwrap_or(now).since(job.created_at);
             (Policy::deadline_text(length), AttemptOutcome::Failed)
@@ -207,7 +200,7 @@ async fn store_ends(
     transaction: &Transaction<'_>,
     now: Timestamp,
     ends: &[AttemptEnd],
-) -> Result<Vec<Job>, StoreError> {
+) -> StoreResult<Vec<Job>> {
     if ends.is_empty() {
         return Ok(vec![]);
     }
@@ -226,7 +219,7 @@ async fn query(
     transaction: &Transaction<'_>,
     statement: &'static str,
     values: &[Value<'_>],
-) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+) -> StoreResult<Vec<tokio_postgres::Row>> {
     let prepared = transaction.prepare_cached(statement).await.map_err(unavailable)?;
     transaction.query(&prepared, values).await.map_err(unavailable)
 }

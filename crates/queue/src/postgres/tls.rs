@@ -36,7 +36,7 @@ impl Tls {
                 Some(verifier.map_err(|error| bad(error.to_string()))? as Arc<dyn ServerCertVerifier>)
             }
         };
-        let judge = ServerCertificateVerifier {
+        let verifier = ServerCertificateVerifier {
             provider: provider.clone(),
             chain,
             by_name: address.trust == CertificateCheck::Hostname,
@@ -45,7 +45,7 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .map_err(|error| bad(error.to_string()))?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(judge))
+            .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
         Ok(Self(Arc::new(config)))
     }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::error::corrupt;
 use super::live::NodeRegistration;
 use super::rows::JobRow;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::job::Attempt;
@@ -51,7 +51,7 @@ pub(super) fn owner(
     connection: &Connection,
     job: i64,
     attempt: AttemptNumber,
-) -> Result<Option<(SessionId, Option<AttemptOutcome>)>, StoreError> {
+) -> StoreResult<Option<(SessionId, Option<AttemptOutcome>)>> {
     let found = connection
         .prepare_cached("SELECT session, outcome FROM attempts WHERE job = ?1 AND attempt = ?2")?
         .query_row(params![job, attempt], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)))
@@ -80,11 +80,7 @@ pub(super) fn labels(connection: &Connection, job: i64, attempt: AttemptNumber) 
 }
 
 /// All attempts of a job, in ascending order.
-pub(super) fn list(
-    connection: &Connection,
-    tenant: &TenantId,
-    id: JobId,
-) -> Result<Vec<Attempt>, StoreError> {
+pub(super) fn list(connection: &Connection, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
     let mut statement = connection.prepare_cached(
         "SELECT attempt, session, node, started_at, ended_at, outcome, error FROM attempts \
          WHERE job = (SELECT number FROM jobs WHERE id = ?1 AND tenant = ?2) ORDER BY attempt",
@@ -109,7 +105,7 @@ pub(super) fn list(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "comes out of a row")]
-fn outcome(name: String) -> Result<AttemptOutcome, StoreError> {
+fn outcome(name: String) -> StoreResult<AttemptOutcome> {
     AttemptOutcome::from_name(&name)
         .ok_or_else(|| corrupt(format!("{name:?} is not an outcome of an attempt")))
 }

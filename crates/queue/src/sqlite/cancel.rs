@@ -3,11 +3,11 @@
 use super::attempts;
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::ids::{JobId, TenantId};
 use crate::outcome::AttemptOutcome;
 use crate::policy::Policy;
-use crate::transition::{Event, State};
+use crate::transition::{JobEvent, State};
 use vmafx_job::CancelCause;
 
 /// Cancels a job that has not finished. Returns the job and whether this call cancelled it.
@@ -16,9 +16,9 @@ pub(super) fn cancel(
     tenant: &TenantId,
     id: JobId,
     (cause, reason): (CancelCause, &str),
-) -> Result<Option<(JobRow, bool)>, StoreError> {
+) -> StoreResult<Option<(JobRow, bool)>> {
     let Some(mut row) = rows::by_id(tx.connection, tenant, id)? else { return Ok(None) };
-    if row.next_state(Event::Cancel).is_none() {
+    if row.next_state(JobEvent::Cancel).is_none() {
         return Ok(Some((row, false)));
     }
     let text = Policy::cancel_text(reason);

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::cursor::{self, CursorFeed};
 use super::rows::{COLUMNS, JobRow, from_row};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::ids::TenantId;
 use crate::store::Cursor;
 
@@ -14,7 +14,7 @@ pub(super) struct ChangedRows {
 }
 
 /// The current end of the feed.
-pub(super) fn position(connection: &Connection, store: &str) -> Result<Cursor, StoreError> {
+pub(super) fn position(connection: &Connection, store: &str) -> StoreResult<Cursor> {
     Ok(cursor::write(store, CursorFeed::Changes, newest(connection)?))
 }
 
@@ -25,7 +25,7 @@ pub(super) fn changes(
     tenant: &TenantId,
     after: &str,
     limit: u32,
-) -> Result<ChangedRows, StoreError> {
+) -> StoreResult<ChangedRows> {
     let newest = newest(connection)?;
     let after = cursor::read(after, store, CursorFeed::Changes, newest)?;
     let mut statement = connection.prepare_cached(&format!(

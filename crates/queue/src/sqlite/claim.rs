@@ -12,11 +12,11 @@ use super::attempts;
 use super::live::{CredentialsDigest, Lease};
 use super::rows::{self, JobRow, StoredLease};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::policy::MAX_BACKENDS;
-use crate::transition::Event;
+use crate::transition::JobEvent;
 
 /// The row is converted to a job on the caller's side.
 pub(super) enum ClaimOutcome {
@@ -31,7 +31,7 @@ pub(super) fn claim(
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     backends: &[String],
-) -> Result<ClaimOutcome, StoreError> {
+) -> StoreResult<ClaimOutcome> {
     let Some(session) = tx.live.session(tenant, credentials) else { return Ok(ClaimOutcome::NoSession) };
     let node = session.registration.clone();
     let served = served_backends(backends);
@@ -39,7 +39,7 @@ pub(super) fn claim(
     let Some(mut row) = claim_head(tx, tenant, &served)? else {
         return Ok(ClaimOutcome::Nothing { next: next_due(tx, tenant, &served)? });
     };
-    if row.next_state(Event::Claim).is_none() {
+    if row.next_state(JobEvent::Claim).is_none() {
         return Err(super::error::corrupt(format!(
             "job {} is marked as ready and is {:?}",
             row.id, row.state
@@ -76,11 +76,7 @@ const HEAD: &str = "SELECT number, priority, created_at, id FROM jobs INDEXED BY
                     ORDER BY priority DESC, created_at, id LIMIT 1";
 
 /// The first claimable job of these backends.
-fn claim_head(
-    tx: &mut UnitOfWork<'_>,
-    tenant: &TenantId,
-    backends: &[&str],
-) -> Result<Option<JobRow>, StoreError> {
+fn claim_head(tx: &mut UnitOfWork<'_>, tenant: &TenantId, backends: &[&str]) -> StoreResult<Option<JobRow>> {
     while let Some(number) = first_claimable(tx, tenant, backends)? {
         let row = rows::by_number(tx.connection, number)?;
         let Some(due) = row.available_at.filter(|due| *due > tx.now) else { return Ok(Some(row)) };
@@ -119,7 +115,7 @@ const DUE: &str = "SELECT number, backend FROM jobs INDEXED BY jobs_pause \
                    WHERE tenant = ?1 AND state = 'pending' AND ready = 0 AND available_at <= ?2";
 
 /// Makes the tenant's jobs claimable whose back-off has ended. The change is invisible outside of claims.
-fn end_backoffs(tx: &mut UnitOfWork<'_>, tenant: &TenantId) -> Result<(), StoreError> {
+fn end_backoffs(tx: &mut UnitOfWork<'_>, tenant: &TenantId) -> StoreResult<()> {
     if !tx.state.counters.is_backoff_over(tx.now) {
         return Ok(());
     }
@@ -136,7 +132,7 @@ fn end_backoffs(tx: &mut UnitOfWork<'_>, tenant: &TenantId) -> Result<(), StoreE
 }
 
 /// Ends the due back-offs of all tenants, so that waiting nodes are notified of the jobs.
-pub(super) fn end_all_backoffs(tx: &mut UnitOfWork<'_>) -> Result<(), StoreError> {
+pub(super) fn end_all_backoffs(tx: &mut UnitOfWork<'_>) -> StoreResult<()> {
     let mut due = tx.connection.prepare_cached(
         "SELECT DISTINCT tenant FROM jobs INDEXED BY jobs_pause \
          WHERE state = 'pending' AND ready = 0 AND available_at <= ?1",
@@ -158,11 +154,7 @@ const NEXT: &str = "SELECT available_at, backend FROM jobs INDEXED BY jobs_pause
                     WHERE tenant = ?1 AND state = 'pending' AND ready = 0 ORDER BY available_at";
 
 /// The earliest end of a back-off among these backends.
-fn next_due(
-    tx: &UnitOfWork<'_>,
-    tenant: &TenantId,
-    backends: &[&str],
-) -> Result<Option<Timestamp>, StoreError> {
+fn next_due(tx: &UnitOfWork<'_>, tenant: &TenantId, backends: &[&str]) -> StoreResult<Option<Timestamp>> {
     if tx.state.counters.next_backoff_end.is_none() {
         return Ok(None);
     }

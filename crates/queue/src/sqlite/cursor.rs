@@ -1,7 +1,7 @@
 //! Cursors, which name the store, the feed and the position. Callers treat them as opaque.
 
-use crate::StoreError;
 use crate::store::Cursor;
+use crate::{StoreError, StoreResult};
 
 /// Part of the text, so that a cursor of one feed is not accepted by the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) fn write(store: &str, feed: CursorFeed, seq: i64) -> Cursor {
 }
 
 /// The position, unless the cursor belongs to another store or feed or lies beyond `newest`.
-pub(super) fn read(text: &str, store: &str, feed: CursorFeed, newest: i64) -> Result<i64, StoreError> {
+pub(super) fn read(text: &str, store: &str, feed: CursorFeed, newest: i64) -> StoreResult<i64> {
     text.strip_prefix(store)
         .and_then(|rest| rest.strip_prefix('.'))
         .and_then(|rest| rest.strip_prefix(feed.letter()))

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::rows::{self, JobRow};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::{JobId, TenantId};
 use crate::transition::State;
@@ -20,7 +20,7 @@ pub(super) fn queue_position(
     tenant: &TenantId,
     id: JobId,
     now: Timestamp,
-) -> Result<Option<QueuePosition>, StoreError> {
+) -> StoreResult<Option<QueuePosition>> {
     let Some(row) = rows::by_id(connection, tenant, id)? else { return Ok(None) };
     let mut position = QueuePosition { row, by_priority: 0, by_age: 0 };
     if position.row.state == State::Pending {

@@ -6,7 +6,7 @@ use super::attempts;
 use super::exact::ExactFloat;
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::ids::TenantId;
 use crate::job::Label;
 use crate::store::{LabelTarget, Labelled};
@@ -18,7 +18,7 @@ pub(super) fn label(
     tenant: &TenantId,
     target: &LabelTarget,
     label: Label,
-) -> Result<Labelled, StoreError> {
+) -> StoreResult<Labelled> {
     let found = match target {
         LabelTarget::Id(id) => rows::by_id(tx.connection, tenant, *id)?,
         LabelTarget::Key(key) => rows::by_key(tx.connection, tenant, key)?,
@@ -33,7 +33,7 @@ pub(super) fn label(
 }
 
 /// Adds a sample if the job is completed and has a label. Returns whether it did.
-pub(super) fn sample(tx: &mut UnitOfWork<'_>, row: &JobRow) -> Result<bool, StoreError> {
+pub(super) fn sample(tx: &mut UnitOfWork<'_>, row: &JobRow) -> StoreResult<bool> {
     let (Some(label), Some(result)) = (row.label, &row.result) else { return Ok(false) };
     let labels = attempts::labels(tx.connection, row.number, row.attempt)?;
     let seq = tx.next_sample();

@@ -7,7 +7,7 @@
 use rusqlite::{Connection, named_params};
 
 use super::rows::{self, COLUMNS, JobRow, from_row};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::ids::TenantId;
 use crate::job::Origin;
 use crate::store::{Filter, Page};
@@ -18,20 +18,10 @@ pub(super) fn list(
     tenant: &TenantId,
     filter: &Filter,
     page: &Page,
-) -> Result<Vec<JobRow>, StoreError> {
-    if filter.ids.is_empty() {
-        by_index(connection, tenant, filter, page)
-    } else {
-        by_ids(connection, tenant, filter, page)
+) -> StoreResult<Vec<JobRow>> {
+    if !filter.ids.is_empty() {
+        return by_ids(connection, tenant, filter, page);
     }
-}
-
-fn by_index(
-    connection: &Connection,
-    tenant: &TenantId,
-    filter: &Filter,
-    page: &Page,
-) -> Result<Vec<JobRow>, StoreError> {
     let origin = filter.origin.clone().unwrap_or_default();
     let (after_time, after_id) =
         page.after.map_or((None, None), |(time, id)| (Some(time.0), Some(*id.0.as_bytes())));
@@ -97,7 +87,7 @@ fn by_ids(
     tenant: &TenantId,
     filter: &Filter,
     page: &Page,
-) -> Result<Vec<JobRow>, StoreError> {
+) -> StoreResult<Vec<JobRow>> {
     let mut ids = filter.ids.clone();
     ids.sort_unstable();
     ids.dedup();

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("neither XDG_STATE_HOME nor HOME is an absolute path: say where the database is")]
+#[error("neither XDG_STATE_HOME nor HOME is an absolute path: set the path of the database")]
 pub struct NoStateDirectory;
 
 /// `vmafx/vmafx-controller.db` in the user's state directory. Always absolute, because a relative path would name

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::stats::{TenantTable, tenants};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::store::{Pruned, Retention};
@@ -27,11 +27,7 @@ impl Prunable {
 }
 
 /// Selects the rows to delete, the oldest of each tenant first, at most a batch of jobs and a batch of samples.
-pub(super) fn find(
-    connection: &Connection,
-    keep: &Retention,
-    now: Timestamp,
-) -> Result<Prunable, StoreError> {
+pub(super) fn find(connection: &Connection, keep: &Retention, now: Timestamp) -> StoreResult<Prunable> {
     let mut prunable = Prunable::default();
     for tenant in tenants(connection, TenantTable::Jobs)? {
         let left = keep.batch - count(&prunable.jobs);
@@ -112,7 +108,7 @@ fn samples(
         .collect()
 }
 
-pub(super) fn remove(tx: &mut UnitOfWork<'_>, prunable: &Prunable) -> Result<Pruned, StoreError> {
+pub(super) fn remove(tx: &mut UnitOfWork<'_>, prunable: &Prunable) -> StoreResult<Pruned> {
     let mut pruned = Pruned::default();
     let mut job =
         tx.connection.prepare_cached("DELETE FROM jobs WHERE number = ?1 AND finished_at IS NOT NULL")?;

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use super::error::unavailable;
 use super::open;
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 
 /// Maximum number of concurrent reads; further ones wait.
 const MAX_READERS: usize = 4;
@@ -27,10 +27,10 @@ impl Readers {
     }
 
     /// Runs all statements of `read` in one snapshot.
-    pub(super) async fn read<T, R>(self: &Arc<Self>, read: R) -> Result<T, StoreError>
+    pub(super) async fn read<T, R>(self: &Arc<Self>, read: R) -> StoreResult<T>
     where
         T: Send + 'static,
-        R: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        R: FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
     {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let readers = Arc::clone(self);
@@ -40,7 +40,7 @@ impl Readers {
                 let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?;
                 read(&transaction)
             };
-            readers.give_back(connection);
+            readers.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             drop(permit);
             result
         };
@@ -56,12 +56,8 @@ impl Readers {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn take(&self) -> Result<Connection, StoreError> {
+    fn take(&self) -> StoreResult<Connection> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.map_or_else(|| Ok(open::open_reader(&self.path)?), Ok)
-    }
-
-    fn give_back(&self, connection: Connection) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 }

@@ -4,12 +4,12 @@ use super::live::CredentialsDigest;
 use super::rows::{self, JobRow, StoredResult};
 use super::unit_of_work::UnitOfWork;
 use super::{attempts, label};
-use crate::StoreError;
-use crate::fence::{Held, Verdict, judge};
+use crate::StoreResult;
+use crate::fence::{FenceDecision, FenceState, decide};
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::outcome::AttemptOutcome;
 use crate::store::Released;
-use crate::transition::Event;
+use crate::transition::JobEvent;
 use vmafx_job::FailureReason;
 
 /// A report whose result is already serialized.
@@ -34,7 +34,7 @@ pub(super) fn report(
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     report: &SerializedReport,
-) -> Result<ReportOutcome, StoreError> {
+) -> StoreResult<ReportOutcome> {
     if tx.live.session(tenant, credentials).is_none() {
         return Ok(ReportOutcome::NoSession);
     }
@@ -42,19 +42,15 @@ pub(super) fn report(
     let Some(attempt) = referenced_attempt(tx, &row, credentials.session, report.attempt)? else {
         return Ok(ReportOutcome::Fenced);
     };
-    match verdict(tx, &row, credentials.session, attempt)? {
-        Verdict::Fenced => Ok(ReportOutcome::Fenced),
-        Verdict::Repeat => Ok(ReportOutcome::Repeated),
-        Verdict::Accept => accept(tx, row, report),
+    match decision(tx, &row, credentials.session, attempt)? {
+        FenceDecision::Fenced => Ok(ReportOutcome::Fenced),
+        FenceDecision::Repeat => Ok(ReportOutcome::Repeated),
+        FenceDecision::Accept => accept(tx, row, report),
     }
 }
 
-fn accept(
-    tx: &mut UnitOfWork<'_>,
-    mut row: JobRow,
-    report: &SerializedReport,
-) -> Result<ReportOutcome, StoreError> {
-    let event = if report.result.is_ok() { Event::Complete } else { Event::Fail };
+fn accept(tx: &mut UnitOfWork<'_>, mut row: JobRow, report: &SerializedReport) -> StoreResult<ReportOutcome> {
+    let event = if report.result.is_ok() { JobEvent::Complete } else { JobEvent::Fail };
     if row.next_state(event).is_none() {
         return Ok(ReportOutcome::Fenced);
     }
@@ -82,13 +78,13 @@ pub(super) fn release(
     job: JobId,
     attempt: AttemptNumber,
     reason: &str,
-) -> Result<Released, StoreError> {
+) -> StoreResult<Released> {
     if tx.live.session(tenant, credentials).is_none() {
         return Ok(Released::NoSession);
     }
     let Some(mut row) = rows::by_id(tx.connection, tenant, job)? else { return Ok(Released::Over) };
-    let verdict = verdict(tx, &row, credentials.session, attempt)?;
-    if verdict != Verdict::Accept || row.next_state(Event::Release).is_none() {
+    let decision = decision(tx, &row, credentials.session, attempt)?;
+    if decision != FenceDecision::Accept || row.next_state(JobEvent::Release).is_none() {
         return Ok(Released::Over);
     }
     attempts::end(tx.connection, &row, AttemptOutcome::Released, reason, tx.now)?;
@@ -104,24 +100,25 @@ fn referenced_attempt(
     row: &JobRow,
     session: SessionId,
     named: Option<AttemptNumber>,
-) -> Result<Option<AttemptNumber>, StoreError> {
+) -> StoreResult<Option<AttemptNumber>> {
     if named.is_some() || row.holder() == Some(session) {
         return Ok(named.or(Some(row.attempt)));
     }
     Ok(attempts::last_of(tx.connection, row.number, session)?)
 }
 
-fn verdict(
+fn decision(
     tx: &UnitOfWork<'_>,
     row: &JobRow,
     session: SessionId,
     attempt: AttemptNumber,
-) -> Result<Verdict, StoreError> {
-    let mut held = Held { state: row.state, attempt: row.attempt, session: row.holder(), spoken_of: None };
-    // Most reports are about the running attempt and need no look at earlier ones.
-    if judge(&held, session, attempt) == Verdict::Accept {
-        return Ok(Verdict::Accept);
+) -> StoreResult<FenceDecision> {
+    let mut observed =
+        FenceState { state: row.state, attempt: row.attempt, session: row.holder(), reported: None };
+    // Most reports are about the running attempt and need no read of earlier ones.
+    if decide(&observed, session, attempt) == FenceDecision::Accept {
+        return Ok(FenceDecision::Accept);
     }
-    held.spoken_of = attempts::owner(tx.connection, row.number, attempt)?;
-    Ok(judge(&held, session, attempt))
+    observed.reported = attempts::owner(tx.connection, row.number, attempt)?;
+    Ok(decide(&observed, session, attempt))
 }

@@ -7,17 +7,13 @@ use super::rows::{COLUMNS, from_row};
 use super::sessions;
 use super::stats::{TenantTable, tenants};
 use super::unit_of_work::Counters;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::policy::Policy;
 
 /// Every stored session and lease gets its full duration, because no node could send a heartbeat while the store
 /// was closed.
-pub(super) fn live(
-    connection: &Connection,
-    now: Timestamp,
-    policy: &Policy,
-) -> Result<LiveState, StoreError> {
+pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> StoreResult<LiveState> {
     let mut live = LiveState::default();
     sessions::restore(connection, &mut live, now, policy)?;
     let mut running = connection.prepare(&format!(
@@ -43,7 +39,7 @@ pub(super) fn live(
 }
 
 /// The id of the store and the current values of its sequences.
-pub(super) fn identity(connection: &Connection) -> Result<(String, Counters), StoreError> {
+pub(super) fn identity(connection: &Connection) -> StoreResult<(String, Counters)> {
     Ok(connection.query_row("SELECT id, job_seq, sample_seq FROM store", [], |row| {
         Ok((row.get(0)?, Counters::new(row.get(1)?, row.get(2)?)))
     })?)

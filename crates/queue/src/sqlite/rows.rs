@@ -17,7 +17,7 @@ pub(super) use save::save;
 
 use super::error::corrupt;
 use super::live::Lease;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
 use crate::job::{Job, Label, Origin};
@@ -91,7 +91,7 @@ impl StoredResult {
 
 impl JobRow {
     /// Converts the row. A lease from memory counts only if it belongs to the attempt of this row.
-    pub(super) fn job(self, lease: Option<&Lease>) -> Result<Job, StoreError> {
+    pub(super) fn job(self, lease: Option<&Lease>) -> StoreResult<Job> {
         let id = self.id;
         let broken =
             |what: &str, error: &dyn std::fmt::Display| corrupt(format!("{what} of job {id}: {error}"));

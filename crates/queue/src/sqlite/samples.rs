@@ -6,9 +6,9 @@ use uuid::Uuid;
 use super::cursor::{self, CursorFeed};
 use super::error::corrupt;
 use super::exact::ExactFloat;
-use crate::StoreError;
 use crate::ids::{JobId, TenantId};
 use crate::store::{Sample, Samples};
+use crate::{StoreError, StoreResult};
 
 /// Samples of the tenant after the cursor, in the order of their creation.
 pub(super) fn samples(
@@ -17,7 +17,7 @@ pub(super) fn samples(
     tenant: &TenantId,
     after: &str,
     limit: u32,
-) -> Result<Samples, StoreError> {
+) -> StoreResult<Samples> {
     let newest: i64 =
         connection.prepare_cached("SELECT sample_seq FROM store")?.query_row([], |row| row.get(0))?;
     let after = if after.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn samples(
     Ok(Samples { samples, next: cursor::write(store, CursorFeed::Samples, next) })
 }
 
-fn sample(row: &rusqlite::Row<'_>) -> Result<Sample, StoreError> {
+fn sample(row: &rusqlite::Row<'_>) -> StoreResult<Sample> {
     let job = JobId(Uuid::from_bytes(row.get(1)?));
     let text = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
     let broken = |error: serde_json::Error| corrupt(format!("a sample of job {job}: {error}"));

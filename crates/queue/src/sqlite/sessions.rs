@@ -9,7 +9,7 @@ use super::error::corrupt;
 use super::live::{CredentialsDigest, LiveState, NodeRegistration, Session};
 use super::rows::{self, tenant_in};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::{SessionId, TenantId};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode};
@@ -25,7 +25,7 @@ pub(super) fn register(
     tenant: &TenantId,
     node: &NewNode,
     digest: [u8; 32],
-) -> Result<SessionId, StoreError> {
+) -> StoreResult<SessionId> {
     let id = SessionId(tx.new_id());
     let capability = encode(&node.capability)?;
     let resource = node.resource.as_ref().map(encode).transpose()?;
@@ -64,7 +64,7 @@ fn new_session(registration: NodeRegistration, digest: [u8; 32], now: Timestamp,
     }
 }
 
-fn encode(value: &impl serde::Serialize) -> Result<String, StoreError> {
+fn encode(value: &impl serde::Serialize) -> StoreResult<String> {
     serde_json::to_string(value).map_err(super::error::unavailable)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn heartbeat(
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     heartbeat: &Heartbeat,
-) -> Result<Option<HeartbeatReply>, StoreError> {
+) -> StoreResult<Option<HeartbeatReply>> {
     if tx.live.session(tenant, credentials).is_none() {
         return Ok(None);
     }
@@ -95,7 +95,7 @@ pub(super) fn heartbeat(
     Ok(Some(reply))
 }
 
-pub(super) fn remove(tx: &mut UnitOfWork<'_>, id: SessionId) -> Result<(), StoreError> {
+pub(super) fn remove(tx: &mut UnitOfWork<'_>, id: SessionId) -> StoreResult<()> {
     tx.connection.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id.0.as_bytes()])?;
     tx.live.end_session(id);
     Ok(())
@@ -107,7 +107,7 @@ pub(super) fn restore(
     live: &mut LiveState,
     now: Timestamp,
     policy: &Policy,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let mut statement = connection.prepare(
         "SELECT id, tenant, name, token_sha256, capability, resource, registered_at FROM sessions",
     )?;

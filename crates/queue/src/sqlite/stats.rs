@@ -6,13 +6,13 @@ use rusqlite::Connection;
 
 use super::live::LiveNode;
 use super::rows::tenant_in;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::store::TenantStats;
 
 /// One entry for every tenant that has jobs, samples or nodes.
-pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> Result<Vec<TenantStats>, StoreError> {
+pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> StoreResult<Vec<TenantStats>> {
     let mut live: BTreeMap<TenantId, u64> = BTreeMap::new();
     for tenant in
         tenants(connection, TenantTable::Jobs)?.into_iter().chain(tenants(connection, TenantTable::Samples)?)
@@ -47,7 +47,7 @@ pub(super) enum TenantTable {
 
 /// All tenants in a table. The query jumps from one tenant to the next in the index, so its cost does not depend on
 /// the number of rows.
-pub(super) fn tenants(connection: &Connection, table: TenantTable) -> Result<Vec<TenantId>, StoreError> {
+pub(super) fn tenants(connection: &Connection, table: TenantTable) -> StoreResult<Vec<TenantId>> {
     let source = match table {
         TenantTable::Jobs => "jobs INDEXED BY jobs_list",
         TenantTable::Samples => "samples INDEXED BY samples_tenant",

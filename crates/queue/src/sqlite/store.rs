@@ -19,32 +19,32 @@ use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report,
 use crate::notification::Notification;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, Submitted, Supply, Swept, TenantStats,
+    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Supply, Swept, TenantStats,
 };
 use vmafx_job::{CancelCause, ScoreResult};
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError> {
+    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
         let tenant = tenant.clone();
         let spec = serde_json::to_string(&job.scoring).map_err(unavailable)?;
         self.writer.write(move |tx| submit::submit(tx, &tenant, &job, &spec)).await
     }
 
-    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+    async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
         self.writer.check()?;
         let tenant = tenant.clone();
         let row = self.readers.read(move |connection| Ok(rows::by_id(connection, &tenant, id)?)).await?;
         Ok(self.jobs_of(row.into_iter().collect())?.pop())
     }
 
-    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
         self.writer.check()?;
         let tenant = tenant.clone();
         self.readers.read(move |connection| attempts::list(connection, &tenant, id)).await
     }
 
-    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError> {
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> StoreResult<Vec<Job>> {
         self.writer.check()?;
         let (tenant, filter, page) = (tenant.clone(), filter.clone(), *page);
         let rows =
@@ -58,23 +58,18 @@ impl Store for SqliteStore {
         id: JobId,
         cause: CancelCause,
         reason: &str,
-    ) -> Result<Option<Cancelled>, StoreError> {
+    ) -> StoreResult<Option<Cancelled>> {
         let (tenant, reason) = (tenant.clone(), reason.to_owned());
         let ended = self.writer.write(move |tx| cancel::cancel(tx, &tenant, id, (cause, &reason))).await?;
         ended.map(|(row, moved)| Ok(Cancelled { job: row.job(None)?, moved })).transpose()
     }
 
-    async fn label(
-        &self,
-        tenant: &TenantId,
-        target: &LabelTarget,
-        label: Label,
-    ) -> Result<Labelled, StoreError> {
+    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         let (tenant, target) = (tenant.clone(), target.clone());
         self.writer.write(move |tx| label::label(tx, &tenant, &target, label)).await
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
         let (tenant, token) = (tenant.clone(), SessionToken::generate());
         let digest = token.digest();
         let session = self.writer.write(move |tx| sessions::register(tx, &tenant, &node, digest)).await?;
@@ -86,7 +81,7 @@ impl Store for SqliteStore {
         tenant: &TenantId,
         node: &Credentials,
         heartbeat: Heartbeat,
-    ) -> Result<Option<HeartbeatReply>, StoreError> {
+    ) -> StoreResult<Option<HeartbeatReply>> {
         let credentials = digest_credentials(node);
         if self.writer.is_alive()? && self.heartbeat_in_memory(tenant, &credentials, &heartbeat) {
             return Ok(Some(HeartbeatReply::default()));
@@ -95,12 +90,7 @@ impl Store for SqliteStore {
         self.writer.run_in_memory(move |tx| sessions::heartbeat(tx, &tenant, &credentials, &heartbeat)).await
     }
 
-    async fn claim(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        backends: &[String],
-    ) -> Result<Claim, StoreError> {
+    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
         let (tenant, credentials, backends) = (tenant.clone(), digest_credentials(node), backends.to_vec());
         Ok(match self.writer.write(move |tx| claim::claim(tx, &tenant, &credentials, &backends)).await? {
             ClaimOutcome::NoSession => Claim::NoSession,
@@ -109,12 +99,7 @@ impl Store for SqliteStore {
         })
     }
 
-    async fn report(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        report: Report,
-    ) -> Result<Reported, StoreError> {
+    async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
         let (tenant, credentials) = (tenant.clone(), digest_credentials(node));
         let (serialized_result, result) = match report.result {
             Ok(result) => (Ok(stored(&result)?), Some(result)),
@@ -143,12 +128,12 @@ impl Store for SqliteStore {
         job: JobId,
         attempt: AttemptNumber,
         reason: &str,
-    ) -> Result<Released, StoreError> {
+    ) -> StoreResult<Released> {
         let (tenant, credentials, reason) = (tenant.clone(), digest_credentials(node), reason.to_owned());
         self.writer.write(move |tx| report::release(tx, &tenant, &credentials, job, attempt, &reason)).await
     }
 
-    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         self.writer.check()?;
         let now = self.clock.now();
         let nodes = self.live_nodes(|registration| registration.tenant == *tenant);
@@ -167,25 +152,25 @@ impl Store for SqliteStore {
         }))
     }
 
-    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+    async fn nodes(&self, tenant: &TenantId) -> StoreResult<Vec<Node>> {
         self.writer.check()?;
         let nodes = self.live_nodes(|registration| registration.tenant == *tenant);
         Ok(nodes.iter().map(super::LiveNode::node).collect())
     }
 
-    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+    async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>> {
         self.writer.check()?;
         let nodes = self.live_nodes(|registration| registration.resource.is_some());
         Ok(nodes.iter().map(super::LiveNode::node).collect())
     }
 
-    async fn position(&self, _tenant: &TenantId) -> Result<Cursor, StoreError> {
+    async fn position(&self, _tenant: &TenantId) -> StoreResult<Cursor> {
         self.writer.check()?;
         let id = self.id.clone();
         self.readers.read(move |connection| changes::position(connection, &id)).await
     }
 
-    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         self.writer.check()?;
         let (id, tenant, after) = (self.id.clone(), tenant.clone(), after.to_owned());
         let changed = self
@@ -197,13 +182,13 @@ impl Store for SqliteStore {
         Ok(Changes { jobs, next: changed.next })
     }
 
-    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         self.writer.check()?;
         let (id, tenant, after) = (self.id.clone(), tenant.clone(), after.to_owned());
         self.readers.read(move |connection| samples::samples(connection, &id, &tenant, &after, limit)).await
     }
 
-    async fn sweep(&self) -> Result<Swept, StoreError> {
+    async fn sweep(&self) -> StoreResult<Swept> {
         let ended = self.writer.write(sweep::sweep).await?;
         let jobs =
             |rows: Vec<rows::JobRow>| rows.into_iter().map(|row| row.job(None)).collect::<Result<_, _>>();
@@ -215,7 +200,7 @@ impl Store for SqliteStore {
         })
     }
 
-    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+    async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         self.writer.check()?;
         let (keep, now) = (*keep, self.clock.now());
         let prunable = self.readers.read(move |connection| prune::find(connection, &keep, now)).await?;
@@ -227,13 +212,13 @@ impl Store for SqliteStore {
         Ok(pruned)
     }
 
-    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+    async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         self.writer.check()?;
         let nodes = self.live_nodes(|_| true);
         self.readers.read(move |connection| stats::stats(connection, &nodes)).await
     }
 
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> StoreResult<()> {
         self.writer.run_in_memory(|_| Ok(())).await?;
         let found = self.readers.read(|connection| Ok(migrate::version(connection)?)).await?;
         if found == migrate::SCHEMA_VERSION {
@@ -253,14 +238,8 @@ impl Store for SqliteStore {
 }
 
 /// JSON cannot represent numbers that are not finite and would store them as `null`, so they are refused.
-fn stored(result: &ScoreResult) -> Result<StoredResult, StoreError> {
-    let pooled = result.details.as_ref().and_then(|details| details.scores);
-    let pooled = pooled.map(|scores| {
-        let rest = [scores.stddev, scores.p1, scores.p5, scores.p10, scores.p50];
-        [scores.mean, scores.harmonic_mean, scores.min, scores.max].into_iter().chain(rest)
-    });
-    let mut numbers = result.features.values().copied().chain(pooled.into_iter().flatten());
-    if !result.score.is_finite() || !numbers.all(f64::is_finite) {
+fn stored(result: &ScoreResult) -> StoreResult<StoredResult> {
+    if result.not_finite().is_some() {
         return Err(unavailable(NotFinite));
     }
     StoredResult::of(result).map_err(unavailable)

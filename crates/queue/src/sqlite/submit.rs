@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::NewJob;
 use crate::store::Submitted;
@@ -18,7 +18,7 @@ pub(super) fn submit(
     tenant: &TenantId,
     job: &NewJob,
     spec: &str,
-) -> Result<Submitted, StoreError> {
+) -> StoreResult<Submitted> {
     if let Some(key) = &job.key
         && let Some(id) = existing_job(tx, tenant, key)?
     {

@@ -3,12 +3,12 @@
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
 use super::{attempts, claim, sessions};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::outcome::AttemptOutcome;
 use crate::policy::Policy;
-use crate::transition::{Event, State};
+use crate::transition::{JobEvent, State};
 use vmafx_job::FailureReason;
 
 /// Maximum number of jobs or sessions of each kind that one sweep ends.
@@ -24,7 +24,7 @@ pub(super) struct SweepOutcome {
 }
 
 /// Ends what has expired; after a long gap it renews every lease and session instead.
-pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> Result<SweepOutcome, StoreError> {
+pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> StoreResult<SweepOutcome> {
     let last = tx.state.counters.last_sweep.replace(tx.now);
     if needs_renewal(last, tx.now, tx.policy) {
         tx.live.renew(tx.now, tx.policy);
@@ -69,8 +69,8 @@ fn overdue(tx: &UnitOfWork<'_>) -> rusqlite::Result<Vec<i64>> {
 }
 
 /// Fails a job that missed its deadline.
-fn overrun(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
-    let (Some(_), Some(deadline)) = (row.next_state(Event::Overrun), row.deadline_at) else {
+fn overrun(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> StoreResult<Option<JobRow>> {
+    let (Some(_), Some(deadline)) = (row.next_state(JobEvent::Overrun), row.deadline_at) else {
         return Ok(None);
     };
     let text = Policy::deadline_text(deadline.since(row.created_at));
@@ -84,10 +84,10 @@ fn overrun(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> Result<Option<JobRow>, S
 }
 
 /// Ends an attempt whose lease expired: the job goes into back-off, or fails after its last allowed attempt.
-fn lose(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> Result<Option<JobRow>, StoreError> {
+fn lose(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> StoreResult<Option<JobRow>> {
     let (lost, allowed) = (row.lost_attempts + 1, row.max_lost_attempts);
     tx.live.end_lease(row.id);
-    let Some(state) = row.next_state(Event::Lose { lost, allowed }) else { return Ok(None) };
+    let Some(state) = row.next_state(JobEvent::Lose { lost, allowed }) else { return Ok(None) };
     let text = Policy::lost_text(row.attempt, lost, allowed);
     attempts::end(tx.connection, &row, AttemptOutcome::Expired, &text, tx.now)?;
     row.lost_attempts = lost;

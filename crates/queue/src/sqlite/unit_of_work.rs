@@ -6,7 +6,7 @@ use uuid::{ContextV7, Uuid};
 use super::live::LiveState;
 use super::pending_notifications::PendingNotifications;
 use super::rows::{self, JobRow};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::policy::Policy;
 
@@ -81,7 +81,7 @@ impl UnitOfWork<'_> {
     }
 
     /// Stores a changed row with the next change number, and records the notifications of the change.
-    pub(super) fn store(&mut self, row: &mut JobRow) -> Result<(), StoreError> {
+    pub(super) fn store(&mut self, row: &mut JobRow) -> StoreResult<()> {
         row.seq = self.next_change();
         row.revision += 1;
         row.updated_at = self.now;

@@ -1,5 +1,7 @@
 //! Failures of store operations.
 
+pub type StoreResult<T> = Result<T, StoreError>;
+
 /// A failure of the store itself. Refusals such as a missing session are results, not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -33,7 +33,7 @@ impl Filter {
 pub struct Page {
     /// Continues after this job, in the order of the list.
     pub after: Option<(Timestamp, JobId)>,
-    /// At most so many.
+    /// Maximum number of jobs in the page.
     pub limit: u32,
     pub newest_first: bool,
 }

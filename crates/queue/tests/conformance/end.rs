@@ -173,7 +173,7 @@ pub(crate) async fn a_waiting_job_fails_when_its_time_is_up(q: Fixture) {
     assert_eq!(swept.failed, slice::from_ref(&over));
     assert_eq!((over.state, over.failure_reason), (State::Failed, FailureReason::DeadlineExceeded));
     assert_eq!((over.finished_at, over.lost_attempts), (Some(q.now()), 0));
-    assert_eq!(over.error, "not finished 30s after its submission, as its deadline demands");
+    assert_eq!(over.error, "the deadline has passed: the job was not finished 30s after its submission");
     assert_eq!(q.attempts(id).await, []);
 }
 

@@ -86,6 +86,7 @@ pub(crate) async fn a_heartbeat_changes_no_revision_and_announces_nothing(q: Fix
 }
 
 pub(crate) async fn progress_is_seen_by_every_reader(q: Fixture) {
+    let start = q.position().await;
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     assert_eq!(q.job(taken.id).await.progress, None);
@@ -95,6 +96,7 @@ pub(crate) async fn progress_is_seen_by_every_reader(q: Fixture) {
     let seen = Some(Progress { done: 7, total: 100 });
     assert_eq!(q.job(taken.id).await.progress, seen);
     assert_eq!(q.list(&Filter::default()).await[0].progress, seen);
+    assert_eq!(q.changes(&start, 10).await.jobs[0].1.progress, seen);
     assert_eq!(q.explained(taken.id).await.job.progress, seen);
     node.heartbeat(&[taken.id]).await;
     assert_eq!(q.job(taken.id).await.progress, seen, "a heartbeat without progress keeps the last progress");

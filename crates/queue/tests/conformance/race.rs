@@ -10,7 +10,7 @@ use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::store::{Claim, Filter, Submitted};
 use vmafx_queue::transition::State;
 
-use crate::support::build::{in_states, job, seconds};
+use crate::support::build::{JobBuilder, in_states, job, seconds};
 use crate::support::fixture::Fixture;
 use crate::support::node::{ReportKind, TestNode};
 
@@ -136,7 +136,7 @@ pub(crate) async fn a_reader_of_changes_sees_every_job_in_its_last_state(q: Fixt
         let mut work = JoinSet::new();
         for _ in 0..8 {
             let (q, node) = (q.clone(), node.clone());
-            work.spawn(async move { cycle(&q, &node, 15).await });
+            work.spawn(async move { cycle(&q, &node, job(), 15).await });
         }
         work.join_all().await
     };
@@ -163,9 +163,9 @@ pub(crate) async fn a_reader_of_changes_sees_every_job_in_its_last_state(q: Fixt
 }
 
 /// Submits, claims and completes `count` jobs, not necessarily its own.
-async fn cycle(q: &Fixture, node: &TestNode, count: usize) {
+async fn cycle(q: &Fixture, node: &TestNode, new: JobBuilder, count: usize) {
     for _ in 0..count {
-        q.submit(job()).await;
+        q.submit(new.clone()).await;
         let taken = node.take().await;
         assert_eq!(node.complete(&taken).await, ReportKind::Moved);
     }
@@ -177,13 +177,7 @@ pub(crate) async fn a_reader_of_samples_sees_each_exactly_once(q: Fixture) {
         let mut work = JoinSet::new();
         for _ in 0..8 {
             let (q, node) = (q.clone(), node.clone());
-            work.spawn(async move {
-                for _ in 0..10 {
-                    q.submit(job().label(5.0)).await;
-                    let taken = node.take().await;
-                    node.complete(&taken).await;
-                }
-            });
+            work.spawn(async move { cycle(&q, &node, job().label(5.0), 10).await });
         }
         work.join_all().await
     };

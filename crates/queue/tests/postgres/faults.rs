@@ -10,7 +10,7 @@ use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::postgres::PostgresStore;
 use vmafx_queue::store::{Filter, Page, Reported};
 use vmafx_queue::transition::State;
-use vmafx_queue::{IdempotencyKey, JobId, Store as _, StoreError, TenantId};
+use vmafx_queue::{IdempotencyKey, JobId, Store as _, StoreError, StoreResult, TenantId};
 use vmafx_testkit::postgres::{PostgresServer, ShutdownMode};
 use vmafx_testkit::wait;
 
@@ -22,7 +22,7 @@ const SOON: Duration = Duration::from_secs(30);
 async fn retry<T, F, Fut>(mut what: F) -> T
 where
     F: FnMut() -> Fut,
-    Fut: Future<Output = Result<T, StoreError>>,
+    Fut: Future<Output = StoreResult<T>>,
 {
     let said = wait::until(SOON, "an answer", || {
         let answer = what();

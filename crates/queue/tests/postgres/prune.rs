@@ -1,5 +1,5 @@
-//! Samples are removed in order, and only where no further sample can appear: a reader is never told that it missed
-//! a sample that it could not have seen.
+//! Samples are removed in order, and only where no further sample can appear: a reader never gets the error that it
+//! missed a sample that it could not have read.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use vmafx_job::ScoringRequest;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
 use vmafx_queue::postgres::{Options, PostgresStore};
 use vmafx_queue::store::{Claim, Reported};
-use vmafx_queue::{Job, JobId, NewJob, Store, StoreError, TenantId};
+use vmafx_queue::{Job, JobId, NewJob, Store, StoreResult, TenantId};
 use vmafx_testkit::postgres::{PostgresDatabase, PostgresServer};
 
 pub(crate) fn tenant(name: &str) -> TenantId {
@@ -101,11 +101,7 @@ impl Raw {
     }
 }
 
-pub(crate) async fn take(
-    store: &dyn Store,
-    whose: &TenantId,
-    who: &Credentials,
-) -> Result<Option<Job>, StoreError> {
+pub(crate) async fn take(store: &dyn Store, whose: &TenantId, who: &Credentials) -> StoreResult<Option<Job>> {
     match store.claim(whose, who, &["cpu".to_owned()]).await? {
         Claim::Job(job) => Ok(Some(*job)),
         Claim::Nothing { .. } => Ok(None),

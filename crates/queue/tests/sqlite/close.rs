@@ -25,19 +25,6 @@ async fn what_was_acknowledged_before_the_end_is_there_and_the_rest_was_refused(
 }
 
 #[tokio::test]
-async fn a_closed_store_says_so() {
-    let fixture = Fixture::new();
-    let store = fixture.open();
-    let id = fixture.submit(&store).await;
-    store.close().await;
-    store.close().await;
-    assert!(matches!(store.submit(&fixture.tenant, job()).await, Err(StoreError::Closed)));
-    assert!(matches!(store.job(&fixture.tenant, id).await, Err(StoreError::Closed)));
-    assert!(matches!(store.nodes(&fixture.tenant).await, Err(StoreError::Closed)));
-    assert!(matches!(store.ready().await, Err(StoreError::Closed)));
-}
-
-#[tokio::test]
 async fn a_clean_end_leaves_one_file_and_its_lock() {
     let fixture = Fixture::new();
     let store = fixture.open();

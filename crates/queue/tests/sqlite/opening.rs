@@ -33,15 +33,6 @@ async fn another_name_of_the_same_file_is_no_way_around_it() {
 }
 
 #[tokio::test]
-async fn a_closed_store_lets_the_next_one_in() {
-    let fixture = Fixture::new();
-    let first = fixture.open();
-    first.close().await;
-    let second = fixture.open();
-    fixture.submit(&second).await;
-}
-
-#[tokio::test]
 async fn a_dropped_store_lets_the_next_one_in() {
     let fixture = Fixture::new();
     let id = fixture.submit(&fixture.open()).await;

@@ -96,10 +96,6 @@ impl Queue {
         found
     }
 
-    pub(crate) fn take_notifications(&mut self) -> Vec<Notification> {
-        std::mem::take(&mut self.notifications)
-    }
-
     /// Whether a job is in back-off, or was and has not been claimed since.
     pub(crate) fn has_backoffs(&self) -> bool {
         self.jobs.iter().any(|entry| entry.job.available_at.is_some())

@@ -17,7 +17,7 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
     Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreError, TenantId};
+use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreResult, TenantId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
@@ -75,7 +75,7 @@ impl Sabotage {
         }
     }
 
-    async fn submit_in_two_steps(&self, tenant: &TenantId, mut job: NewJob) -> Result<Submitted, StoreError> {
+    async fn submit_in_two_steps(&self, tenant: &TenantId, mut job: NewJob) -> StoreResult<Submitted> {
         let key = job.key.take();
         let known = key.as_ref().and_then(|key| self.keys.lock().unwrap().get(key).copied());
         if let Some(id) = known {
@@ -92,7 +92,7 @@ impl Sabotage {
         tenant: &TenantId,
         node: &Credentials,
         backends: &[String],
-    ) -> Result<Claim, StoreError> {
+    ) -> StoreResult<Claim> {
         let meanwhile = self.claiming.fetch_add(1, Ordering::SeqCst) > 0;
         yield_now().await;
         let last = self.claimed.lock().unwrap().clone().filter(|_| meanwhile);
@@ -110,7 +110,7 @@ impl Sabotage {
 
 #[async_trait]
 impl Store for Sabotage {
-    async fn submit(&self, tenant: &TenantId, mut job: NewJob) -> Result<Submitted, StoreError> {
+    async fn submit(&self, tenant: &TenantId, mut job: NewJob) -> StoreResult<Submitted> {
         match self.broken {
             Broken::Atomicity => return self.submit_in_two_steps(tenant, job).await,
             Broken::ClaimOrder => job.priority = 0,
@@ -121,15 +121,15 @@ impl Store for Sabotage {
         self.inner.submit(tenant, job).await
     }
 
-    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+    async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
         self.inner.job(tenant, id).await
     }
 
-    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
         self.inner.attempts(tenant, id).await
     }
 
-    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError> {
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> StoreResult<Vec<Job>> {
         self.inner.jobs(tenant, filter, page).await
     }
 
@@ -139,20 +139,15 @@ impl Store for Sabotage {
         id: JobId,
         cause: CancelCause,
         reason: &str,
-    ) -> Result<Option<Cancelled>, StoreError> {
+    ) -> StoreResult<Option<Cancelled>> {
         self.inner.cancel(tenant, id, cause, reason).await
     }
 
-    async fn label(
-        &self,
-        tenant: &TenantId,
-        target: &LabelTarget,
-        label: Label,
-    ) -> Result<Labelled, StoreError> {
+    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         self.inner.label(tenant, target, label).await
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
         self.inner.register(tenant, node).await
     }
 
@@ -161,19 +156,14 @@ impl Store for Sabotage {
         tenant: &TenantId,
         node: &Credentials,
         mut heartbeat: Heartbeat,
-    ) -> Result<Option<HeartbeatReply>, StoreError> {
+    ) -> StoreResult<Option<HeartbeatReply>> {
         if self.broken == Broken::Leases {
             heartbeat.running.clear();
         }
         self.inner.heartbeat(tenant, node, heartbeat).await
     }
 
-    async fn claim(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        backends: &[String],
-    ) -> Result<Claim, StoreError> {
+    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
         if self.broken == Broken::Atomicity {
             return self.claim_in_two_steps(tenant, node, backends).await;
         }
@@ -189,7 +179,7 @@ impl Store for Sabotage {
         tenant: &TenantId,
         node: &Credentials,
         mut report: Report,
-    ) -> Result<Reported, StoreError> {
+    ) -> StoreResult<Reported> {
         match self.broken {
             Broken::Fencing => {
                 report.attempt = None;
@@ -211,7 +201,7 @@ impl Store for Sabotage {
         job: JobId,
         attempt: AttemptNumber,
         reason: &str,
-    ) -> Result<Released, StoreError> {
+    ) -> StoreResult<Released> {
         let released = self.inner.release(tenant, node, job, attempt, reason).await?;
         if self.broken == Broken::Release && released == Released::Moved {
             self.inner.cancel(tenant, job, CancelCause::Requested, reason).await?;
@@ -219,43 +209,43 @@ impl Store for Sabotage {
         Ok(released)
     }
 
-    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         self.inner.explain(tenant, id).await
     }
 
-    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+    async fn nodes(&self, tenant: &TenantId) -> StoreResult<Vec<Node>> {
         self.inner.nodes(tenant).await
     }
 
-    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+    async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>> {
         self.inner.nodes_with_resource().await
     }
 
-    async fn position(&self, tenant: &TenantId) -> Result<String, StoreError> {
+    async fn position(&self, tenant: &TenantId) -> StoreResult<String> {
         self.inner.position(tenant).await
     }
 
-    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         self.inner.changes(tenant, after, limit).await
     }
 
-    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         self.inner.samples(tenant, after, limit).await
     }
 
-    async fn sweep(&self) -> Result<Swept, StoreError> {
+    async fn sweep(&self) -> StoreResult<Swept> {
         self.inner.sweep().await
     }
 
-    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+    async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         self.inner.prune(keep).await
     }
 
-    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+    async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         self.inner.stats().await
     }
 
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> StoreResult<()> {
         self.inner.ready().await
     }
 

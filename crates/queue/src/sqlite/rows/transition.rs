@@ -3,15 +3,15 @@
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::SessionId;
-use crate::transition::{Event, State, Step, step};
+use crate::transition::{JobEvent, State, Transition, next};
 use vmafx_job::{CancelCause, FailureReason};
 
 impl JobRow {
     /// The state that the event leads to, if the state machine allows it.
-    pub(in super::super) fn next_state(&self, event: Event) -> Option<State> {
-        match step(self.state, event) {
-            Step::To(state) => Some(state),
-            Step::Stay | Step::Refuse => None,
+    pub(in super::super) fn next_state(&self, event: JobEvent) -> Option<State> {
+        match next(self.state, event) {
+            Transition::To(state) => Some(state),
+            Transition::Stay | Transition::Refuse => None,
         }
     }
 

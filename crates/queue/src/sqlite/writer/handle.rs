@@ -8,9 +8,9 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::operation::Task;
 use super::{Command, MAX_QUEUED, Writer};
-use crate::StoreError;
 use crate::sqlite::error::{WriterGone, unavailable};
 use crate::sqlite::unit_of_work::UnitOfWork;
+use crate::{StoreError, StoreResult};
 
 /// Sends commands to the writer thread. Dropping it ends the thread and waits for it.
 pub(in super::super) struct Handle {
@@ -31,25 +31,25 @@ impl Handle {
     }
 
     /// Runs an operation that may write to the database.
-    pub(in super::super) async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
+    pub(in super::super) async fn write<T, W>(&self, work: W) -> StoreResult<T>
     where
         T: Send + 'static,
-        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send + 'static,
     {
         self.ask(true, work).await
     }
 
     /// Runs an operation that changes only the state in memory and needs no transaction.
-    pub(in super::super) async fn run_in_memory<T, W>(&self, work: W) -> Result<T, StoreError>
+    pub(in super::super) async fn run_in_memory<T, W>(&self, work: W) -> StoreResult<T>
     where
         T: Send + 'static,
-        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send + 'static,
     {
         self.ask(false, work).await
     }
 
     /// Asks the thread to return free pages at its next opportunity.
-    pub(in super::super) async fn reclaim_space(&self) -> Result<(), StoreError> {
+    pub(in super::super) async fn reclaim_space(&self) -> StoreResult<()> {
         self.send(Command::ReclaimSpace).await
     }
 
@@ -67,27 +67,27 @@ impl Handle {
         }
     }
 
-    pub(in super::super) fn check(&self) -> Result<(), StoreError> {
+    pub(in super::super) fn check(&self) -> StoreResult<()> {
         if self.closed.load(Ordering::SeqCst) { Err(StoreError::Closed) } else { Ok(()) }
     }
 
     /// Fails after `close`; otherwise returns whether the thread is running.
-    pub(in super::super) fn is_alive(&self) -> Result<bool, StoreError> {
+    pub(in super::super) fn is_alive(&self) -> StoreResult<bool> {
         self.check()?;
         Ok(self.commands.as_ref().is_some_and(|commands| !commands.is_closed()))
     }
 
-    async fn ask<T, W>(&self, writes: bool, work: W) -> Result<T, StoreError>
+    async fn ask<T, W>(&self, writes: bool, work: W) -> StoreResult<T>
     where
         T: Send + 'static,
-        W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Run(Box::new(Task { work, writes, outcome: None, reply }))).await?;
         answer.await.map_err(|_| self.gone())?
     }
 
-    async fn send(&self, command: Command) -> Result<(), StoreError> {
+    async fn send(&self, command: Command) -> StoreResult<()> {
         self.check()?;
         let commands = self.commands.as_ref().ok_or(StoreError::Closed)?;
         commands.send(command).await.map_err(|_| self.gone())

@@ -2,8 +2,8 @@
 
 use tokio::sync::oneshot;
 
-use crate::StoreError;
 use crate::sqlite::unit_of_work::UnitOfWork;
+use crate::{StoreError, StoreResult};
 
 pub(super) trait Operation: Send {
     /// Whether the operation may write to the database.
@@ -19,14 +19,14 @@ pub(super) trait Operation: Send {
 pub(super) struct Task<T, W> {
     pub(super) work: W,
     pub(super) writes: bool,
-    pub(super) outcome: Option<Result<T, StoreError>>,
-    pub(super) reply: oneshot::Sender<Result<T, StoreError>>,
+    pub(super) outcome: Option<StoreResult<T>>,
+    pub(super) reply: oneshot::Sender<StoreResult<T>>,
 }
 
 impl<T, W> Operation for Task<T, W>
 where
     T: Send,
-    W: FnMut(&mut UnitOfWork<'_>) -> Result<T, StoreError> + Send,
+    W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send,
 {
     fn writes(&self) -> bool {
         self.writes

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::{BatchPacing, Handle, Writer};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::clock::SteadyClock;
 use crate::ids::TenantId;
 use crate::job::NewJob;
@@ -48,16 +48,14 @@ fn tenant() -> TenantId {
 }
 
 /// A submission. A limit of 0 violates a CHECK of the jobs table.
-fn submission(
-    limit: u32,
-) -> impl FnMut(&mut UnitOfWork<'_>) -> Result<Submitted, StoreError> + Send + 'static {
+fn submission(limit: u32) -> impl FnMut(&mut UnitOfWork<'_>) -> StoreResult<Submitted> + Send + 'static {
     let job = NewJob { max_lost_attempts: Some(limit), ..NewJob::default() };
     move |tx| submit::submit(tx, &tenant(), &job, "{}")
 }
 
 /// An operation that blocks the writer thread until the gate is opened, so that further operations share the next
 /// transaction.
-fn gate() -> (Gate, impl FnMut(&mut UnitOfWork<'_>) -> Result<(), StoreError> + Send + 'static) {
+fn gate() -> (Gate, impl FnMut(&mut UnitOfWork<'_>) -> StoreResult<()> + Send + 'static) {
     let (open, wait): (Sender<()>, Receiver<()>) = channel();
     let (holds, held) = oneshot::channel();
     let mut once = Some((holds, wait));

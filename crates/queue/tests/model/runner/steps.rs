@@ -8,7 +8,7 @@ use vmafx_queue::store::{LabelTarget, Retention};
 
 use super::values::{list_query, registration, submission};
 use super::{Mismatch, Runner};
-use crate::model::op::Op;
+use crate::model::op::{JobChoice, Op};
 use crate::support::build::{key, percent};
 
 impl Runner {
@@ -33,18 +33,44 @@ impl Runner {
         let model = self.model.heartbeat(self.now(), &whose, &who, &Heartbeat::default());
         self.compare(self.store.heartbeat(&whose, &who, Heartbeat::default()).await.unwrap(), model)
     }
+
+    /// Advances the clock by more than the sweep interval and sweeps, `count` times. The nodes in the bit set `alive` send a
+    /// heartbeat before each sweep.
+    async fn sweep_repeatedly(&mut self, count: u8, alive: u8) -> Result<(), Mismatch> {
+        for _ in 0..count {
+            self.clock.advance(self.policy.sweep_interval * 2);
+            for node in (0..8).filter(|bit| alive & (1 << bit) != 0) {
+                self.keep_alive(node).await?;
+            }
+            self.sweep().await?;
+        }
+        Ok(())
+    }
+
+    async fn submit(&mut self, tenant: usize, op: &Op) -> Result<(), Mismatch> {
+        let (whose, new) = (self.tenants[tenant].clone(), submission(op));
+        let answer = self.store.submit(&whose, new.0.clone()).await.unwrap();
+        if !self.jobs.iter().any(|(_, id)| *id == answer.id) {
+            self.jobs.push((tenant, answer.id));
+        }
+        let model = self.model.submit(self.now(), &whose, new.0, answer.id);
+        self.compare(answer, model)
+    }
+
+    async fn list(&mut self, tenant: usize, after: Option<JobChoice>, op: &Op) -> Result<(), Mismatch> {
+        let whose = self.tenants[tenant].clone();
+        let after = after.and_then(|pick| {
+            self.model.job(&whose, self.pick(pick, None)).map(|job| (job.created_at, job.id))
+        });
+        let (filter, page) = list_query(op, after);
+        let answer = self.store.jobs(&whose, &filter, &page).await.unwrap();
+        self.compare(answer, self.model.jobs(&whose, &filter, &page))
+    }
+
     pub(super) async fn step(&mut self, op: &Op) -> Result<(), Mismatch> {
         let (store, now) = (self.store.clone(), self.now());
         match op {
-            Op::Submit { tenant, .. } => {
-                let (whose, new) = (self.tenants[usize::from(*tenant)].clone(), submission(op));
-                let answer = store.submit(&whose, new.0.clone()).await.unwrap();
-                if !self.jobs.iter().any(|(_, id)| *id == answer.id) {
-                    self.jobs.push((usize::from(*tenant), answer.id));
-                }
-                let model = self.model.submit(now, &whose, new.0, answer.id);
-                self.compare(answer, model)
-            }
+            Op::Submit { tenant, .. } => self.submit(usize::from(*tenant), op).await,
             Op::Register { tenant, .. } => {
                 let (whose, new) = (usize::from(*tenant), registration(op));
                 let who = store.register(&self.tenants[whose], new.0.clone()).await.unwrap();
@@ -81,15 +107,7 @@ impl Runner {
                 let whose = self.tenants[usize::from(*tenant)].clone();
                 self.compare_job(&whose, self.pick(*job, None)).await
             }
-            Op::List { tenant, after, .. } => {
-                let whose = self.tenants[usize::from(*tenant)].clone();
-                let after = after.and_then(|pick| {
-                    self.model.job(&whose, self.pick(pick, None)).map(|job| (job.created_at, job.id))
-                });
-                let (filter, page) = list_query(op, after);
-                let answer = store.jobs(&whose, &filter, &page).await.unwrap();
-                self.compare(answer, self.model.jobs(&whose, &filter, &page))
-            }
+            Op::List { tenant, after, .. } => self.list(usize::from(*tenant), *after, op).await,
             Op::Position { tenant } => {
                 self.position(usize::from(*tenant)).await;
                 Ok(())
@@ -112,16 +130,7 @@ impl Runner {
                 Ok(())
             }
             Op::Sweep => self.sweep().await,
-            Op::Sweeps { count, alive } => {
-                for _ in 0..*count {
-                    self.clock.advance(self.policy.sweep_interval * 2);
-                    for node in (0..8).filter(|bit| alive & (1 << bit) != 0) {
-                        self.keep_alive(node).await?;
-                    }
-                    self.sweep().await?;
-                }
-                Ok(())
-            }
+            Op::Sweeps { count, alive } => self.sweep_repeatedly(*count, *alive).await,
             Op::Prune { seconds } => {
                 // All times are whole seconds, so the half second keeps every age off the exact limit.
                 let age = Duration::from_secs(*seconds) + Duration::from_millis(500);

@@ -1,6 +1,6 @@
 //! The feeds and the figures for metrics.
 
-use vmafx_queue::store::{Changes, Samples, StoreError, TenantStats};
+use vmafx_queue::store::{Changes, Samples, StoreError, StoreResult, TenantStats};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, TenantId};
 
@@ -23,11 +23,11 @@ impl Queue {
     }
 
     /// The position of a cursor; fails for one that was never issued.
-    fn place(&self, cursor: &str) -> Result<u64, StoreError> {
+    fn place(&self, cursor: &str) -> StoreResult<u64> {
         cursor.parse().ok().filter(|place| *place <= self.written).ok_or(StoreError::Cursor)
     }
 
-    pub(crate) fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+    pub(crate) fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         let place = self.place(after)?;
         let mut changed: Vec<_> = self.jobs.iter().collect();
         changed.retain(|entry| entry.job.tenant == *tenant && entry.changed > place);
@@ -40,7 +40,7 @@ impl Queue {
         Ok(Changes { next: last.filter(|_| more).unwrap_or_else(|| self.position()), jobs })
     }
 
-    pub(crate) fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+    pub(crate) fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         let place = if after.is_empty() { 0 } else { self.place(after)? };
         if !after.is_empty() && self.pruned.get(tenant).is_some_and(|newest| place < *newest) {
             return Err(StoreError::Cursor);

@@ -17,7 +17,7 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
     Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, SessionId, Store, StoreError, TenantId};
+use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, SessionId, Store, StoreError, StoreResult, TenantId};
 
 use super::Queue;
 use crate::support::clock::TestClock;
@@ -53,13 +53,13 @@ impl ReferenceStore {
         Self { name: self.name.clone(), ..Self::with(queue, self.clock.clone()) }
     }
 
-    fn with_queue<T>(&self, work: impl FnOnce(&mut Queue, Timestamp) -> T) -> Result<T, StoreError> {
+    fn with_queue<T>(&self, work: impl FnOnce(&mut Queue, Timestamp) -> T) -> StoreResult<T> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(StoreError::Closed);
         }
         let mut queue = self.queue.lock().unwrap();
         let answer = work(&mut queue, self.clock.now());
-        queue.take_notifications().into_iter().for_each(|notification| self.notifier.notify(notification));
+        queue.notifications.drain(..).for_each(|notification| self.notifier.notify(notification));
         Ok(answer)
     }
 
@@ -67,7 +67,7 @@ impl ReferenceStore {
         format!("{}/{place}", self.name)
     }
 
-    fn inward<'a>(&self, cursor: &'a str) -> Result<&'a str, StoreError> {
+    fn inward<'a>(&self, cursor: &'a str) -> StoreResult<&'a str> {
         let parts = cursor.split_once('/').filter(|(name, _)| *name == self.name);
         parts.map(|(_, place)| place).ok_or(StoreError::Cursor)
     }
@@ -75,19 +75,19 @@ impl ReferenceStore {
 
 #[async_trait]
 impl Store for ReferenceStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> Result<Submitted, StoreError> {
+    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
         self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7())))
     }
 
-    async fn job(&self, tenant: &TenantId, id: JobId) -> Result<Option<Job>, StoreError> {
+    async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
         self.with_queue(|queue, _| queue.job(tenant, id))
     }
 
-    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Result<Vec<Attempt>, StoreError> {
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
         self.with_queue(|queue, _| queue.attempts(tenant, id))
     }
 
-    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Result<Vec<Job>, StoreError> {
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> StoreResult<Vec<Job>> {
         self.with_queue(|queue, _| queue.jobs(tenant, filter, page))
     }
 
@@ -97,20 +97,15 @@ impl Store for ReferenceStore {
         id: JobId,
         cause: CancelCause,
         reason: &str,
-    ) -> Result<Option<Cancelled>, StoreError> {
+    ) -> StoreResult<Option<Cancelled>> {
         self.with_queue(|queue, now| queue.cancel(now, tenant, id, (cause, reason)))
     }
 
-    async fn label(
-        &self,
-        tenant: &TenantId,
-        target: &LabelTarget,
-        label: Label,
-    ) -> Result<Labelled, StoreError> {
+    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         self.with_queue(|queue, now| queue.label(now, tenant, target, label))
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> Result<Credentials, StoreError> {
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
         let token = SessionToken(Uuid::new_v4().to_string());
         let credentials = Credentials { session: SessionId(Uuid::now_v7()), token };
         self.with_queue(|queue, now| queue.register(now, tenant, node, &credentials))?;
@@ -122,25 +117,15 @@ impl Store for ReferenceStore {
         tenant: &TenantId,
         node: &Credentials,
         heartbeat: Heartbeat,
-    ) -> Result<Option<HeartbeatReply>, StoreError> {
+    ) -> StoreResult<Option<HeartbeatReply>> {
         self.with_queue(|queue, now| queue.heartbeat(now, tenant, node, &heartbeat))
     }
 
-    async fn claim(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        backends: &[String],
-    ) -> Result<Claim, StoreError> {
+    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
         self.with_queue(|queue, now| queue.claim(now, tenant, node, backends))
     }
 
-    async fn report(
-        &self,
-        tenant: &TenantId,
-        node: &Credentials,
-        report: Report,
-    ) -> Result<Reported, StoreError> {
+    async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
         self.with_queue(|queue, now| queue.report(now, tenant, node, report))
     }
 
@@ -151,27 +136,27 @@ impl Store for ReferenceStore {
         job: JobId,
         attempt: AttemptNumber,
         reason: &str,
-    ) -> Result<Released, StoreError> {
+    ) -> StoreResult<Released> {
         self.with_queue(|queue, now| queue.release(now, tenant, node, job, attempt, reason))
     }
 
-    async fn explain(&self, tenant: &TenantId, id: JobId) -> Result<Option<Explained>, StoreError> {
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         self.with_queue(|queue, now| queue.explain(now, tenant, id))
     }
 
-    async fn nodes(&self, tenant: &TenantId) -> Result<Vec<Node>, StoreError> {
+    async fn nodes(&self, tenant: &TenantId) -> StoreResult<Vec<Node>> {
         self.with_queue(|queue, _| queue.nodes(tenant))
     }
 
-    async fn nodes_with_resource(&self) -> Result<Vec<Node>, StoreError> {
+    async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>> {
         self.with_queue(|queue, _| queue.nodes_with_resource())
     }
 
-    async fn position(&self, _: &TenantId) -> Result<String, StoreError> {
+    async fn position(&self, _: &TenantId) -> StoreResult<String> {
         self.with_queue(|queue, _| self.outward(&queue.position()))
     }
 
-    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Changes, StoreError> {
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         let after = self.inward(after)?;
         let mut changes = self.with_queue(|queue, _| queue.changes(tenant, after, limit))??;
         for (cursor, _) in &mut changes.jobs {
@@ -180,7 +165,7 @@ impl Store for ReferenceStore {
         Ok(Changes { next: self.outward(&changes.next), ..changes })
     }
 
-    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Result<Samples, StoreError> {
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         let after = if after.is_empty() { "" } else { self.inward(after)? };
         let mut samples = self.with_queue(|queue, _| queue.samples(tenant, after, limit))??;
         for (cursor, _) in &mut samples.samples {
@@ -189,19 +174,19 @@ impl Store for ReferenceStore {
         Ok(Samples { next: self.outward(&samples.next), ..samples })
     }
 
-    async fn sweep(&self) -> Result<Swept, StoreError> {
+    async fn sweep(&self) -> StoreResult<Swept> {
         self.with_queue(Queue::sweep)
     }
 
-    async fn prune(&self, keep: &Retention) -> Result<Pruned, StoreError> {
+    async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         self.with_queue(|queue, now| queue.prune(now, keep))
     }
 
-    async fn stats(&self) -> Result<Vec<TenantStats>, StoreError> {
+    async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         self.with_queue(|queue, _| queue.stats())
     }
 
-    async fn ready(&self) -> Result<(), StoreError> {
+    async fn ready(&self) -> StoreResult<()> {
         self.with_queue(|_, _| ())
     }
 

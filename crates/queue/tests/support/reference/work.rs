@@ -71,10 +71,10 @@ impl Queue {
         }
         let Some(index) = self.index(tenant, report.job) else { return Reported::Fenced };
         let entry = &self.jobs[index];
-        let spoken_of = entry.attempts.iter().rev().find(|attempt| {
+        let reported = entry.attempts.iter().rev().find(|attempt| {
             attempt.session == who.session && report.attempt.is_none_or(|number| attempt.number == number)
         });
-        match spoken_of.map(|attempt| attempt.ended) {
+        match reported.map(|attempt| attempt.ended) {
             None | Some(Some((_, AttemptOutcome::Expired | AttemptOutcome::Released))) => {
                 return Reported::Fenced;
             }
