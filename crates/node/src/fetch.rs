@@ -1,22 +1,22 @@
-//! Gets the inputs of jobs: as files of this machine, whole or not at all.
+//! Downloads the inputs of jobs: as local files, complete or not at all.
 //!
 //! | address                     | how                                                                              |
 //! |-----------------------------|----------------------------------------------------------------------------------|
-//! | `/path`, `file:///path`     | used in place; [`crate::paths::local`] sees to it that it is inside the roots     |
-//! | `http(s)://`                | our own GETs: every hop and every address is checked before it is connected to    |
+//! | `/path`, `file:///path`     | used in place; [`crate::paths::local`] checks that it is below the roots          |
+//! | `http(s)://`                | our own GETs: every hop and every IP address is checked before the connection     |
 //! | `s3://`, `gs://`, `azure://`| `object_store`, with the usual variables and mounted files for credentials        |
 //! | `remote:path`, other schemes| the `rclone` program                                                             |
 //!
-//! What a download promises, and what guards it (`tests/fetch*.rs`):
+//! Invariants of a download, guarded by `tests/fetch`:
 //!
-//! * **Whole.** The source says how long the file is, and that much has arrived; a connection that breaks is resumed
-//!   where it broke, if the source can tell that it is still the same file. Never a short file.
-//! * **Bounded.** Length, time until headers, silence in the middle, and the whole time all have a limit.
-//! * **Once.** Jobs that want the same file at the same time share one download ([`shelf`]). Whoever cancels leaves the
-//!   others undisturbed; when the last has left, the download ends.
-//! * **Clean.** The file is gone with the last [`Fetched`] that refers to it.
-//! * **Silent.** No secret of an address gets into a message, a log or a file name ([`Redacted`]). What libraries say
-//!   about their errors is not passed on, because they quote addresses; their kind is.
+//! * **Complete.** The source declares the length of the file, and that much has arrived. A broken connection is resumed
+//!   where it broke, if the source can tell that it is still the same file. A truncated file is never used.
+//! * **Limited.** The length, the time until headers, the time between two chunks and the total time have limits.
+//! * **Shared.** Jobs that need the same file at the same time share one download ([`shared_downloads`]). A job that is
+//!   cancelled does not disturb the others; when none is left, the download is dropped.
+//! * **Clean.** The file is removed with the last [`FetchedFile`] that refers to it.
+//! * **Redacted.** No secret of an address gets into a message, a log or a file name ([`RedactedUri`]). Messages of
+//!   libraries quote addresses, so only the kinds of their errors are used.
 
 mod deadline;
 mod download;
@@ -26,7 +26,7 @@ pub(crate) mod objects;
 mod progress;
 pub(crate) mod rclone;
 mod settings;
-mod shelf;
+mod shared_downloads;
 mod source;
 pub(crate) mod web;
 
@@ -36,38 +36,37 @@ use tokio_util::sync::CancellationToken;
 use vmafx_job::{Failure, FailureReason};
 
 use self::error::FetchError;
-use self::shelf::Shelf;
+use self::shared_downloads::SharedDownloads;
 use self::source::Source;
 use crate::paths::local::{LocalError, LocalFile};
-use crate::paths::{Address, Redacted, Roots};
+use crate::paths::{Address, RedactedUri, ScoringRoots};
 use crate::scratch::Scratch;
 
-pub(crate) use error::Problem;
-pub use fetched::Fetched;
+pub(crate) use error::FetchProblem;
+pub use fetched::FetchedFile;
 pub use progress::Progress;
-pub use settings::{FetchSettings, Limits, StoreVariables};
+pub use settings::{FetchLimits, FetchSettings, StoreVariables};
 
-/// Everything that is spoken to the world with. Clones share connections and downloads.
+/// Clones share connections and downloads.
 #[derive(Clone, Debug)]
-pub struct Fetcher(Arc<Tools>);
+pub struct Fetcher(Arc<FetchContext>);
 
 #[derive(Debug)]
-pub(crate) struct Tools {
+pub(crate) struct FetchContext {
     pub(crate) scratch: Scratch,
-    pub(crate) limits: Limits,
-    pub(crate) web: web::Web,
-    pub(crate) stores: objects::Stores,
+    pub(crate) limits: FetchLimits,
+    pub(crate) web: web::WebClient,
+    pub(crate) stores: objects::ObjectStores,
     pub(crate) rclone: rclone::Rclone,
-    shelf: Shelf,
+    shared_downloads: SharedDownloads,
 }
 
-/// Why there can be no fetcher.
 #[derive(Debug, thiserror::Error)]
-#[error("the HTTP client could not be made")]
+#[error("cannot create the HTTP client")]
 pub struct FetcherError(#[from] reqwest::Error);
 
 impl Fetcher {
-    /// A fetcher that keeps its downloads in `scratch`.
+    /// Downloads go to `scratch`.
     pub fn new(
         settings: &FetchSettings,
         variables: &StoreVariables,
@@ -76,47 +75,53 @@ impl Fetcher {
         Self::with_limits(settings, settings.limits(), variables, scratch)
     }
 
-    /// The same, with limits of the caller's own.
     pub fn with_limits(
         settings: &FetchSettings,
-        limits: Limits,
+        limits: FetchLimits,
         variables: &StoreVariables,
         scratch: Scratch,
     ) -> Result<Self, FetcherError> {
-        let web = web::Web::new(&limits)?;
-        let stores = objects::Stores::new(variables.clone(), &limits);
+        let web = web::WebClient::new(&limits)?;
+        let stores = objects::ObjectStores::new(variables.clone(), &limits);
         let rclone = rclone::Rclone::new(settings, variables);
-        Ok(Self(Arc::new(Tools { scratch, limits, web, stores, rclone, shelf: Shelf::default() })))
+        Ok(Self(Arc::new(FetchContext {
+            scratch,
+            limits,
+            web,
+            stores,
+            rclone,
+            shared_downloads: SharedDownloads::default(),
+        })))
     }
 
-    pub(crate) fn tools(&self) -> &Arc<Tools> {
+    pub(crate) fn context(&self) -> &Arc<FetchContext> {
         &self.0
     }
 
-    /// Gets one input. `progress` is told how much is there, now and then; a file that is used in place tells nothing.
+    /// Fetches one input. `progress` is called as the download goes on, and not at all for a file that is used in place.
     pub async fn fetch(
         &self,
         uri: &str,
-        roots: &Roots,
+        roots: &ScoringRoots,
         cancel: &CancellationToken,
         progress: &(dyn Fn(Progress) + Send + Sync),
-    ) -> Result<Arc<Fetched>, Failure> {
-        let shown = Redacted(uri).to_string();
+    ) -> Result<Arc<FetchedFile>, Failure> {
+        let redacted = RedactedUri(uri).to_string();
         let address = Address::parse(uri)?;
         let fetched = async {
             let source = match address {
-                Address::File(path) => return self.local(path, roots.clone(), &shown).await,
+                Address::File(path) => return self.local(path, roots.clone(), &redacted).await,
                 address => {
-                    let permit = roots.permit(&address, uri)?;
-                    Source::new(&self.0, address, roots, permit)
+                    let access = roots.permit(&address, uri)?;
+                    Source::new(&self.0, address, roots, access)
                 }
             };
-            let source = source.map_err(|problem| FetchError::new(&shown, problem))?;
-            Ok(self.0.shelf.fetch(&self.0, uri, &shown, source, progress).await?)
+            let source = source.map_err(|problem| FetchError::new(&redacted, problem))?;
+            Ok(self.0.shared_downloads.fetch(&self.0, uri, &redacted, source, progress).await?)
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(FetchError::new(&shown, Problem::Cancelled).into()),
+            () = cancel.cancelled() => Err(FetchError::new(&redacted, FetchProblem::Cancelled).into()),
             fetched = fetched => fetched,
         }
     }
@@ -124,36 +129,43 @@ impl Fetcher {
     async fn local(
         &self,
         path: std::path::PathBuf,
-        roots: Roots,
-        shown: &str,
-    ) -> Result<Arc<Fetched>, Failure> {
-        // A file system may hang, and the caller must not.
+        roots: ScoringRoots,
+        redacted: &str,
+    ) -> Result<Arc<FetchedFile>, Failure> {
+        // A network file system may hang, and the caller must not.
         let opened = tokio::task::spawn_blocking(move || LocalFile::open(&path, &roots));
         let file = match tokio::time::timeout(self.0.limits.headers, opened).await {
-            Ok(Ok(opened)) => opened.map_err(|error| of_local(shown, &error))?,
+            Ok(Ok(opened)) => opened.map_err(|error| local_failure(redacted, &error))?,
             Ok(Err(_)) => {
-                return Err(Failure::new(FailureReason::Internal, format!("{shown}: opening it went wrong")));
+                return Err(Failure::new(
+                    FailureReason::Internal,
+                    format!("{redacted}: the task that opens it panicked"),
+                ));
             }
             Err(_) => {
                 let limit = self.0.limits.headers;
-                return Err(FetchError::new(shown, Problem::Silent { what: "the file system", limit }).into());
+                return Err(FetchError::new(
+                    redacted,
+                    FetchProblem::TimedOut { what: "the file system", limit },
+                )
+                .into());
             }
         };
-        if file.length() > self.0.limits.bytes {
-            let problem = Problem::TooLarge { length: Some(file.length()), limit: self.0.limits.bytes };
-            return Err(FetchError::new(shown, problem).into());
+        if file.length() > self.0.limits.max_bytes {
+            let problem =
+                FetchProblem::TooLarge { length: Some(file.length()), limit: self.0.limits.max_bytes };
+            return Err(FetchError::new(redacted, problem).into());
         }
-        Ok(Arc::new(Fetched::local(file)))
+        Ok(Arc::new(FetchedFile::local(file)))
     }
 }
 
-/// What an error about a local file means for the job.
-pub(crate) fn of_local(shown: &str, error: &LocalError) -> Failure {
+pub(crate) fn local_failure(redacted: &str, error: &LocalError) -> Failure {
     let reason = match error {
         LocalError::Outside | LocalError::Denied(_) => FailureReason::InputDenied,
         LocalError::NotFound => FailureReason::InputNotFound,
         LocalError::NotRegular(_) => FailureReason::InputInvalid,
         LocalError::Swapped | LocalError::Io(_) => FailureReason::SourceUnreachable,
     };
-    Failure::new(reason, format!("{shown}: {error}"))
+    Failure::new(reason, format!("{redacted}: {error}"))
 }

@@ -1,14 +1,14 @@
-//! What this process really has of the machine: cores, memory, devices.
+//! Cores, memory and devices that this process can really use.
 //!
 //! | module    | finds                                                                     |
 //! |-----------|---------------------------------------------------------------------------|
 //! | `cgroup`  | the control group of this process, and the limits of all groups around it |
 //! | `cores`   | cores by affinity and quota                                               |
-//! | `memory`  | memory by limit and size, and what the kernel killed for it               |
-//! | `slots`   | pure: what each slot gets                                                 |
-//! | `device`  | the model of the CPU, and GPUs by the tools of their makers               |
+//! | `memory`  | memory by limit and size, and OOM kills                                   |
+//! | `slots`   | pure: the share of each slot                                              |
+//! | `device`  | names of CPUs and GPUs                                                    |
 //!
-//! Everything is read below a root directory, `/` but in tests.
+//! Everything is read below a root directory, which is `/` except in tests.
 
 mod cgroup;
 mod cores;
@@ -19,33 +19,31 @@ mod slots;
 use std::path::Path;
 
 pub use memory::OomKills;
-pub use slots::Share;
+pub use slots::SlotShare;
 
 use self::cgroup::Cgroup;
 
-/// What this process has.
+/// Resources of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Threads that can be kept busy.
+    /// Threads that can run at the same time.
     pub cores: u32,
-    /// Bytes.
+    /// In bytes.
     pub memory: u64,
 }
 
 impl Machine {
-    /// What the process has now.
     pub fn of_this_process() -> Self {
         Self::below(Path::new("/"), cores::allowed())
     }
 
-    /// The same by the files below `root`; `allowed` cores are left by the scheduler.
+    /// The same by the files below `root`; `allowed` is the number of cores by the affinity of the process.
     fn below(root: &Path, allowed: u32) -> Self {
         let cgroup = Cgroup::of_this_process(root);
         Self { cores: cores::cores(&cgroup, allowed), memory: memory::memory(&cgroup, root) }
     }
 
-    /// What each of so many slots gets.
-    pub fn share(self, slots: u32) -> Share {
+    pub fn share(self, slots: u32) -> SlotShare {
         slots::share(self, slots)
     }
 }

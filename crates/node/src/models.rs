@@ -1,16 +1,16 @@
 //! Finds the model that a job names.
 //!
-//! | name                                     | is                                                                    |
+//! | name                                     | model                                                                 |
 //! |------------------------------------------|-----------------------------------------------------------------------|
-//! | empty                                    | `VMAFX_DEFAULT_MODEL`, or the one that fits the clip                   |
-//! | `auto`                                   | the one that fits the clip                                            |
-//! | `vmaf_v0.6.1` and its kin                | built into libvmaf, the same on every node                            |
-//! | any other name                           | a file in `VMAFX_MODEL_DIR` or in a family's directory there           |
-//! | `oci://registry/repo:tag`, `…@sha256:…`  | an artifact of a registry ([`oci`]), kept by its digest                |
+//! | empty                                    | `VMAFX_DEFAULT_MODEL`, or `auto`                                      |
+//! | `auto`                                   | chosen by height and frame rate of the clip                           |
+//! | `vmaf_v0.6.1` and the like               | built into libvmaf, the same on every node                            |
+//! | any other name                           | a file in `VMAFX_MODEL_DIR` or in the directory of a family there      |
+//! | `oci://registry/repo:tag`, `…@sha256:…`  | an artifact of a registry ([`oci`]), cached by its digest              |
 //!
-//! Built-in names come first: a name that is built in means the same everywhere, whatever lies in a directory.
+//! Built-in names come first, so that they mean the same model on every node.
 
-mod directory;
+mod model_directory;
 mod oci;
 mod settings;
 
@@ -24,42 +24,41 @@ use crate::fetch::Fetcher;
 use crate::scratch::ScratchError;
 use crate::task::ModelSource;
 
-use directory::Directory;
-use oci::{Artifacts, Pin};
+use model_directory::ModelDirectory;
+use oci::{CachedModel, OciModels};
 pub use settings::ModelSettings;
 pub use vmafx_oci::{ReferenceError, RegistryCredentials};
 
-/// A model that is here. As long as this value lives, its file is not cleared away.
+/// A model on this machine. Its file is not removed as long as this value lives.
 #[derive(Debug)]
-pub struct Found {
-    model: ModelSource,
-    _pin: Option<Pin>,
+pub struct ResolvedModel {
+    source: ModelSource,
+    _cached: Option<CachedModel>,
 }
 
-impl Deref for Found {
+impl Deref for ResolvedModel {
     type Target = ModelSource;
 
     fn deref(&self) -> &ModelSource {
-        &self.model
+        &self.source
     }
 }
 
-impl From<ModelSource> for Found {
-    fn from(model: ModelSource) -> Self {
-        Self { model, _pin: None }
+impl From<ModelSource> for ResolvedModel {
+    fn from(source: ModelSource) -> Self {
+        Self { source, _cached: None }
     }
 }
 
-/// Where models come from.
 #[derive(Debug)]
 pub struct Models {
     default: Option<String>,
-    directory: Option<Directory>,
-    artifacts: Artifacts,
+    directory: Option<ModelDirectory>,
+    oci: OciModels,
 }
 
 impl Models {
-    /// Artifacts are kept in the scratch directory of `fetcher`, beside what processes have there for themselves.
+    /// Artifacts are cached in the scratch directory of `fetcher`, where all processes share them.
     pub fn new(
         settings: &ModelSettings,
         credentials: RegistryCredentials,
@@ -67,13 +66,12 @@ impl Models {
     ) -> Result<Self, ScratchError> {
         Ok(Self {
             default: settings.default_model.clone().filter(|name| !name.is_empty()),
-            directory: settings.model_dir.as_deref().map(Directory::new),
-            artifacts: Artifacts::new(settings, credentials, fetcher)?,
+            directory: settings.model_dir.as_deref().map(ModelDirectory::new),
+            oci: OciModels::new(settings, credentials, fetcher)?,
         })
     }
 
-    /// Finds the model that is meant.
-    pub async fn find(&self, name: &str, cancel: &CancellationToken) -> Result<Found, Failure> {
+    pub async fn find(&self, name: &str, cancel: &CancellationToken) -> Result<ResolvedModel, Failure> {
         let name = if name.is_empty() { self.default.as_deref().unwrap_or("auto") } else { name };
         if name == "auto" {
             return Ok(ModelSource::Auto.into());
@@ -82,7 +80,7 @@ impl Models {
             return tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(Failure::new(FailureReason::Internal, "fetching the model was cancelled")),
-                found = self.artifacts.find(name) => found,
+                resolved = self.oci.find(name) => resolved,
             };
         }
         if engine::built_in().any(|model| model.name == name) {
@@ -98,7 +96,7 @@ impl Models {
     }
 }
 
-fn unknown(name: &str, beside: &str) -> Failure {
+fn unknown(name: &str, note: &str) -> Failure {
     let shown: String = name.chars().take(100).collect();
     let nearest = match engine::Model::named(&shown) {
         Err(ModelError::Unknown { nearest, .. }) => nearest,
@@ -106,5 +104,5 @@ fn unknown(name: &str, beside: &str) -> Failure {
     };
     let hint =
         if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) };
-    Failure::new(FailureReason::ModelNotFound, format!("there is no model {shown:?} {beside}{hint}"))
+    Failure::new(FailureReason::ModelNotFound, format!("there is no model {shown:?} {note}{hint}"))
 }

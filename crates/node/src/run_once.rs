@@ -108,8 +108,8 @@ async fn score(
         ),
     })?;
     if let Some(details) = &mut result.details {
-        // The reader named the address itself. A long one would leave no space for the features, and its signature is
-        // nobody else's business.
+        // The reader of the result named the address itself. A long one would take the space of the features, and it may
+        // contain a signature.
         details.report_uri.clear();
     }
     Ok(result)

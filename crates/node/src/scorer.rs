@@ -4,13 +4,12 @@
 //! check ──▶ fetch clips, find model ──▶ worker, a second one after a crash ──▶ publish report
 //! ```
 //!
-//! | rule                                                                        | guarded by, in `tests/frontends`               |
-//! |-----------------------------------------------------------------------------|------------------------------------------------|
-//! | a request that cannot be accepted fails before anything is fetched          | `a_bad_request_fails_before_anything_is_fetched`|
-//! | the description of raw video is passed with both clips; `vmafx-scoring` finds out by content which clip needs it | `clips` |
-//! | the ending of the report's address tells its format                         | `reports`                                      |
-//! | a job whose worker crashes gets a second worker, and no third               | `crashes`                                      |
-//! | every number of a result is finite                                          | `ScoreResult::not_finite`                      |
+//! | rule                                                                    | guarded by `tests/frontends`                    |
+//! |-------------------------------------------------------------------------|-------------------------------------------------|
+//! | a bad request fails before anything is fetched                          | `a_bad_request_fails_before_anything_is_fetched` |
+//! | both clips get the description of raw video, and those with a header ignore it | `a_clip_with_a_header_is_read_by_its_header…` |
+//! | the ending of the report's address tells its format                     | `the_ending_of_the_reports_address_tells_…`     |
+//! | a job whose worker crashes gets a second worker, and no third           | `a_job_whose_worker_crashes_gets_a_second_one…` |
 
 mod settings;
 
@@ -23,12 +22,12 @@ use vmafx_job::{
     Backend, Failure, FailureReason, InvalidRequest, RawVideo, ReportFormat, ScoreResult, ScoringRequest,
 };
 
-use crate::fetch::{Fetched, Fetcher, Problem, StoreVariables};
+use crate::fetch::{FetchProblem, FetchedFile, Fetcher, StoreVariables};
 use crate::launch::{Launcher, Unscored};
-use crate::machine::Share;
+use crate::machine::SlotShare;
 use crate::models::{Models, RegistryCredentials};
 use crate::paths::local::LocalFile;
-use crate::paths::{Redacted, Roots};
+use crate::paths::{RedactedUri, ScoringRoots};
 use crate::publish::Publisher;
 use crate::scratch::Scratch;
 use crate::task::{ClipFile, ExternalEngine, Task, WorkerLimits};
@@ -45,14 +44,14 @@ const MAX_WORKERS: u32 = 2;
 /// Resources and time of each job.
 #[derive(Clone, Copy, Debug)]
 pub struct JobLimits {
-    pub share: Share,
+    pub share: SlotShare,
     /// A worker that makes no progress for this long is killed.
     pub stall_timeout: Duration,
     /// Time for the workers of a job together; `None`: unlimited.
     pub deadline: Option<Duration>,
 }
 
-/// What a request does not say itself.
+/// What is not part of the request.
 #[derive(Debug)]
 pub struct ScoringContext<'a, P> {
     /// Locations that may be read and written, as configured.
@@ -108,7 +107,7 @@ impl Scorer {
     ) -> Result<ScoreResult, Unscored> {
         let cancel = context.cancel;
         match self.score_until_failure(request, context).await {
-            // A step that is interrupted fails, but nobody is interested in how.
+            // The failure of an interrupted step is a consequence of the cancellation.
             Err(_) if cancel.is_cancelled() => Err(Unscored::Cancelled),
             result => result,
         }
@@ -121,7 +120,7 @@ impl Scorer {
     ) -> Result<ScoreResult, Unscored> {
         let (cancel, progress) = (context.cancel, context.progress);
         let report_format = self.check(request)?;
-        let roots = Roots::parse(context.scoring_roots)?;
+        let roots = ScoringRoots::parse(context.scoring_roots)?;
         if let Some(uri) = &request.report_uri {
             self.publisher.check(uri, &roots)?;
         }
@@ -132,7 +131,7 @@ impl Scorer {
             self.models.find(request.model.as_deref().unwrap_or_default(), cancel)
         )?;
         let directory = self.scratch.job_directory().map_err(|error| {
-            let problem = Problem::from(error);
+            let problem = FetchProblem::from(error);
             Failure::new(problem.reason(), problem.to_string())
         })?;
         let task = Task {
@@ -170,8 +169,11 @@ impl Scorer {
         let invalid = |field: &str, problem: String| invalid_request(&InvalidRequest::new(field, problem));
         request.check().map_err(|error| invalid_request(&error))?;
         let ours = self.backend;
-        if let Some(asked) = request.backend.filter(|backend| *backend != ours) {
-            return Err(invalid("backend", format!("is {asked}, and this node computes with {ours} only")));
+        if let Some(requested) = request.backend.filter(|backend| *backend != ours) {
+            return Err(invalid(
+                "backend",
+                format!("is {requested}, and this node computes with {ours} only"),
+            ));
         }
         let format = request.report_uri.as_deref().map(ReportFormat::of_uri).transpose();
         let format = format.map_err(|error| invalid("report_uri", error.to_string()))?;
@@ -212,11 +214,11 @@ pub(crate) fn invalid_request(error: &InvalidRequest) -> Failure {
     Failure::new(FailureReason::OptionsInvalid, error.to_string())
 }
 
-fn clip_file(fetched: &Fetched, uri: &str, raw: Option<RawVideo>) -> ClipFile {
+fn clip_file(fetched: &FetchedFile, uri: &str, raw: Option<RawVideo>) -> ClipFile {
     ClipFile {
         path: fetched.to_path_buf(),
         file: fetched.in_place().map(LocalFile::id),
-        name: Redacted(uri).to_string(),
+        name: RedactedUri(uri).to_string(),
         raw,
     }
 }

@@ -1,28 +1,28 @@
-//! The one directory that this process writes to, and how much of it.
+//! The one directory that this process writes to, and the limit on its size.
 //!
 //! ```text
 //! VMAFX_SCRATCH_DIR/
-//!   .lock               held while a process moves in or sweeps
-//!   agent-0/            of one process, 0700
+//!   .lock               held while a process creates its directory or removes those of dead ones
+//!   agent-0/            private directory of one process, 0700
 //!     .lock             held as long as the process lives
 //!     objects/…         downloads
 //!     jobs/…            private directories of jobs
 //! ```
 //!
-//! Whatever a drop does not remove because the process was killed is removed at the next start: a directory whose lock
-//! can be taken has no owner any more. Locks are the kernel's (`flock`), so they end with their process, however it
-//! ends; nothing is derived from process ids or times. Two agents may share a directory: neither sees a free lock at
-//! the other, and moving in and sweeping exclude each other.
+//! Files that a drop does not remove because the process was killed are removed at the next start: a directory whose lock
+//! is free has no owner any more. The kernel (`flock`) releases a lock when its process exits, however that happens;
+//! nothing depends on process ids or times. Several agents may share a directory: the lock of a live one is never free,
+//! and creating and removing directories exclude each other.
 //!
-//! **Room** is reserved before it is used: a download's declared length at once, an undeclared one in steps. What does
-//! not fit waits for other jobs, in order of arrival, but not for long (`VMAFX_SCRATCH_WAIT`): two jobs that each hold
-//! one input and wait for room for the other would wait forever. The one that gives up fails with `ScratchFull`, which
-//! may pass elsewhere. The bound is that of one process; what the file system has left is looked at besides.
+//! **Space** is reserved before it is used: a download's declared length at once, an undeclared one in steps. A reservation
+//! that does not fit waits for other jobs, in order of arrival, but not for long (`VMAFX_SCRATCH_WAIT`): two jobs that each
+//! hold one input and wait for the space of the other would wait forever. The one that gives up fails with `ScratchFull`,
+//! and may succeed on another node. The limit is that of one process; the free space of the file system is checked besides.
 
-mod directory;
-mod home;
-mod room;
-mod size;
+mod agent_directory;
+mod byte_size;
+mod files;
+mod quota;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,109 +31,106 @@ use std::time::Duration;
 
 use vmafx_kit::config::GoDuration;
 
-pub use directory::JobDirectory;
-pub(crate) use directory::ScratchFile;
-use home::Home;
-use room::Room;
-pub use room::{Full, Reservation};
-pub use size::{Size, SizeError};
+use agent_directory::AgentDirectory;
+pub use byte_size::{ByteSize, ByteSizeError};
+pub use files::JobDirectory;
+pub(crate) use files::ScratchFile;
+use quota::ScratchQuota;
+pub use quota::{Reservation, ScratchFull};
 
-/// The directory of a node that was told no other.
-const DEFAULT: &str = "/tmp/vmafx";
+const DEFAULT_DIRECTORY: &str = "/tmp/vmafx";
 
-/// Why the directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be used (VMAFX_SCRATCH_DIR)", path.display())]
 pub struct ScratchError {
-    /// The directory, or what is in it.
+    /// The scratch directory, or a path below it.
     pub path: PathBuf,
-    /// What the system said.
     #[source]
     pub source: std::io::Error,
 }
 
-/// Where inputs are kept while they are in use, and how much of them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ScratchSettings {
     /// Directory for downloads and for the private directories of jobs [default: /tmp/vmafx]
     #[arg(long, env = "VMAFX_SCRATCH_DIR", value_name = "DIR")]
     pub scratch_dir: Option<PathBuf>,
-    /// Most bytes of downloads at a time, such as 50Gi
+    /// Maximum size of all downloads together, such as 50Gi
     #[arg(long, env = "VMAFX_SCRATCH_BYTES", default_value = "50Gi")]
-    pub scratch_bytes: Size,
-    /// How long a download waits for room that other jobs hold
+    pub scratch_bytes: ByteSize,
+    /// How long a download waits for space that other jobs hold
     #[arg(long, env = "VMAFX_SCRATCH_WAIT", default_value = "1m")]
     pub scratch_wait: GoDuration,
 }
 
-/// Whether somebody waits for room that others hold.
+/// What a reservation does when other jobs hold the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// For a while.
-    Waits,
-    /// Takes what is free or nothing.
-    None,
+pub(crate) enum ReserveMode {
+    /// Waits for `VMAFX_SCRATCH_WAIT`.
+    Wait,
+    /// Fails at once.
+    Try,
 }
 
-/// The directory. Clones are the same one; the last that is dropped removes it.
+/// Clones share one directory; the last that is dropped removes it.
 #[derive(Clone, Debug)]
 pub struct Scratch(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    home: Home,
-    room: Room,
+    directory: AgentDirectory,
+    quota: ScratchQuota,
     wait: Duration,
     next: AtomicU64,
 }
 
 impl Scratch {
-    /// Removes what dead processes left, and moves in. Blocks; called once, at the start.
+    /// Removes the directories of dead processes, and creates that of this one. Blocks; called once, at the start.
     pub fn open(settings: &ScratchSettings) -> Result<Self, ScratchError> {
-        let home = Home::open(settings.scratch_dir.as_deref().unwrap_or(Path::new(DEFAULT)))?;
-        let room = Room::new(settings.scratch_bytes.0, home.path().to_owned());
-        Ok(Self(Arc::new(Inner { home, room, wait: settings.scratch_wait.0, next: AtomicU64::new(0) })))
+        let directory =
+            AgentDirectory::open(settings.scratch_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY)))?;
+        let quota = ScratchQuota::new(settings.scratch_bytes.0, directory.path().to_owned());
+        Ok(Self(Arc::new(Inner { directory, quota, wait: settings.scratch_wait.0, next: AtomicU64::new(0) })))
     }
 
     /// A private directory for one job; it is removed when the value is dropped.
     pub fn job_directory(&self) -> Result<JobDirectory, ScratchError> {
-        JobDirectory::create(self.clone(), self.0.home.jobs().join(self.number()))
+        JobDirectory::create(self.clone(), self.0.directory.jobs().join(self.number()))
     }
 
-    /// Sets room aside; waits a while if others hold it.
-    pub async fn reserve(&self, bytes: u64) -> Result<Reservation, Full> {
-        self.0.room.reserve(bytes, 0, self.0.wait).await
+    /// Reserves space; waits if other jobs hold it.
+    pub async fn reserve(&self, bytes: u64) -> Result<Reservation, ScratchFull> {
+        self.0.quota.reserve(bytes, 0, self.0.wait).await
     }
 
-    /// The same for somebody who holds some already, or only what is free at once.
+    /// Reserves space in addition to `held` bytes.
     pub(crate) async fn reserve_more(
         &self,
         bytes: u64,
         held: u64,
-        patience: Patience,
-    ) -> Result<Reservation, Full> {
-        let wait = if patience == Patience::Waits { self.0.wait } else { Duration::ZERO };
-        self.0.room.reserve(bytes, held, wait).await
+        mode: ReserveMode,
+    ) -> Result<Reservation, ScratchFull> {
+        let wait = if mode == ReserveMode::Wait { self.0.wait } else { Duration::ZERO };
+        self.0.quota.reserve(bytes, held, wait).await
     }
 
-    /// A new file with no room yet.
+    /// A new file without reserved space.
     pub(crate) fn file(&self) -> Result<ScratchFile, ScratchError> {
-        ScratchFile::create(self.clone(), self.0.home.objects().join(self.number()))
+        ScratchFile::create(self.clone(), self.0.directory.objects().join(self.number()))
     }
 
-    /// A directory that outlives this process and may be used by others beside it.
+    /// A directory that outlives this process and is shared with others.
     pub(crate) fn shared(&self, name: &str) -> Result<PathBuf, ScratchError> {
-        self.0.home.shared(name)
+        self.0.directory.shared(name)
     }
 
-    /// Where this process's part is.
+    /// The private directory of this process.
     pub fn path(&self) -> &Path {
-        self.0.home.path()
+        self.0.directory.path()
     }
 
-    /// Bytes that are set aside.
+    /// Bytes that are reserved.
     pub fn reserved(&self) -> u64 {
-        self.0.room.reserved()
+        self.0.quota.reserved()
     }
 
     fn number(&self) -> String {

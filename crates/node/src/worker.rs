@@ -37,7 +37,6 @@ pub(crate) use self::classify::{input_failure, model_failure};
 use self::message_writer::MessageWriter;
 pub(crate) use self::path_redactor::PathRedactor;
 pub(crate) use self::request::{clip, model};
-pub(crate) use self::result::pooled_scores;
 use crate::confine::{self, ConfinementNeeds};
 use crate::engine;
 use crate::paths::local::FileId;

@@ -8,38 +8,38 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use vmafx_kit::config::GoDuration;
-use vmafx_node::scratch::{Scratch, ScratchSettings, Size};
+use vmafx_node::scratch::{ByteSize, Scratch, ScratchSettings};
 
-/// Set in a process that plays an agent until it is killed.
+/// Set in the processes of [`OtherAgent`].
 const ROLE: &str = "SCRATCH_TEST_DIRECTORY";
 
 fn open(directory: &Path) -> Scratch {
     Scratch::open(&ScratchSettings {
         scratch_dir: Some(directory.to_owned()),
-        scratch_bytes: Size(1 << 30),
+        scratch_bytes: ByteSize(1 << 30),
         scratch_wait: GoDuration(Duration::from_secs(1)),
     })
     .unwrap()
 }
 
-/// The parts of processes.
-fn parts(directory: &Path) -> Vec<PathBuf> {
+/// Private directories of agents.
+fn agent_directories(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries
         .filter(|path| path.is_dir() && path.file_name().unwrap().to_str().unwrap().starts_with("agent-"))
         .collect()
 }
 
-/// Another agent, in a process of its own.
-struct Agent {
+/// An agent in a process of its own.
+struct OtherAgent {
     child: Child,
     job: PathBuf,
 }
 
-impl Agent {
+impl OtherAgent {
     fn start(directory: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "plays_an_agent", "--ignored", "--nocapture"])
+            .args(["--exact", "runs_as_another_agent", "--ignored", "--nocapture"])
             .env(ROLE, directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -49,7 +49,7 @@ impl Agent {
         let job = lines
             .map(Result::unwrap)
             .find_map(|line| line.split_once("job at ").map(|(_, path)| path.into()));
-        Self { child, job: job.expect("a job's directory") }
+        Self { child, job: job.expect("the agent prints the directory of its job") }
     }
 
     fn kill(mut self) {
@@ -59,8 +59,8 @@ impl Agent {
 }
 
 #[test]
-#[ignore = "the role of a process that other tests kill"]
-fn plays_an_agent() {
+#[ignore = "other tests start this as a process and kill it"]
+fn runs_as_another_agent() {
     let Some(directory) = std::env::var_os(ROLE) else { return };
     let scratch = open(Path::new(&directory));
     let job = scratch.job_directory().unwrap();
@@ -71,7 +71,7 @@ fn plays_an_agent() {
 }
 
 #[test]
-fn directories_of_jobs_are_private_and_gone_with_their_job() {
+fn directories_of_jobs_are_private_and_removed_with_their_job() {
     let directory = tempfile::tempdir().unwrap();
     let scratch = open(directory.path());
     let job = scratch.job_directory().unwrap();
@@ -91,46 +91,46 @@ fn directories_of_jobs_are_private_and_gone_with_their_job() {
     drop(job);
     assert!(!path.exists() && other.path().exists());
     drop((scratch, other));
-    assert_eq!(parts(directory.path()), Vec::<PathBuf>::new());
+    assert_eq!(agent_directories(directory.path()), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn a_directory_that_a_worker_has_closed_is_removed_too() {
+fn a_directory_without_permissions_is_removed_too() {
     let directory = tempfile::tempdir().unwrap();
     let scratch = open(directory.path());
     let job = scratch.job_directory().unwrap();
     let path = job.path().to_owned();
-    std::fs::create_dir_all(path.join("closed/inner")).unwrap();
-    for closed in ["closed/inner", "closed"] {
-        std::fs::set_permissions(path.join(closed), std::fs::Permissions::from_mode(0o000)).unwrap();
+    std::fs::create_dir_all(path.join("denied/inner")).unwrap();
+    for denied in ["denied/inner", "denied"] {
+        std::fs::set_permissions(path.join(denied), std::fs::Permissions::from_mode(0o000)).unwrap();
     }
     drop(job);
     assert!(!path.exists());
 }
 
 #[test]
-fn what_a_killed_process_left_is_removed_at_the_next_start() {
+fn the_directory_of_a_killed_process_is_removed_at_the_next_start() {
     let directory = tempfile::tempdir().unwrap();
-    let agent = Agent::start(directory.path());
+    let agent = OtherAgent::start(directory.path());
     let job = agent.job.clone();
     assert!(job.join("half a download").exists());
     agent.kill();
-    assert!(job.exists(), "a killed process cleans nothing");
+    assert!(job.exists(), "a killed process removes nothing");
     let _scratch = open(directory.path());
     assert!(!job.exists() || std::fs::read_dir(&job).unwrap().count() == 0);
-    assert_eq!(parts(directory.path()).len(), 1);
+    assert_eq!(agent_directories(directory.path()).len(), 1);
 }
 
 #[test]
-fn a_second_agent_leaves_the_first_alone() {
+fn agents_that_share_a_directory_do_not_remove_each_other() {
     let directory = tempfile::tempdir().unwrap();
-    let first = Agent::start(directory.path());
+    let first = OtherAgent::start(directory.path());
     let second = open(directory.path());
-    let third = Agent::start(directory.path());
+    let third = OtherAgent::start(directory.path());
     assert!(first.job.join("half a download").exists());
     assert!(second.path().exists());
     assert!(third.job.join("half a download").exists());
-    assert_eq!(parts(directory.path()).len(), 3);
+    assert_eq!(agent_directories(directory.path()).len(), 3);
     let left = first.job.clone();
     first.kill();
     let fourth = open(directory.path());
@@ -140,24 +140,24 @@ fn a_second_agent_leaves_the_first_alone() {
 }
 
 #[test]
-fn many_that_start_at_once_do_not_sweep_each_other() {
+fn agents_that_start_at_once_do_not_remove_each_other() {
     let directory = tempfile::tempdir().unwrap();
     let agents: Vec<_> = std::thread::scope(|scope| {
-        let starting: Vec<_> = (0..4).map(|_| scope.spawn(|| Agent::start(directory.path()))).collect();
+        let starting: Vec<_> = (0..4).map(|_| scope.spawn(|| OtherAgent::start(directory.path()))).collect();
         starting.into_iter().map(|agent| agent.join().unwrap()).collect()
     });
     for agent in &agents {
         assert!(agent.job.join("half a download").exists());
     }
-    let places: std::collections::BTreeSet<_> = agents.iter().map(|agent| &agent.job).collect();
-    assert_eq!(places.len(), agents.len(), "nobody has moved into another's place: {places:?}");
-    agents.into_iter().for_each(Agent::kill);
+    let directories: std::collections::BTreeSet<_> = agents.iter().map(|agent| &agent.job).collect();
+    assert_eq!(directories.len(), agents.len(), "two agents share a directory: {directories:?}");
+    agents.into_iter().for_each(OtherAgent::kill);
     drop(open(directory.path()));
-    assert_eq!(parts(directory.path()), Vec::<PathBuf>::new());
+    assert_eq!(agent_directories(directory.path()), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn what_is_not_ours_is_not_touched() {
+fn other_files_are_not_touched() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("agents")).unwrap();
     std::fs::write(directory.path().join("agent-file"), "x").unwrap();

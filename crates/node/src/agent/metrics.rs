@@ -15,7 +15,7 @@ closed_label! {
         Failed = "failed",
         Cancelled = "cancelled",
         Released = "released",
-        /// The attempt was not ours any more, or the controller did not take the result.
+        /// The node had lost the attempt, or the controller did not accept the result.
         Lost = "lost",
     }
 }

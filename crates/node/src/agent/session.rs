@@ -101,7 +101,8 @@ impl SessionKeeper {
         let mut progressed = self.jobs.subscribe();
         let mut failing = false;
         loop {
-            let (last, time) = (Instant::now(), since_epoch());
+            let last = Instant::now();
+            let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let interval = session.heartbeat_interval;
             tokio::select! {
                 () = tokio::time::sleep_until(last + heartbeat_delay(time, interval)) => {}
@@ -163,10 +164,6 @@ fn heartbeat_delay(time: Duration, interval: Duration) -> Duration {
     }
     let beyond = Duration::from_nanos(u64::from((time + interval).subsec_nanos()));
     interval.saturating_sub(beyond)
-}
-
-fn since_epoch() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 fn describe(status: &Status) -> String {

@@ -3,7 +3,7 @@
 use vmafx_job::{Failure, FailureReason, FrameSize, ScaleTo};
 use vmafx_scoring::engine::models;
 use vmafx_scoring::input::{self, Probe, Tools};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::picture::PictureFormat;
 
 use crate::task::{ClipFile, Task};
 use crate::worker::{self, PathRedactor};
@@ -14,7 +14,7 @@ pub(super) struct CheckedTask {
     pub(super) model: models::Model,
     pub(super) size: FrameSize,
     /// Format of both clips if they have no header.
-    pub(super) raw: Option<Format>,
+    pub(super) raw: Option<PictureFormat>,
 }
 
 pub(super) fn check(task: &Task, tools: &Tools, redactor: &PathRedactor) -> Result<CheckedTask, Failure> {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use vmafx_job::{Feature, PixelFormat};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::picture::PictureFormat;
 
 use crate::task::{ExternalEngine, Task};
 
@@ -19,7 +19,7 @@ pub(super) fn arguments(
     task: &Task,
     engine: &ExternalEngine,
     model: ModelArgument<'_>,
-    raw: Option<Format>,
+    raw: Option<PictureFormat>,
     output: &str,
 ) -> Vec<OsString> {
     let mut line: Vec<OsString> = vec![

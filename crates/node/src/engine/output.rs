@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use vmafx_job::{Failure, FailureReason, FrameSize, ScoreDetails, ScoreResult};
+use vmafx_job::{Failure, FailureReason, FrameSize, PooledScores, ScoreDetails, ScoreResult};
 use vmafx_scoring::report::pooling;
-
-use crate::worker;
 
 /// The score's name, in lower case.
 const SCORE: &str = "vmaf";
@@ -53,7 +51,7 @@ pub(super) fn score_result(
         model_digest,
         frames: numbers.len() as u64,
         size: Some(size),
-        scores: Some(worker::pooled_scores(&pooled)),
+        scores: Some(PooledScores::from(&pooled)),
         ..ScoreDetails::default()
     };
     Ok(ScoreResult { score, features, details: Some(details) })

@@ -1,51 +1,51 @@
-//! Attempts, and the time they may take.
+//! The total time of a fetch, and its retries.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::error::Problem;
-use super::settings::Limits;
+use super::error::FetchProblem;
+use super::settings::FetchLimits;
 
-/// The end of a whole fetch, with all its attempts.
+/// The deadline of a fetch with all its attempts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadline {
+pub(crate) struct FetchDeadline {
     at: Instant,
-    whole: Duration,
+    total: Duration,
 }
 
-impl Deadline {
-    pub(crate) fn of(limits: &Limits) -> Self {
+impl FetchDeadline {
+    pub(crate) fn of(limits: &FetchLimits) -> Self {
         let now = Instant::now();
-        let at = now.checked_add(limits.whole).unwrap_or(now + Duration::from_hours(365 * 24));
-        Self { at, whole: limits.whole }
+        let at = now.checked_add(limits.total).unwrap_or(now + Duration::from_hours(365 * 24));
+        Self { at, total: limits.total }
     }
 
-    /// The future's result, unless time runs out.
+    /// The result of the future, or [`FetchProblem::Overdue`].
     pub(crate) async fn within<T>(
         self,
-        future: impl Future<Output = Result<T, Problem>>,
-    ) -> Result<T, Problem> {
-        timeout_at(self.at, future).await.unwrap_or(Err(Problem::Overdue(self.whole)))
+        future: impl Future<Output = Result<T, FetchProblem>>,
+    ) -> Result<T, FetchProblem> {
+        timeout_at(self.at, future).await.unwrap_or(Err(FetchProblem::Overdue(self.total)))
     }
 
-    /// Asks again while the problem may pass and attempts are left.
+    /// Retries while the problem is transient and attempts are left.
     pub(crate) async fn retrying<T, F>(
         self,
-        limits: &Limits,
+        limits: &FetchLimits,
         mut attempt: impl FnMut() -> F,
-    ) -> Result<T, Problem>
+    ) -> Result<T, FetchProblem>
     where
-        F: Future<Output = Result<T, Problem>>,
+        F: Future<Output = Result<T, FetchProblem>>,
     {
-        let mut pauses = limits.pauses();
+        let mut delays = limits.retry_delays();
         self.within(async {
             loop {
                 match attempt().await {
-                    Err(problem) if problem.is_transient() => match pauses.next() {
-                        Some(pause) => {
-                            tracing::debug!(%problem, ?pause, "another attempt follows");
-                            sleep(pause).await;
+                    Err(problem) if problem.is_transient() => match delays.next() {
+                        Some(delay) => {
+                            tracing::debug!(%problem, ?delay, "retrying the fetch");
+                            sleep(delay).await;
                         }
                         None => return Err(problem),
                     },

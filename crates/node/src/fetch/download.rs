@@ -1,54 +1,54 @@
-//! From a source into a file, whole or not at all.
+//! Downloads a source into a file, completely or not at all.
 
 use futures::StreamExt as _;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::deadline::Deadline;
-use super::error::Problem;
+use super::deadline::FetchDeadline;
+use super::error::FetchProblem;
 use super::progress::Progress;
-use super::settings::Limits;
-use super::source::{Meta, Opened, Source};
-use crate::scratch::{Full, Patience, Scratch, ScratchFile};
+use super::settings::FetchLimits;
+use super::source::{FileMetadata, OpenedSource, Source};
+use crate::scratch::{ReserveMode, Scratch, ScratchFile, ScratchFull};
 
-/// Room for a file of unknown length grows by this much.
-const STEP: u64 = 64 << 20;
+/// Space for a file of unknown length is reserved in steps of this size.
+const RESERVE_STEP: u64 = 64 << 20;
 
-/// With this much between two breaks the attempts are counted from the start: a long file may break many times.
-const PROGRESS: u64 = 8 << 20;
+/// After this much progress the attempts are counted from the start, because a long download may break many times.
+const RETRY_RESET_BYTES: u64 = 8 << 20;
 
-/// Brings the rest of an opened file, and begins again where it breaks.
+/// Reads an opened source to its end, and resumes where the connection breaks.
 pub(super) async fn download(
     source: &Source,
-    mut opened: Opened,
+    mut opened: OpenedSource,
     scratch: &Scratch,
-    limits: &Limits,
-    deadline: Deadline,
-    told: &watch::Sender<Progress>,
-) -> Result<ScratchFile, Problem> {
-    let meta = opened.meta.clone();
+    limits: &FetchLimits,
+    deadline: FetchDeadline,
+    progress: &watch::Sender<Progress>,
+) -> Result<ScratchFile, FetchProblem> {
+    let metadata = opened.metadata.clone();
     let mut file = scratch.file()?;
-    fits(&meta, limits)?;
-    if let Some(length) = meta.length {
-        file.reserve(length, Patience::Waits).await?;
+    check_length(&metadata, limits)?;
+    if let Some(length) = metadata.length {
+        file.reserve(length, ReserveMode::Wait).await?;
     }
-    let mut pauses = limits.pauses();
+    let mut delays = limits.retry_delays();
     let mut last_break = 0;
     deadline
         .within(async {
             loop {
                 file.rewind(opened.start).await?;
-                let problem = match read(opened, &meta, &mut file, limits, told).await {
+                let problem = match read(opened, &metadata, &mut file, limits, progress).await {
                     Ok(()) => return Ok(()),
                     Err(problem) if problem.is_transient() => problem,
                     Err(problem) => return Err(problem),
                 };
-                if file.length().saturating_sub(last_break) >= PROGRESS {
-                    pauses = limits.pauses();
+                if file.length().saturating_sub(last_break) >= RETRY_RESET_BYTES {
+                    delays = limits.retry_delays();
                 }
                 last_break = file.length();
-                tracing::debug!(%problem, bytes = file.length(), "the download broke");
-                opened = reopen(source, &meta, file.length(), &mut pauses, problem).await?;
+                tracing::debug!(%problem, bytes = file.length(), "the connection broke");
+                opened = reopen(source, &metadata, file.length(), &mut delays, problem).await?;
             }
         })
         .await?;
@@ -56,24 +56,24 @@ pub(super) async fn download(
     Ok(file)
 }
 
-/// Opens it again: from where it broke if its version can be named, else from the beginning.
+/// Opens the source again: at the byte where it broke if its version is known, otherwise at the beginning.
 async fn reopen(
     source: &Source,
-    meta: &Meta,
-    got: u64,
-    pauses: &mut impl Iterator<Item = std::time::Duration>,
-    mut problem: Problem,
-) -> Result<Opened, Problem> {
-    let from = if meta.version.is_some() { got } else { 0 };
+    metadata: &FileMetadata,
+    received: u64,
+    delays: &mut impl Iterator<Item = std::time::Duration>,
+    mut problem: FetchProblem,
+) -> Result<OpenedSource, FetchProblem> {
+    let from = if metadata.version.is_some() { received } else { 0 };
     loop {
-        let Some(pause) = pauses.next() else { return Err(problem) };
-        sleep(pause).await;
-        problem = match source.open(from, meta.version.as_ref()).await {
-            Ok(opened) if opened.meta.version != meta.version || opened.start > from => {
-                return Err(Problem::Changed);
+        let Some(delay) = delays.next() else { return Err(problem) };
+        sleep(delay).await;
+        problem = match source.open(from, metadata.version.as_ref()).await {
+            Ok(opened) if opened.metadata.version != metadata.version || opened.start > from => {
+                return Err(FetchProblem::Changed);
             }
-            // Another length of what claims to be the same is no longer the same.
-            Ok(opened) if opened.meta.length != meta.length => return Err(Problem::Changed),
+            // Another length contradicts the claim that it is the same version.
+            Ok(opened) if opened.metadata.length != metadata.length => return Err(FetchProblem::Changed),
             Ok(opened) => return Ok(opened),
             Err(problem) if problem.is_transient() => problem,
             Err(problem) => return Err(problem),
@@ -81,60 +81,60 @@ async fn reopen(
     }
 }
 
-fn fits(meta: &Meta, limits: &Limits) -> Result<(), Problem> {
-    match meta.length {
-        Some(length) if length > limits.bytes => {
-            Err(Problem::TooLarge { length: Some(length), limit: limits.bytes })
+fn check_length(metadata: &FileMetadata, limits: &FetchLimits) -> Result<(), FetchProblem> {
+    match metadata.length {
+        Some(length) if length > limits.max_bytes => {
+            Err(FetchProblem::TooLarge { length: Some(length), limit: limits.max_bytes })
         }
         _ => Ok(()),
     }
 }
 
-/// Reads to the end, which is where the source said it would be.
+/// Reads to the end, which must be at the declared length.
 async fn read(
-    mut opened: Opened,
-    meta: &Meta,
+    mut opened: OpenedSource,
+    metadata: &FileMetadata,
     file: &mut ScratchFile,
-    limits: &Limits,
-    told: &watch::Sender<Progress>,
-) -> Result<(), Problem> {
+    limits: &FetchLimits,
+    progress: &watch::Sender<Progress>,
+) -> Result<(), FetchProblem> {
     loop {
-        let piece = timeout(limits.idle, opened.body.next()).await;
-        let piece = piece.map_err(|_| Problem::Silent { what: "the source", limit: limits.idle })?;
-        let Some(piece) = piece else { break };
-        let piece = match piece {
-            Ok(piece) => piece,
-            Err(Problem::Cut { .. }) => return Err(cut(file, meta)),
+        let chunk = timeout(limits.idle, opened.body.next()).await;
+        let chunk = chunk.map_err(|_| FetchProblem::TimedOut { what: "the source", limit: limits.idle })?;
+        let Some(chunk) = chunk else { break };
+        let chunk = match chunk {
+            Ok(chunk) => chunk,
+            Err(FetchProblem::Cut { .. }) => return Err(cut_off(file, metadata)),
             Err(problem) => return Err(problem),
         };
-        let length = file.length() + piece.len() as u64;
-        if length > limits.bytes {
-            return Err(Problem::TooLarge { length: None, limit: limits.bytes });
+        let length = file.length() + chunk.len() as u64;
+        if length > limits.max_bytes {
+            return Err(FetchProblem::TooLarge { length: None, limit: limits.max_bytes });
         }
-        if meta.length.is_some_and(|declared| length > declared) {
-            return Err(Problem::Changed);
+        if metadata.length.is_some_and(|declared| length > declared) {
+            return Err(FetchProblem::Changed);
         }
-        if length > file.room() {
-            grow(file, length).await?;
+        if length > file.reserved() {
+            reserve_more(file, length).await?;
         }
-        file.write(&piece).await?;
-        told.send_replace(Progress { bytes: length, of: meta.length });
+        file.write(&chunk).await?;
+        progress.send_replace(Progress { bytes: length, of: metadata.length });
     }
-    match meta.length {
-        Some(declared) if declared != file.length() => Err(cut(file, meta)),
+    match metadata.length {
+        Some(declared) if declared != file.length() => Err(cut_off(file, metadata)),
         _ => Ok(()),
     }
 }
 
-/// Room for at least this many bytes, and for some more if there is.
-async fn grow(file: &mut ScratchFile, length: u64) -> Result<(), Full> {
-    match file.reserve(length.max(file.room() + STEP), Patience::None).await {
-        Err(_) => file.reserve(length, Patience::Waits).await,
-        ample => ample,
+/// Reserves space for at least this many bytes, and for some more if there is.
+async fn reserve_more(file: &mut ScratchFile, length: u64) -> Result<(), ScratchFull> {
+    match file.reserve(length.max(file.reserved() + RESERVE_STEP), ReserveMode::Try).await {
+        Err(_) => file.reserve(length, ReserveMode::Wait).await,
+        reserved => reserved,
     }
 }
 
-fn cut(file: &ScratchFile, meta: &Meta) -> Problem {
-    let of = meta.length.map_or("an unknown number of".to_owned(), |length| length.to_string());
-    Problem::Cut { got: file.length(), of }
+fn cut_off(file: &ScratchFile, metadata: &FileMetadata) -> FetchProblem {
+    let of = metadata.length.map_or("an unknown number of".to_owned(), |length| length.to_string());
+    FetchProblem::Cut { received: file.length(), of }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong between here and a source.
+//! Why an input could not be fetched.
 
 use std::error::Error;
 use std::io;
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use vmafx_job::{Failure, FailureReason};
 
-use crate::scratch::{Full, ScratchError, Size};
+use crate::scratch::{ByteSize, ScratchError, ScratchFull};
 
-/// A problem, and the address it is about, as it may be shown.
+/// A problem, and the redacted address.
 #[derive(Debug, thiserror::Error)]
-#[error("{shown}: {problem}")]
+#[error("{redacted}: {problem}")]
 pub(crate) struct FetchError {
-    shown: String,
+    redacted: String,
     #[source]
-    problem: Problem,
+    problem: FetchProblem,
 }
 
 impl FetchError {
-    pub(crate) fn new(shown: &str, problem: Problem) -> Self {
-        Self { shown: shown.to_owned(), problem }
+    pub(crate) fn new(redacted: &str, problem: FetchProblem) -> Self {
+        Self { redacted: redacted.to_owned(), problem }
     }
 }
 
@@ -29,98 +29,98 @@ impl From<FetchError> for Failure {
     }
 }
 
-/// What is wrong. The texts hold nothing that a source or a library has said.
+/// The messages contain no text of a source or a library, which may quote secrets.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum Problem {
-    #[error("nothing is there ({0})")]
+pub(crate) enum FetchProblem {
+    #[error("it does not exist ({0})")]
     NotFound(String),
     #[error("access is denied ({0})")]
     Denied(String),
     #[error("a redirect leads outside the scoring roots of this job, to {0}")]
     RedirectedOutside(String),
-    #[error("{0} leads to an address inside this network, which no scoring root names")]
-    AddressInside(String),
+    #[error("{0} resolves to a private address, which no scoring root names")]
+    PrivateAddress(String),
     #[error("it was redirected more than {0} times")]
     TooManyRedirects(usize),
-    #[error("the answer is a redirect to nowhere ({0})")]
+    #[error("the response is a redirect without a valid target ({0})")]
     BareRedirect(String),
     #[error("{}", too_large(*length, *limit))]
     TooLarge { length: Option<u64>, limit: u64 },
     #[error("the server says that it is too large ({0})")]
-    CalledTooLarge(String),
+    RefusedAsTooLarge(String),
     #[error(
-        "the server does not say how long the file is, so its end could not be told from a broken connection"
+        "the server does not declare the length of the file, so its end cannot be told from a broken connection"
     )]
     NoLength,
-    #[error("the server sent it compressed although it was asked not to")]
+    #[error("the server sent it compressed although the request did not allow that")]
     Compressed,
     #[error("{what} did not answer within {limit:?}")]
-    Silent { what: &'static str, limit: Duration },
+    TimedOut { what: &'static str, limit: Duration },
     #[error("it took longer than {0:?}")]
     Overdue(Duration),
     #[error("it cannot be reached ({0})")]
     Unreachable(String),
     #[error("the server answered {0}")]
-    Answer(String),
-    #[error("the connection broke after {got} of {of} bytes")]
-    Cut { got: u64, of: String },
-    #[error("it changed while it was read")]
+    ServerError(String),
+    #[error("the connection broke after {received} of {of} bytes")]
+    Cut { received: u64, of: String },
+    #[error("it changed while it was downloaded")]
     Changed,
     #[error("{0}")]
     Settings(String),
     #[error("{0}")]
-    Full(Full),
-    #[error("the scratch directory cannot be written to ({0})")]
+    ScratchFull(ScratchFull),
+    #[error("cannot write to the scratch directory ({0})")]
     Scratch(io::ErrorKind),
     #[error("fetching it was cancelled")]
     Cancelled,
 }
 
-impl Problem {
-    /// The one word for it.
+impl FetchProblem {
     pub(crate) fn reason(&self) -> FailureReason {
         match self {
             Self::NotFound(_) => FailureReason::InputNotFound,
             Self::Denied(_)
             | Self::RedirectedOutside(_)
-            | Self::AddressInside(_)
+            | Self::PrivateAddress(_)
             | Self::TooManyRedirects(_)
             | Self::BareRedirect(_) => FailureReason::InputDenied,
-            Self::TooLarge { .. } | Self::CalledTooLarge(_) => FailureReason::InputTooLarge,
+            Self::TooLarge { .. } | Self::RefusedAsTooLarge(_) => FailureReason::InputTooLarge,
             Self::NoLength | Self::Compressed => FailureReason::InputInvalid,
-            Self::Silent { .. }
+            Self::TimedOut { .. }
             | Self::Overdue(_)
             | Self::Unreachable(_)
-            | Self::Answer(_)
+            | Self::ServerError(_)
             | Self::Cut { .. }
             | Self::Changed
             | Self::Settings(_) => FailureReason::SourceUnreachable,
-            Self::Full(_) | Self::Scratch(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+            Self::ScratchFull(_)
+            | Self::Scratch(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
                 FailureReason::ScratchFull
             }
             Self::Scratch(_) | Self::Cancelled => FailureReason::Internal,
         }
     }
 
-    /// Whether the same request may succeed in a moment.
+    /// Whether the same request may succeed a moment later.
     pub(crate) fn is_transient(&self) -> bool {
-        matches!(self, Self::Silent { .. } | Self::Unreachable(_) | Self::Answer(_) | Self::Cut { .. })
+        matches!(self, Self::TimedOut { .. } | Self::Unreachable(_) | Self::ServerError(_) | Self::Cut { .. })
     }
 }
 
-impl From<Full> for Problem {
-    fn from(full: Full) -> Self {
-        Self::Full(full)
+impl From<ScratchFull> for FetchProblem {
+    fn from(full: ScratchFull) -> Self {
+        Self::ScratchFull(full)
     }
 }
 
-impl From<ScratchError> for Problem {
+impl From<ScratchError> for FetchProblem {
     fn from(error: ScratchError) -> Self {
         Self::Scratch(error.source.kind())
     }
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for FetchProblem {
     fn from(error: io::Error) -> Self {
         Self::Scratch(error.kind())
     }
@@ -128,11 +128,11 @@ impl From<io::Error> for Problem {
 
 fn too_large(length: Option<u64>, limit: u64) -> String {
     let length = length.map_or("it goes on".to_owned(), |length| format!("it has {length} bytes and goes"));
-    format!("{length} beyond the limit of {} (VMAFX_MAX_INPUT_BYTES)", Size(limit))
+    format!("{length} beyond the limit of {} (VMAFX_MAX_INPUT_BYTES)", ByteSize(limit))
 }
 
-/// The kind of a library's error, in words that cannot quote an address.
-pub(crate) fn kind_of(error: &(dyn Error + 'static)) -> String {
+/// The kind of a library's error, which cannot quote an address.
+pub(crate) fn error_kind(error: &(dyn Error + 'static)) -> String {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<io::Error>()

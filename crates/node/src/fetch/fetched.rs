@@ -1,61 +1,58 @@
-//! An input that is here.
-
 use std::ops::Deref;
 use std::path::Path;
 
 use crate::paths::local::LocalFile;
 use crate::scratch::ScratchFile;
 
-/// A file of this machine, there as long as this value is.
+/// A local file that exists as long as this value.
 #[derive(Debug)]
-pub struct Fetched(Kind);
+pub struct FetchedFile(Storage);
 
 #[derive(Debug)]
-enum Kind {
-    /// In its place, and kept open.
-    Local(LocalFile),
-    /// A download of ours, removed on drop.
+enum Storage {
+    /// Used in place, and kept open.
+    InPlace(LocalFile),
+    /// Removed on drop.
     Downloaded(ScratchFile),
 }
 
-impl Fetched {
+impl FetchedFile {
     pub(super) fn local(file: LocalFile) -> Self {
-        Self(Kind::Local(file))
+        Self(Storage::InPlace(file))
     }
 
     pub(super) fn downloaded(file: ScratchFile) -> Self {
-        Self(Kind::Downloaded(file))
+        Self(Storage::Downloaded(file))
     }
 
-    /// Bytes.
     pub fn length(&self) -> u64 {
         match &self.0 {
-            Kind::Local(file) => file.length(),
-            Kind::Downloaded(file) => file.length(),
+            Storage::InPlace(file) => file.length(),
+            Storage::Downloaded(file) => file.length(),
         }
     }
 
-    /// The open file, if it is used in place: somebody else could replace what its path leads to.
+    /// The open file, if it is used in place, where another process could replace it.
     pub fn in_place(&self) -> Option<&LocalFile> {
         match &self.0 {
-            Kind::Local(file) => Some(file),
-            Kind::Downloaded(_) => None,
+            Storage::InPlace(file) => Some(file),
+            Storage::Downloaded(_) => None,
         }
     }
 }
 
-impl Deref for Fetched {
+impl Deref for FetchedFile {
     type Target = Path;
 
     fn deref(&self) -> &Path {
         match &self.0 {
-            Kind::Local(file) => file.path(),
-            Kind::Downloaded(file) => file.path(),
+            Storage::InPlace(file) => file.path(),
+            Storage::Downloaded(file) => file.path(),
         }
     }
 }
 
-impl AsRef<Path> for Fetched {
+impl AsRef<Path> for FetchedFile {
     fn as_ref(&self) -> &Path {
         self
     }

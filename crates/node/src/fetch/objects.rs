@@ -2,7 +2,7 @@
 //!
 //! Credentials and endpoints come from the variables that the vendors' own tools read (`AWS_*`, `GOOGLE_*`, `AZURE_*`),
 //! or from what those name: mounted token files, instance roles, workload identities. An endpoint without TLS needs
-//! `AWS_ALLOW_HTTP=true` (or its kin).
+//! `AWS_ALLOW_HTTP=true`, `GOOGLE_ALLOW_HTTP=true` or `AZURE_ALLOW_HTTP=true`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,60 +19,60 @@ use object_store::{
 use reqwest::StatusCode;
 use tokio::time::timeout;
 
-use super::Tools;
-use super::error::{Problem, kind_of};
-use super::settings::{Limits, StoreVariables};
-use super::source::{Meta, Opened, Version};
-use super::web::judge;
-use crate::paths::{ObjectAddress, Store};
+use super::FetchContext;
+use super::error::{FetchProblem, error_kind};
+use super::settings::{FetchLimits, StoreVariables};
+use super::source::{FileMetadata, FileVersion, OpenedSource};
+use super::web::status_problem;
+use crate::paths::{ObjectAddress, ObjectStoreKind};
 
-/// Buckets whose connections are kept.
-const KEPT: usize = 64;
+/// Buckets whose clients are kept.
+const MAX_CLIENTS: usize = 64;
 
-/// A connection pool per bucket.
+/// One client per bucket.
 #[derive(Debug)]
-pub(crate) struct Stores {
+pub(crate) struct ObjectStores {
     variables: StoreVariables,
     connect: Duration,
-    open: Mutex<HashMap<(Store, String), Arc<dyn ObjectStore>>>,
+    clients: Mutex<HashMap<(ObjectStoreKind, String), Arc<dyn ObjectStore>>>,
 }
 
-impl Stores {
-    pub(crate) fn new(variables: StoreVariables, limits: &Limits) -> Self {
-        Self { variables, connect: limits.connect, open: Mutex::default() }
+impl ObjectStores {
+    pub(crate) fn new(variables: StoreVariables, limits: &FetchLimits) -> Self {
+        Self { variables, connect: limits.connect, clients: Mutex::default() }
     }
 
-    /// The bucket of an address, and the object's key in it.
-    pub(crate) fn find(&self, address: &ObjectAddress) -> Result<(Arc<dyn ObjectStore>, Key), Problem> {
-        let key = Key::parse(&address.key)
-            .map_err(|_| Problem::NotFound("no object can have this name".to_owned()))?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = (address.store, address.bucket.clone());
-        if let Some(store) = open.get(&place) {
+    /// The client for the bucket of an address, and the key of the object.
+    pub(crate) fn find(&self, address: &ObjectAddress) -> Result<(Arc<dyn ObjectStore>, Key), FetchProblem> {
+        let key =
+            Key::parse(&address.key).map_err(|_| FetchProblem::NotFound("its key is invalid".to_owned()))?;
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = (address.store, address.bucket.clone());
+        if let Some(store) = clients.get(&bucket) {
             return Ok((Arc::clone(store), key));
         }
         let store = self.connect(address).map_err(|_| {
             let scheme = address.store.scheme();
-            Problem::Settings(format!("the settings for {scheme}:// on this node cannot be used"))
+            FetchProblem::Settings(format!("the settings of this node for {scheme}:// are invalid"))
         })?;
-        // Names of buckets come with jobs: whoever invents them must not fill the memory.
-        if open.len() >= KEPT {
-            open.clear();
+        // Jobs choose the names of buckets, so the number of clients must be limited.
+        if clients.len() >= MAX_CLIENTS {
+            clients.clear();
         }
-        open.insert(place, Arc::clone(&store));
+        clients.insert(bucket, Arc::clone(&store));
         Ok((store, key))
     }
 
     fn connect(&self, address: &ObjectAddress) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
-        // Bodies take as long as they take: silence and the whole are bounded by the download.
+        // The download has its own timeouts for a chunk and for the whole body.
         let client = ClientOptions::new().with_timeout_disabled().with_connect_timeout(self.connect);
-        // Attempts are the download's as well; one more here smooths over a stale pooled connection.
+        // The download retries as well; one retry here covers a stale pooled connection.
         let backoff = BackoffConfig { init_backoff: Duration::from_millis(50), ..BackoffConfig::default() };
         let retry = RetryConfig { max_retries: 1, retry_timeout: Duration::from_secs(10), backoff };
         let bucket = &address.bucket;
         macro_rules! connect {
             ($builder:ty, $prefix:literal, $with_bucket:ident) => {{
-                // The variables come after the options, since AWS_ALLOW_HTTP and its kin change these.
+                // The variables come after the options, because AWS_ALLOW_HTTP and the like change these.
                 let mut builder = <$builder>::new().with_client_options(client);
                 for (name, value) in self.variables.starting_with($prefix) {
                     if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -83,9 +83,9 @@ impl Stores {
             }};
         }
         match address.store {
-            Store::S3 => connect!(AmazonS3Builder, "AWS_", with_bucket_name),
-            Store::Gcs => connect!(GoogleCloudStorageBuilder, "GOOGLE_", with_bucket_name),
-            Store::Azure => connect!(MicrosoftAzureBuilder, "AZURE_", with_container_name),
+            ObjectStoreKind::S3 => connect!(AmazonS3Builder, "AWS_", with_bucket_name),
+            ObjectStoreKind::Gcs => connect!(GoogleCloudStorageBuilder, "GOOGLE_", with_bucket_name),
+            ObjectStoreKind::Azure => connect!(MicrosoftAzureBuilder, "AZURE_", with_container_name),
         }
     }
 }
@@ -98,12 +98,16 @@ pub(super) struct ObjectSource {
 }
 
 impl ObjectSource {
-    pub(super) fn new(tools: &Tools, address: &ObjectAddress) -> Result<Self, Problem> {
-        let (store, key) = tools.stores.find(address)?;
-        Ok(Self { store, key, headers: tools.limits.headers })
+    pub(super) fn new(context: &FetchContext, address: &ObjectAddress) -> Result<Self, FetchProblem> {
+        let (store, key) = context.stores.find(address)?;
+        Ok(Self { store, key, headers: context.limits.headers })
     }
 
-    pub(super) async fn open(&self, from: u64, version: Option<&Version>) -> Result<Opened, Problem> {
+    pub(super) async fn open(
+        &self,
+        from: u64,
+        version: Option<&FileVersion>,
+    ) -> Result<OpenedSource, FetchProblem> {
         let tag = version.and_then(|version| version.0.strip_prefix("tag "));
         let part = tag.filter(|_| from > 0);
         let options = GetOptions {
@@ -112,53 +116,54 @@ impl ObjectSource {
             ..GetOptions::default()
         };
         let result = self.get(options).await?;
-        let (meta, start) = (meta(&result.meta), result.range.start);
-        let body =
-            result.into_stream().map(|piece| piece.map_err(|_| Problem::Cut { got: 0, of: String::new() }));
-        Ok(Opened { meta, start, body: body.boxed() })
+        let (metadata, start) = (metadata(&result.meta), result.range.start);
+        let body = result
+            .into_stream()
+            .map(|chunk| chunk.map_err(|_| FetchProblem::Cut { received: 0, of: String::new() }));
+        Ok(OpenedSource { metadata, start, body: body.boxed() })
     }
 
-    pub(super) async fn probe(&self) -> Result<Meta, Problem> {
+    pub(super) async fn probe(&self) -> Result<FileMetadata, FetchProblem> {
         let result = self.get(GetOptions { head: true, ..GetOptions::default() }).await?;
-        Ok(meta(&result.meta))
+        Ok(metadata(&result.meta))
     }
 
-    async fn get(&self, options: GetOptions) -> Result<GetResult, Problem> {
-        let silent = Problem::Silent { what: "the store", limit: self.headers };
-        let answer =
-            timeout(self.headers, self.store.get_opts(&self.key, options)).await.map_err(|_| silent)?;
-        answer.map_err(|error| of_store(&error))
+    async fn get(&self, options: GetOptions) -> Result<GetResult, FetchProblem> {
+        let timed_out = FetchProblem::TimedOut { what: "the store", limit: self.headers };
+        let response =
+            timeout(self.headers, self.store.get_opts(&self.key, options)).await.map_err(|_| timed_out)?;
+        response.map_err(|error| store_problem(&error))
     }
 }
 
-fn meta(meta: &ObjectMeta) -> Meta {
-    let version = match &meta.e_tag {
+fn metadata(metadata: &ObjectMeta) -> FileMetadata {
+    let version = match &metadata.e_tag {
         Some(tag) if !tag.starts_with("W/") => format!("tag {tag}"),
-        _ => format!("{} {}", meta.last_modified, meta.size),
+        _ => format!("{} {}", metadata.last_modified, metadata.size),
     };
-    Meta { length: Some(meta.size), version: Some(Version(version)) }
+    FileMetadata { length: Some(metadata.size), version: Some(FileVersion(version)) }
 }
 
-/// What a store's error means; its text is left out, because it may quote a signed address.
-pub(crate) fn of_store(error: &object_store::Error) -> Problem {
+/// Without the text of the error, which may quote a signed address.
+pub(crate) fn store_problem(error: &object_store::Error) -> FetchProblem {
     use object_store::Error;
     match error {
-        Error::NotFound { .. } => Problem::NotFound("no such object or bucket".to_owned()),
+        Error::NotFound { .. } => FetchProblem::NotFound("no such object or bucket".to_owned()),
         Error::PermissionDenied { .. } => {
-            Problem::Denied("the credentials of this node do not suffice".to_owned())
+            FetchProblem::Denied("the credentials of this node do not permit it".to_owned())
         }
         Error::Unauthenticated { .. } => {
-            Problem::Denied("the store does not know the credentials of this node".to_owned())
+            FetchProblem::Denied("the store rejects the credentials of this node".to_owned())
         }
-        Error::Precondition { .. } | Error::NotModified { .. } => Problem::Changed,
+        Error::Precondition { .. } | Error::NotModified { .. } => FetchProblem::Changed,
         other => match status(&other.to_string()) {
-            Some(status) => judge(status),
-            None => Problem::Unreachable(kind_of(other)),
+            Some(status) => status_problem(status),
+            None => FetchProblem::Unreachable(error_kind(other)),
         },
     }
 }
 
-/// The status in the text of an error, which has no other way out of the library.
+/// The status code in the text of an error, because the library does not expose it otherwise.
 fn status(text: &str) -> Option<StatusCode> {
     let (_, after) = text.split_once("status code: ")?;
     after.get(..3)?.parse().ok()

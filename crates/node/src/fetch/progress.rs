@@ -1,10 +1,8 @@
-//! How far a download is.
-
-/// Bytes that have arrived.
+/// Progress of a download.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// So far.
+    /// Bytes that have arrived.
     pub bytes: u64,
-    /// In all, if the source has said so.
+    /// Length of the file, if the source has declared it.
     pub of: Option<u64>,
 }

@@ -1,8 +1,8 @@
-//! Everything else, by the `rclone` program.
+//! All other stores, by the `rclone` program.
 //!
-//! It is asked what is there (`lsjson --stat`) and then for the content (`cat`), which comes through a pipe into the same
-//! download as every other: the same limits, the same check of the length. A process that is not needed any more is
-//! killed with its group. Its output is not passed on, because it quotes options of remotes; what it means is.
+//! `lsjson --stat` describes a file and `cat` writes its content to a pipe, from which it is downloaded like any other: with
+//! the same limits and the same check of the length. A process that is not needed any more is killed with its group. The
+//! messages of rclone quote options of remotes, so they are classified and not passed on.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,19 +18,18 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::Tools;
-use super::error::Problem;
+use super::FetchContext;
+use super::error::FetchProblem;
 use super::settings::{FetchSettings, StoreVariables};
-use super::source::{Meta, Opened, Version};
+use super::source::{FileMetadata, FileVersion, OpenedSource};
 
-/// What is read of its output where a line is expected.
-const ANSWER: u64 = 64 << 10;
+/// Limit on output that should be one line.
+const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 
-/// What is read of its file at once.
-const PIECE: usize = 256 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
-/// Variables that it inherits besides those of stores: how to find programs, configuration, authorities and proxies.
-const INHERITED: [&str; 14] = [
+/// Variables that rclone inherits besides those of stores: locations of programs, configuration, CA certificates and proxies.
+const INHERITED_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
     "TZ",
@@ -47,7 +46,6 @@ const INHERITED: [&str; 14] = [
     "no_proxy",
 ];
 
-/// The program.
 #[derive(Debug)]
 pub(crate) struct Rclone {
     program: PathBuf,
@@ -57,7 +55,8 @@ pub(crate) struct Rclone {
 
 impl Rclone {
     pub(crate) fn new(settings: &FetchSettings, variables: &StoreVariables) -> Self {
-        let inherited = INHERITED.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
+        let inherited =
+            INHERITED_VARIABLES.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
         let stores = ["RCLONE_", "AWS_", "GOOGLE_", "AZURE_"]
             .iter()
             .flat_map(|prefix| variables.starting_with(prefix));
@@ -65,8 +64,14 @@ impl Rclone {
         Self { program: settings.rclone_bin.clone(), config: settings.rclone_config.clone(), environment }
     }
 
-    /// Starts it. The target stands after `--`, so that nothing in it is taken for an option.
-    fn start(&self, command: &str, options: &[&str], target: &str, input: Stdio) -> Result<Running, Problem> {
+    /// The target comes after `--`, so that nothing in it is parsed as an option.
+    fn start(
+        &self,
+        command: &str,
+        options: &[&str],
+        target: &str,
+        input: Stdio,
+    ) -> Result<RcloneProcess, FetchProblem> {
         let mut rclone = Command::new(&self.program);
         rclone.arg(command).args([
             "--retries=1",
@@ -80,61 +85,60 @@ impl Rclone {
         rclone.args(options).arg("--").arg(target);
         rclone.env_clear().envs(&self.environment).current_dir("/");
         rclone.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, for what it starts itself (ssh, for one).
+        // A group of its own, so that processes that it starts, such as ssh, are killed with it.
         rclone.process_group(0).kill_on_drop(true);
         let child = rclone.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Problem::Settings(
-                "rclone is needed for it and is not on this node (VMAFX_RCLONE_BIN)".to_owned(),
+            std::io::ErrorKind::NotFound => FetchProblem::Settings(
+                "it needs rclone, which this node does not have (VMAFX_RCLONE_BIN)".to_owned(),
             ),
-            kind => Problem::Settings(format!("rclone could not be started: {kind} (VMAFX_RCLONE_BIN)")),
+            kind => FetchProblem::Settings(format!("cannot start rclone: {kind} (VMAFX_RCLONE_BIN)")),
         })?;
-        Ok(Running { child })
+        Ok(RcloneProcess { child })
     }
 
-    /// Writes a file to a remote.
     pub(crate) async fn put(
         &self,
         target: &str,
         mut content: tokio::fs::File,
         limit: Duration,
-    ) -> Result<(), Problem> {
-        let mut running = self.start("rcat", &[], target, Stdio::piped())?;
-        let mut input = running.child.stdin.take();
+    ) -> Result<(), FetchProblem> {
+        let mut process = self.start("rcat", &[], target, Stdio::piped())?;
+        let mut input = process.child.stdin.take();
         let sent = async {
             if let Some(input) = &mut input {
                 tokio::io::copy(&mut content, input).await?;
                 input.shutdown().await?;
             }
             drop(input);
-            running.end().await
+            process.wait().await
         };
-        let (status, said) = timeout(limit, sent)
+        let (status, stderr) = timeout(limit, sent)
             .await
-            .map_err(|_| Problem::Overdue(limit))?
+            .map_err(|_| FetchProblem::Overdue(limit))?
             .map_err(|error| broken(&error))?;
-        if status.success() { Ok(()) } else { Err(judge(status, &said)) }
+        if status.success() { Ok(()) } else { Err(exit_problem(status, &stderr)) }
     }
 }
 
-/// A running rclone; dropping it kills it and what it started.
-struct Running {
+/// Killed on drop, with the processes that it started.
+struct RcloneProcess {
     child: Child,
 }
 
-impl Running {
-    /// Waits for its end, and gives what it complained about.
-    async fn end(&mut self) -> std::io::Result<(ExitStatus, String)> {
-        let mut said = Vec::new();
+impl RcloneProcess {
+    /// Waits until it exits; returns its standard error.
+    async fn wait(&mut self) -> std::io::Result<(ExitStatus, String)> {
+        let mut stderr = Vec::new();
         if let Some(errors) = &mut self.child.stderr {
-            errors.take(ANSWER).read_to_end(&mut said).await?;
+            errors.take(MAX_OUTPUT_BYTES).read_to_end(&mut stderr).await?;
         }
-        Ok((self.child.wait().await?, String::from_utf8_lossy(&said).into_owned()))
+        Ok((self.child.wait().await?, String::from_utf8_lossy(&stderr).into_owned()))
     }
 }
 
-impl Drop for Running {
+impl Drop for RcloneProcess {
     fn drop(&mut self) {
-        // Not yet reaped, or there is no number any more: it cannot be somebody else's.
+        // `id` is `None` once the process is reaped, so the group cannot belong to another process.
         let group =
             self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
         if let Some(group) = group {
@@ -145,11 +149,11 @@ impl Drop for Running {
 
 #[derive(Debug)]
 pub(super) struct RcloneSource {
-    tools: Arc<Tools>,
+    context: Arc<FetchContext>,
     target: String,
 }
 
-/// What `lsjson --stat` says.
+/// Output of `lsjson --stat`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Stat {
@@ -161,89 +165,105 @@ struct Stat {
 }
 
 impl RcloneSource {
-    pub(super) fn new(tools: &Arc<Tools>, remote: &str, path: &str) -> Self {
-        Self { tools: Arc::clone(tools), target: format!("{remote}:{path}") }
+    pub(super) fn new(context: &Arc<FetchContext>, remote: &str, path: &str) -> Self {
+        Self { context: Arc::clone(context), target: format!("{remote}:{path}") }
     }
 
-    pub(super) async fn stat(&self) -> Result<Meta, Problem> {
-        let limit = self.tools.limits.headers;
-        let ask = async {
-            let mut running = self.tools.rclone.start("lsjson", &["--stat"], &self.target, Stdio::null())?;
-            let mut answer = Vec::new();
-            if let Some(output) = &mut running.child.stdout {
-                output.take(ANSWER).read_to_end(&mut answer).await.map_err(|error| broken(&error))?;
+    pub(super) async fn stat(&self) -> Result<FileMetadata, FetchProblem> {
+        let limit = self.context.limits.headers;
+        let list = async {
+            let mut process =
+                self.context.rclone.start("lsjson", &["--stat"], &self.target, Stdio::null())?;
+            let mut output = Vec::new();
+            if let Some(stdout) = &mut process.child.stdout {
+                stdout
+                    .take(MAX_OUTPUT_BYTES)
+                    .read_to_end(&mut output)
+                    .await
+                    .map_err(|error| broken(&error))?;
             }
-            let (status, said) = running.end().await.map_err(|error| broken(&error))?;
-            if status.success() { Ok(answer) } else { Err(judge(status, &said)) }
+            let (status, stderr) = process.wait().await.map_err(|error| broken(&error))?;
+            if status.success() { Ok(output) } else { Err(exit_problem(status, &stderr)) }
         };
-        let answer = timeout(limit, ask).await.map_err(|_| Problem::Silent { what: "rclone", limit })??;
-        let stat: Stat = serde_json::from_slice(&answer)
-            .map_err(|_| Problem::NotFound("rclone lists nothing".to_owned()))?;
+        let output =
+            timeout(limit, list).await.map_err(|_| FetchProblem::TimedOut { what: "rclone", limit })??;
+        let stat: Stat = serde_json::from_slice(&output)
+            .map_err(|_| FetchProblem::NotFound("rclone does not list it".to_owned()))?;
         if stat.is_dir {
-            return Err(Problem::NotFound("it is a directory".to_owned()));
+            return Err(FetchProblem::NotFound("it is a directory".to_owned()));
         }
         let length = u64::try_from(stat.size).ok();
-        // A time in whole seconds and a length tell versions apart well enough to share, as with a web server.
+        // A time in seconds and a length identify a version well enough to share a download, as with a web server.
         let version = length
             .filter(|_| !stat.mod_time.is_empty())
-            .map(|length| Version(format!("{} {length}", stat.mod_time)));
-        Ok(Meta { length, version })
+            .map(|length| FileVersion(format!("{} {length}", stat.mod_time)));
+        Ok(FileMetadata { length, version })
     }
 
-    pub(super) async fn open(&self, from: u64, version: Option<&Version>) -> Result<Opened, Problem> {
-        let meta = self.stat().await?;
-        if version.is_some() && meta.version.as_ref() != version {
-            return Err(Problem::Changed);
+    pub(super) async fn open(
+        &self,
+        from: u64,
+        version: Option<&FileVersion>,
+    ) -> Result<OpenedSource, FetchProblem> {
+        let metadata = self.stat().await?;
+        if version.is_some() && metadata.version.as_ref() != version {
+            return Err(FetchProblem::Changed);
         }
-        let running =
-            self.tools.rclone.start("cat", &["--offset", &from.to_string()], &self.target, Stdio::null())?;
-        let length = meta.length;
-        let body = stream::unfold(Some((running, from)), move |state| async move {
-            let (mut running, got) = state?;
-            match piece(&mut running).await {
-                Ok(Some(piece)) => {
-                    let got = got + piece.len() as u64;
-                    Some((Ok(piece), Some((running, got))))
+        let process = self.context.rclone.start(
+            "cat",
+            &["--offset", &from.to_string()],
+            &self.target,
+            Stdio::null(),
+        )?;
+        let length = metadata.length;
+        let body = stream::unfold(Some((process, from)), move |state| async move {
+            let (mut process, received) = state?;
+            match next_chunk(&mut process).await {
+                Ok(Some(chunk)) => {
+                    let received = received + chunk.len() as u64;
+                    Some((Ok(chunk), Some((process, received))))
                 }
-                // It was content with less than it had listed: no connection broke, so there is nothing to resume.
-                Ok(None) if length.is_some_and(|length| length != got) => Some((Err(Problem::Changed), None)),
+                // rclone succeeded with another length than it listed: no connection broke, so there is nothing to resume.
+                Ok(None) if length.is_some_and(|length| length != received) => {
+                    Some((Err(FetchProblem::Changed), None))
+                }
                 Ok(None) => None,
                 Err(problem) => Some((Err(problem), None)),
             }
         });
-        Ok(Opened { meta, start: from, body: body.boxed() })
+        Ok(OpenedSource { metadata, start: from, body: body.boxed() })
     }
 }
 
-/// The next bytes of its output; at the end, whether it was content with its work.
-async fn piece(running: &mut Running) -> Result<Option<bytes::Bytes>, Problem> {
-    let mut buffer = bytes::BytesMut::with_capacity(PIECE);
-    let Some(output) = &mut running.child.stdout else { return Ok(None) };
-    if output.read_buf(&mut buffer).await.map_err(|error| broken(&error))? > 0 {
+/// The next bytes of its output; at the end, whether it succeeded.
+async fn next_chunk(process: &mut RcloneProcess) -> Result<Option<bytes::Bytes>, FetchProblem> {
+    let mut buffer = bytes::BytesMut::with_capacity(CHUNK_BYTES);
+    let Some(stdout) = &mut process.child.stdout else { return Ok(None) };
+    if stdout.read_buf(&mut buffer).await.map_err(|error| broken(&error))? > 0 {
         return Ok(Some(buffer.freeze()));
     }
-    let (status, said) = running.end().await.map_err(|error| broken(&error))?;
-    if status.success() { Ok(None) } else { Err(judge(status, &said)) }
+    let (status, stderr) = process.wait().await.map_err(|error| broken(&error))?;
+    if status.success() { Ok(None) } else { Err(exit_problem(status, &stderr)) }
 }
 
-fn broken(error: &std::io::Error) -> Problem {
-    Problem::Unreachable(format!("rclone: {}", error.kind()))
+fn broken(error: &std::io::Error) -> FetchProblem {
+    FetchProblem::Unreachable(format!("rclone: {}", error.kind()))
 }
 
-/// What the end of rclone means: by its exit code, and for the general one by what is known of its complaints.
-fn judge(status: ExitStatus, said: &str) -> Problem {
-    let said = said.to_ascii_lowercase();
-    let tells = |words: &[&str]| words.iter().any(|word| said.contains(word));
+/// Classifies by the exit code, and the general exit code by known parts of the messages.
+fn exit_problem(status: ExitStatus, stderr: &str) -> FetchProblem {
+    let stderr = stderr.to_ascii_lowercase();
+    let contains = |parts: &[&str]| parts.iter().any(|part| stderr.contains(part));
     match status.code() {
-        Some(3) => Problem::NotFound("no such directory".to_owned()),
-        Some(4) => Problem::NotFound("no such file".to_owned()),
-        _ if tells(&["didn't find section in config file", "didn't find backend called"]) => {
-            Problem::Denied("there is no such remote in VMAFX_RCLONE_CONFIG".to_owned())
+        Some(3) => FetchProblem::NotFound("no such directory".to_owned()),
+        Some(4) => FetchProblem::NotFound("no such file".to_owned()),
+        _ if contains(&["didn't find section in config file", "didn't find backend called"]) => {
+            FetchProblem::Denied("there is no such remote in VMAFX_RCLONE_CONFIG".to_owned())
         }
-        _ if tells(&["object not found", "file not found", "404 not found", "no such file"]) => {
-            Problem::NotFound("no such file".to_owned())
+        _ if contains(&["object not found", "file not found", "404 not found", "no such file"]) => {
+            FetchProblem::NotFound("no such file".to_owned())
         }
-        _ if tells(&[
+        _ if contains(&[
             "accessdenied",
             "access denied",
             "permission denied",
@@ -252,10 +272,10 @@ fn judge(status: ExitStatus, said: &str) -> Problem {
             "unable to authenticate",
         ]) =>
         {
-            Problem::Denied("the remote does not accept the credentials of this node".to_owned())
+            FetchProblem::Denied("the remote rejects the credentials of this node".to_owned())
         }
-        Some(code) => Problem::Unreachable(format!("rclone ended with code {code}")),
-        None => Problem::Unreachable("rclone was killed".to_owned()),
+        Some(code) => FetchProblem::Unreachable(format!("rclone failed with exit code {code}")),
+        None => FetchProblem::Unreachable("rclone was killed".to_owned()),
     }
 }
 
@@ -280,14 +300,14 @@ mod tests {
     #[case(1, "ERROR : AccessDenied: Access Denied status code: 403", FailureReason::InputDenied, false)]
     #[case(1, "ERROR : dial tcp: connection refused", FailureReason::SourceUnreachable, true)]
     #[case(5, "", FailureReason::SourceUnreachable, true)]
-    fn an_end_has_a_reason(
+    fn an_exit_has_a_reason(
         #[case] code: i32,
-        #[case] said: &str,
+        #[case] stderr: &str,
         #[case] reason: FailureReason,
-        #[case] again: bool,
+        #[case] transient: bool,
     ) {
-        let problem = judge(ExitStatus::from_raw(code << 8), said);
-        assert_eq!((problem.reason(), problem.is_transient()), (reason, again));
-        assert!(said.is_empty() || !problem.to_string().contains(said));
+        let problem = exit_problem(ExitStatus::from_raw(code << 8), stderr);
+        assert_eq!((problem.reason(), problem.is_transient()), (reason, transient));
+        assert!(stderr.is_empty() || !problem.to_string().contains(stderr));
     }
 }

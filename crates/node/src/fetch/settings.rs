@@ -1,73 +1,70 @@
-//! Limits and credentials.
+//! Limits and credentials of fetches.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use vmafx_kit::config::GoDuration;
 
-use crate::scratch::Size;
+use crate::scratch::ByteSize;
 
-/// What the environment says about inputs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FetchSettings {
-    /// Longest input, such as 100Gi
+    /// Maximum size of an input, such as 100Gi
     #[arg(long, env = "VMAFX_MAX_INPUT_BYTES", default_value = "100Gi")]
-    pub max_input_bytes: Size,
-    /// How long a download may bring nothing
+    pub max_input_bytes: ByteSize,
+    /// Timeout for the next bytes of a download
     #[arg(long, env = "VMAFX_FETCH_IDLE_TIMEOUT", default_value = "30s")]
     pub fetch_idle_timeout: GoDuration,
-    /// How long a download may take in all
+    /// Timeout of a whole download, with all attempts
     #[arg(long, env = "VMAFX_FETCH_TIMEOUT", default_value = "1h")]
     pub fetch_timeout: GoDuration,
-    /// The rclone program
+    /// rclone program, for stores without a client of our own
     #[arg(long, env = "VMAFX_RCLONE_BIN", default_value = "rclone")]
     pub rclone_bin: PathBuf,
-    /// rclone's configuration, where remotes are named; without it, rclone's usual place
+    /// Configuration file of rclone, which names the remotes; by default that of rclone itself
     #[arg(long, env = "VMAFX_RCLONE_CONFIG")]
     pub rclone_config: Option<PathBuf>,
 }
 
-/// How much, and how long.
 #[derive(Clone, Debug)]
-pub struct Limits {
-    /// Longest input.
-    pub bytes: u64,
-    /// Until a connection stands.
+pub struct FetchLimits {
+    /// Maximum size of an input.
+    pub max_bytes: u64,
+    /// Timeout of a connection.
     pub connect: Duration,
-    /// From the request to the headers of the answer.
+    /// Timeout from the request to the headers of the response.
     pub headers: Duration,
-    /// Between two pieces of a body.
+    /// Timeout between two chunks of a body.
     pub idle: Duration,
-    /// From beginning to end, with all attempts.
-    pub whole: Duration,
-    /// Attempts in a row that bring nothing.
+    /// Timeout of the whole download, with all attempts.
+    pub total: Duration,
+    /// Attempts in a row without much progress.
     pub attempts: usize,
-    /// Before the second attempt; about twice as long before each further one.
+    /// Delay before the second attempt; it about doubles before each further one.
     pub back_off: Duration,
-    /// Redirects that are followed.
+    /// Maximum number of redirects.
     pub redirects: usize,
 }
 
 impl FetchSettings {
-    /// The limits that follow.
-    pub fn limits(&self) -> Limits {
-        Limits {
-            bytes: self.max_input_bytes.0,
+    pub fn limits(&self) -> FetchLimits {
+        FetchLimits {
+            max_bytes: self.max_input_bytes.0,
             idle: self.fetch_idle_timeout.0,
-            whole: self.fetch_timeout.0,
-            ..Limits::default()
+            total: self.fetch_timeout.0,
+            ..FetchLimits::default()
         }
     }
 }
 
-impl Default for Limits {
+impl Default for FetchLimits {
     fn default() -> Self {
         Self {
-            bytes: 100 << 30,
+            max_bytes: 100 << 30,
             connect: Duration::from_secs(10),
             headers: Duration::from_secs(30),
             idle: Duration::from_secs(30),
-            whole: Duration::from_hours(1),
+            total: Duration::from_hours(1),
             attempts: 5,
             back_off: Duration::from_millis(200),
             redirects: 5,
@@ -75,9 +72,8 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// The pauses between attempts.
-    pub(crate) fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+impl FetchLimits {
+    pub(crate) fn retry_delays(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         backon::BackoffBuilder::build(
             backon::ExponentialBuilder::default()
                 .with_min_delay(self.back_off)
@@ -88,20 +84,18 @@ impl Limits {
     }
 }
 
-/// The variables that stores and rclone take their credentials and endpoints from: `AWS_*`, `GOOGLE_*`, `AZURE_*` and
-/// `RCLONE_*`. A value, so that tests bring their own.
+/// The variables with the credentials and endpoints of stores and rclone: `AWS_*`, `GOOGLE_*`, `AZURE_*` and `RCLONE_*`. A
+/// value rather than the environment, so that tests can pass their own.
 #[derive(Clone, Default)]
 pub struct StoreVariables(Vec<(String, String)>);
 
 impl StoreVariables {
-    /// Those of this process.
     pub fn of_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
 
-    /// Those that begin so.
     pub(crate) fn starting_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
@@ -121,7 +115,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for StoreVariables {
     }
 }
 
-/// Names only: most values are secrets.
+/// Without the values, most of which are secrets.
 impl std::fmt::Debug for StoreVariables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.iter().map(|(name, _)| name)).finish()

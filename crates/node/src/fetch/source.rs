@@ -1,18 +1,18 @@
-//! Where bytes come from, whatever the protocol.
+//! A file to download, whatever the protocol.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
-use super::Tools;
-use super::error::Problem;
+use super::FetchContext;
+use super::error::FetchProblem;
 use super::objects::ObjectSource;
 use super::rclone::RcloneSource;
 use super::web::WebSource;
-use crate::paths::{Address, Permit, Roots};
+use crate::paths::network::NetworkAccess;
+use crate::paths::{Address, ScoringRoots};
 
-/// A file somewhere.
 #[derive(Debug)]
 pub(super) enum Source {
     Web(WebSource),
@@ -20,48 +20,51 @@ pub(super) enum Source {
     Rclone(RcloneSource),
 }
 
-/// What a source says about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Meta {
-    /// Bytes, if it says so.
+pub(crate) struct FileMetadata {
+    /// Declared length in bytes.
     pub(crate) length: Option<u64>,
-    /// What changes whenever the content does, if there is such a thing. Without it nothing is shared or resumed.
-    pub(crate) version: Option<Version>,
+    /// Without a version nothing is shared or resumed.
+    pub(crate) version: Option<FileVersion>,
 }
 
-/// What changes whenever the content does: a strong entity tag, or a time and a length.
+/// Changes whenever the content does: a strong entity tag, or a time and a length.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Version(pub(crate) String);
+pub(crate) struct FileVersion(pub(crate) String);
 
-/// The pieces of a file.
-pub(crate) type Body = BoxStream<'static, Result<Bytes, Problem>>;
+/// The chunks of a file.
+pub(crate) type Body = BoxStream<'static, Result<Bytes, FetchProblem>>;
 
-/// A file that has begun to arrive.
-pub(crate) struct Opened {
-    /// About the whole file.
-    pub(crate) meta: Meta,
-    /// Where the body begins: at what was asked for, or at 0.
+/// A file whose first bytes have arrived.
+pub(crate) struct OpenedSource {
+    /// Of the whole file, also if the body is a part of it.
+    pub(crate) metadata: FileMetadata,
+    /// Offset of the body in the file: the one that was requested, or 0.
     pub(crate) start: u64,
     pub(crate) body: Body,
 }
 
 impl Source {
     pub(super) fn new(
-        tools: &Arc<Tools>,
+        context: &Arc<FetchContext>,
         address: Address,
-        roots: &Roots,
-        permit: Permit,
-    ) -> Result<Self, Problem> {
+        roots: &ScoringRoots,
+        access: NetworkAccess,
+    ) -> Result<Self, FetchProblem> {
         match address {
-            Address::Http(url) => Ok(Self::Web(WebSource::new(tools, *url, roots.clone(), permit.reach))),
-            Address::Object(object) => Ok(Self::Object(ObjectSource::new(tools, &object)?)),
-            Address::Rclone { remote, path } => Ok(Self::Rclone(RcloneSource::new(tools, &remote, &path))),
-            Address::File(_) => Err(Problem::Settings("a local file is no download".to_owned())),
+            Address::Http(url) => Ok(Self::Web(WebSource::new(context, *url, roots.clone(), access))),
+            Address::Object(object) => Ok(Self::Object(ObjectSource::new(context, &object)?)),
+            Address::Rclone { remote, path } => Ok(Self::Rclone(RcloneSource::new(context, &remote, &path))),
+            Address::File(_) => Err(FetchProblem::Settings("a local file is not downloaded".to_owned())),
         }
     }
 
-    /// Asks for the file from this byte on. With a version, the answer is of that version or an error.
-    pub(super) async fn open(&self, from: u64, version: Option<&Version>) -> Result<Opened, Problem> {
+    /// Requests the file from this byte on. With a version, the response is of that version or an error.
+    pub(super) async fn open(
+        &self,
+        from: u64,
+        version: Option<&FileVersion>,
+    ) -> Result<OpenedSource, FetchProblem> {
         match self {
             Self::Web(source) => source.open(from, version).await,
             Self::Object(source) => source.open(from, version).await,
@@ -69,8 +72,8 @@ impl Source {
         }
     }
 
-    /// Asks what is there, without getting it.
-    pub(super) async fn probe(&self) -> Result<Meta, Problem> {
+    /// Requests the metadata only.
+    pub(super) async fn probe(&self) -> Result<FileMetadata, FetchProblem> {
         match self {
             Self::Web(source) => source.probe().await,
             Self::Object(source) => source.probe().await,

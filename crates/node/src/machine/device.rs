@@ -9,8 +9,6 @@ use std::path::Path;
 
 use vmafx_job::Backend;
 
-pub use tool::DEADLINE;
-
 /// Vendor of the device that a node computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
@@ -59,13 +57,13 @@ pub async fn detect_with(vendor: Vendor, path: Option<&OsStr>, root: &Path) -> S
     let name = match vendor {
         Vendor::Cpu => None,
         Vendor::Nvidia => {
-            tool::ask("nvidia-smi", &["-L"], path).await.and_then(|output| names::nvidia(&output))
+            tool::run("nvidia-smi", &["-L"], path).await.and_then(|output| names::nvidia(&output))
         }
         Vendor::Amd => {
-            tool::ask("rocm-smi", &["--showid"], path).await.and_then(|output| names::amd(&output))
+            tool::run("rocm-smi", &["--showid"], path).await.and_then(|output| names::amd(&output))
         }
-        Vendor::Intel => tool::ask("clinfo", &[], path).await.and_then(|output| names::opencl(&output)),
-        Vendor::Apple => tool::ask("system_profiler", &["SPDisplaysDataType"], path)
+        Vendor::Intel => tool::run("clinfo", &[], path).await.and_then(|output| names::opencl(&output)),
+        Vendor::Apple => tool::run("system_profiler", &["SPDisplaysDataType"], path)
             .await
             .and_then(|output| names::apple(&output)),
     };

@@ -1,22 +1,21 @@
-//! What each slot gets. Pure.
+//! The share of each slot. Pure.
 
 use super::Machine;
 
-/// For the agent itself, what it fetches through, and the kernel's own.
-const AGENT: u64 = 128 << 20;
+/// Reserved for the agent itself, its downloads, and the kernel.
+const AGENT_BYTES: u64 = 128 << 20;
 
-/// What one slot gets.
+/// Resources of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// Threads that measure.
+pub struct SlotShare {
     pub threads: u32,
     /// Bytes of memory for a worker.
     pub memory: u64,
 }
 
-/// Equal parts. Threads are rounded up: a core that is shared is busy, one that is left over is not.
-pub(super) fn share(machine: Machine, slots: u32) -> Share {
+/// Splits the machine equally. Threads are rounded up, because a shared core is better than an idle one.
+pub(super) fn share(machine: Machine, slots: u32) -> SlotShare {
     let slots = slots.max(1);
-    let agent = AGENT.min(machine.memory / 4);
-    Share { threads: machine.cores.div_ceil(slots), memory: (machine.memory - agent) / u64::from(slots) }
+    let agent = AGENT_BYTES.min(machine.memory / 4);
+    SlotShare { threads: machine.cores.div_ceil(slots), memory: (machine.memory - agent) / u64::from(slots) }
 }

@@ -1,4 +1,4 @@
-//! Files as kernels and container runtimes lay them out.
+//! With files as kernels and container runtimes provide them.
 
 use std::fs;
 
@@ -9,7 +9,6 @@ use super::*;
 
 const GB: u64 = 1 << 30;
 
-/// A root directory with these files.
 fn root(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -108,7 +107,7 @@ fn this_process_has_something() {
 #[case::more_than_cores(2, 5, 1, (8 * GB - (128 << 20)) / 5)]
 #[case::none_is_one(2, 0, 2, 8 * GB - (128 << 20))]
 fn slots_share(#[case] cores: u32, #[case] slots: u32, #[case] threads: u32, #[case] memory: u64) {
-    assert_eq!(Machine { cores, memory: 8 * GB }.share(slots), Share { threads, memory });
+    assert_eq!(Machine { cores, memory: 8 * GB }.share(slots), SlotShare { threads, memory });
 }
 
 #[test]

@@ -1,17 +1,16 @@
-//! Models that lie in an OCI registry as artifacts.
+//! Models that are artifacts of an OCI registry.
 //!
-//! A manifest names the layer that is the model, by digest: what arrives is used only if it has that digest, and if the
-//! manifest has the digest that the job has pinned. A tag is asked for anew after a minute; while its registry is down,
-//! what it meant last is used for a while, with a warning. Models are kept on disk by digest ([`cache`]), so that a
-//! model is pulled once per machine.
+//! A manifest names the layer of the model by digest: a layer is used only if it has that digest, and if the manifest has the
+//! digest that the job pins. A tag is resolved again after a minute; while its registry is down, its last resolution is used
+//! for a while, with a warning. Models are cached on disk by digest ([`model_cache`]), so that a model is pulled once per
+//! machine.
 //!
-//! The protocol is [`vmafx_oci`]'s; its requests are made with the client that inputs are fetched with ([`guarded`]):
-//! the same limits, the same care about addresses and secrets. Private networks may be reached, because that is where
-//! registries are; link-local addresses may not. TLS may be left out on this machine and for registries in
-//! `VMAFX_OCI_PLAIN_HTTP`.
+//! [`vmafx_oci`] implements the protocol. Its requests use the client of the fetcher ([`transport`]), with the same limits
+//! and the same checks of addresses and secrets. Private networks may be connected to, because registries are there;
+//! link-local addresses may not. Registries on this machine and those in `VMAFX_OCI_PLAIN_HTTP` need no TLS.
 
-mod cache;
-mod guarded;
+mod model_cache;
+mod transport;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -25,29 +24,29 @@ use vmafx_oci::{
     RegistryFailure,
 };
 
-use self::cache::Cache;
-use self::guarded::Guarded;
-use super::{Found, ModelSettings};
-use crate::fetch::{Fetcher, Problem, Tools};
-use crate::scratch::{Patience, ScratchError, ScratchFile};
+use self::model_cache::ModelCache;
+use self::transport::GuardedTransport;
+use super::{ModelSettings, ResolvedModel};
+use crate::fetch::{FetchContext, FetchProblem, Fetcher};
+use crate::scratch::{ReserveMode, ScratchError, ScratchFile};
 use crate::task::ModelSource;
 
-pub(super) use cache::Pin;
+pub(super) use model_cache::CachedModel;
 
-/// A model is small: whoever needs longer is not coming.
-const WHOLE: Duration = Duration::from_mins(5);
+/// A model is small, so a pull that takes longer will not succeed.
+const PULL_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// References that are remembered.
-const REMEMBERED: usize = 256;
+/// References whose resolution is kept.
+const MAX_RESOLUTIONS: usize = 256;
 
-/// Why a model cannot be had.
+/// Why a model cannot be pulled.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArtifactError {
     #[error(transparent)]
     Registry(#[from] OciError),
     #[error(transparent)]
-    Scratch(#[from] Problem),
-    #[error("the cache of models cannot be used")]
+    Scratch(#[from] FetchProblem),
+    #[error("cannot use the cache of models")]
     Cache(#[source] std::io::Error),
 }
 
@@ -73,158 +72,166 @@ impl ArtifactError {
         }
     }
 
-    fn may_pass(&self) -> bool {
+    fn is_retryable(&self) -> bool {
         !matches!(self, Self::Cache(_)) && self.reason().is_retryable()
     }
 }
 
-/// Models of registries.
 #[derive(Debug)]
-pub(super) struct Artifacts {
+pub(super) struct OciModels {
     client: RegistryClient,
-    tools: Arc<Tools>,
-    cache: Cache,
-    known: Mutex<HashMap<String, Known>>,
+    context: Arc<FetchContext>,
+    cache: ModelCache,
+    resolutions: Mutex<HashMap<String, Resolution>>,
     pulls: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
-    fresh: Duration,
-    stale: Duration,
+    /// How long a resolution is used without asking the registry.
+    ttl: Duration,
+    /// How long a resolution is used while the registry does not answer.
+    max_stale: Duration,
 }
 
-/// What a reference meant, and when.
+/// What a reference was resolved to, and when.
 #[derive(Clone, Debug)]
-struct Known {
+struct Resolution {
     manifest: Digest,
     layer: Digest,
     at: Instant,
 }
 
-impl Artifacts {
+impl OciModels {
     pub(super) fn new(
         settings: &ModelSettings,
         credentials: RegistryCredentials,
         fetcher: &Fetcher,
     ) -> Result<Self, ScratchError> {
-        let tools = Arc::clone(fetcher.tools());
-        let transport = Arc::new(Guarded(Arc::clone(&tools)));
+        let context = Arc::clone(fetcher.context());
+        let transport = Arc::new(GuardedTransport(Arc::clone(&context)));
         let limits = vmafx_oci::RegistryLimits {
-            connect: tools.limits.connect,
-            headers: tools.limits.headers,
-            idle: tools.limits.idle,
-            operation: WHOLE.min(tools.limits.whole),
-            attempts: tools.limits.attempts,
-            back_off: tools.limits.back_off,
-            max_redirects: tools.limits.redirects,
+            connect: context.limits.connect,
+            headers: context.limits.headers,
+            idle: context.limits.idle,
+            operation: PULL_TIMEOUT.min(context.limits.total),
+            attempts: context.limits.attempts,
+            back_off: context.limits.back_off,
+            max_redirects: context.limits.redirects,
         };
         Ok(Self {
             client: RegistryClient::with(transport, credentials, settings.oci_plain_http.clone(), limits),
-            tools,
-            cache: Cache::open(&fetcher.tools().scratch, settings.model_cache_bytes.0)?,
-            known: Mutex::default(),
+            context,
+            cache: ModelCache::open(&fetcher.context().scratch, settings.model_cache_bytes.0)?,
+            resolutions: Mutex::default(),
             pulls: Mutex::default(),
-            fresh: settings.model_tag_ttl.0,
-            stale: settings.model_tag_stale.0,
+            ttl: settings.model_tag_ttl.0,
+            max_stale: settings.model_tag_stale.0,
         })
     }
 
-    pub(super) async fn find(&self, name: &str) -> Result<Found, Failure> {
+    pub(super) async fn find(&self, name: &str) -> Result<ResolvedModel, Failure> {
         let reference = ArtifactReference::parse(name)
             .map_err(|error| Failure::new(FailureReason::ModelNotFound, error.to_string()))?;
-        // One at a time asks for the same reference; the others find what it got. If it leaves, the next one asks.
-        let pull = self.pull_of(name);
-        let _alone = pull.lock().await;
-        let (pin, manifest) = self
-            .pinned(&reference, name)
+        // One job at a time resolves a reference, and the others use the result. If it is cancelled, the next one continues.
+        let pull = self.pull_lock(name);
+        let _exclusive = pull.lock().await;
+        let (cached, manifest) = self
+            .resolve(&reference, name)
             .await
             .map_err(|error| Failure::new(error.reason(), format!("{reference}: {error}")))?;
-        // A tag moves; with its digest the name says what was used, and can be asked for again.
+        // A tag moves, so the digest tells which model was used, and the name can be requested again as it is.
         let name = match reference.digest {
             Some(_) => reference.to_string(),
             None => format!("{reference}@{manifest}"),
         };
-        Ok(Found { model: ModelSource::File { path: pin.path().to_owned(), name }, _pin: Some(pin) })
+        Ok(ResolvedModel {
+            source: ModelSource::File { path: cached.path().to_owned(), name },
+            _cached: Some(cached),
+        })
     }
 
     /// The model's file, and the digest of the manifest that names it.
-    async fn pinned(
+    async fn resolve(
         &self,
         reference: &ArtifactReference,
         name: &str,
-    ) -> Result<(Pin, Digest), ArtifactError> {
-        let known = self.known().get(name).cloned();
-        // What is named by digest never means anything else.
-        let trusted =
-            known.as_ref().filter(|known| reference.digest.is_some() || known.at.elapsed() < self.fresh);
-        if let Some(known) = trusted
-            && let Some(pin) = self.cache.find(&known.layer).await?
+    ) -> Result<(CachedModel, Digest), ArtifactError> {
+        let last = self.resolutions().get(name).cloned();
+        // A digest always means the same model.
+        let is_fresh = |last: &&Resolution| reference.digest.is_some() || last.at.elapsed() < self.ttl;
+        if let Some(last) = last.as_ref().filter(is_fresh)
+            && let Some(cached) = self.cache.find(&last.layer).await?
         {
-            return Ok((pin, known.manifest.clone()));
+            return Ok((cached, last.manifest.clone()));
         }
         match self.pull(reference, name).await {
-            Err(error) if error.may_pass() => {
-                let usable = known.filter(|known| known.at.elapsed() < self.stale);
-                let Some(known) = usable else { return Err(error) };
-                let Some(pin) = self.cache.find(&known.layer).await? else { return Err(error) };
-                let age = known.at.elapsed();
-                tracing::warn!(model = %reference, %error, ?age, digest = %known.layer, "the registry does not answer: using what the tag meant before");
-                Ok((pin, known.manifest))
+            Err(error) if error.is_retryable() => {
+                let usable = last.filter(|last| last.at.elapsed() < self.max_stale);
+                let Some(last) = usable else { return Err(error) };
+                let Some(cached) = self.cache.find(&last.layer).await? else { return Err(error) };
+                let age = last.at.elapsed();
+                tracing::warn!(model = %reference, %error, ?age, digest = %last.layer, "the registry does not answer; using the last resolution of the tag");
+                Ok((cached, last.manifest))
             }
             other => other,
         }
     }
 
-    async fn pull(&self, reference: &ArtifactReference, name: &str) -> Result<(Pin, Digest), ArtifactError> {
+    async fn pull(
+        &self,
+        reference: &ArtifactReference,
+        name: &str,
+    ) -> Result<(CachedModel, Digest), ArtifactError> {
         let (digest, manifest) = self.client.resolve(reference).await?;
         let layer = manifest.model().map_err(OciError::from)?;
-        let pin = if let Some(pin) = self.cache.find(&layer.digest).await? {
-            pin
+        let cached = if let Some(cached) = self.cache.find(&layer.digest).await? {
+            cached
         } else {
             let file = self.fetch(reference, layer).await?;
-            self.cache.keep(file, &layer.digest).await?
+            self.cache.insert(file, &layer.digest).await?
         };
-        let mut known = self.known();
-        if known.len() >= REMEMBERED {
-            known.clear();
+        let mut resolutions = self.resolutions();
+        if resolutions.len() >= MAX_RESOLUTIONS {
+            resolutions.clear();
         }
-        let now = Known { manifest: digest.clone(), layer: layer.digest.clone(), at: Instant::now() };
-        known.insert(name.to_owned(), now);
-        Ok((pin, digest))
+        let resolution =
+            Resolution { manifest: digest.clone(), layer: layer.digest.clone(), at: Instant::now() };
+        resolutions.insert(name.to_owned(), resolution);
+        Ok((cached, digest))
     }
 
-    /// Gets a layer into a file, from its beginning again if it breaks off.
+    /// Downloads a layer into a file; a broken download starts again at the beginning.
     async fn fetch(
         &self,
         reference: &ArtifactReference,
         layer: &Descriptor,
     ) -> Result<ScratchFile, ArtifactError> {
-        let mut pauses = self.tools.limits.pauses();
+        let mut delays = self.context.limits.retry_delays();
         loop {
             let blob = self.client.open_blob(&reference.repository, layer, MAX_MODEL_BYTES).await?;
             match self.receive(blob, layer.size).await {
                 Err(ArtifactError::Registry(error)) if error.is_transient() => {
-                    let Some(pause) = pauses.next() else { return Err(error.into()) };
-                    tokio::time::sleep(pause).await;
+                    let Some(delay) = delays.next() else { return Err(error.into()) };
+                    tokio::time::sleep(delay).await;
                 }
                 other => return other,
             }
         }
     }
 
-    /// What does not have its digest is thrown away with its file.
+    /// A layer with another digest is an error, and its file is removed.
     async fn receive(&self, mut blob: BlobReader, size: u64) -> Result<ScratchFile, ArtifactError> {
-        let mut file = self.tools.scratch.file().map_err(Problem::from)?;
-        file.reserve(size, Patience::Waits).await.map_err(Problem::from)?;
-        while let Some(piece) = blob.chunk().await? {
-            file.write(&piece).await.map_err(Problem::from)?;
+        let mut file = self.context.scratch.file().map_err(FetchProblem::from)?;
+        file.reserve(size, ReserveMode::Wait).await.map_err(FetchProblem::from)?;
+        while let Some(chunk) = blob.chunk().await? {
+            file.write(&chunk).await.map_err(FetchProblem::from)?;
         }
-        file.finish().await.map_err(Problem::from)?;
+        file.finish().await.map_err(FetchProblem::from)?;
         Ok(file)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn resolutions(&self) -> std::sync::MutexGuard<'_, HashMap<String, Resolution>> {
+        self.resolutions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pull_of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn pull_lock(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut pulls = self.pulls.lock().unwrap_or_else(PoisonError::into_inner);
         pulls.retain(|_, pull| pull.strong_count() > 0);
         let pull = pulls.get(name).and_then(Weak::upgrade).unwrap_or_default();

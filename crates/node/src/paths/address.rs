@@ -1,48 +1,43 @@
-//! Addresses of clips and reports, as jobs have them.
+//! Addresses of clips and reports.
 
 use std::path::PathBuf;
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 use vmafx_job::{Failure, FailureReason};
 
-use super::redacted::Redacted;
+use super::redacted_uri::RedactedUri;
 
-/// How often an address is decoded in the search for hidden steps upwards. Servers decode once; proxies in front of
-/// them sometimes once more.
-const DECODINGS: usize = 3;
+/// How often an address is percent-decoded in the search for `..`. Servers decode once, and proxies in front of them
+/// sometimes once more.
+const MAX_DECODINGS: usize = 3;
 
-/// Where something lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A file of this machine: absolute, without `.` and `..`.
+    /// A local file: absolute, without `.` and `..`.
     File(PathBuf),
-    /// `http` or `https`.
     Http(Box<Url>),
-    /// In a store that we speak to ourselves.
+    /// In a store that `object_store` has a client for.
     Object(ObjectAddress),
-    /// In a store that rclone speaks to.
+    /// In a store that rclone has a client for.
     Rclone {
-        /// The name of a configured remote.
+        /// Name of a configured remote.
         remote: String,
-        /// What is there.
         path: String,
     },
 }
 
-/// An object in a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectAddress {
-    /// Which kind of store.
-    pub store: Store,
-    /// Bucket or container.
+    pub store: ObjectStoreKind,
+    /// Bucket, or container in Azure.
     pub bucket: String,
-    /// Its name, without a slash at the beginning.
+    /// Without a slash at the beginning.
     pub key: String,
 }
 
-/// Stores that we speak to ourselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Store {
+pub enum ObjectStoreKind {
     /// `s3://`
     S3,
     /// `gs://`
@@ -51,8 +46,7 @@ pub enum Store {
     Azure,
 }
 
-impl Store {
-    /// What its addresses begin with.
+impl ObjectStoreKind {
     pub const fn scheme(self) -> &'static str {
         match self {
             Self::S3 => "s3",
@@ -71,57 +65,35 @@ impl Store {
     }
 }
 
-/// Why a text is no address. The texts hold no secret.
+/// Why a text is not an address. `address` is redacted, so the messages contain no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// Neither a path nor a URI.
     #[error(
         "{address} is neither an absolute path nor an address such as s3://bucket/key or https://host/path"
     )]
-    NotAnAddress {
-        /// As it may be shown.
-        address: String,
-    },
+    NotAnAddress { address: String },
     /// `file://host/…`
-    #[error("{address} names another machine: write file:///path")]
-    OtherHost {
-        /// As it may be shown.
-        address: String,
-    },
+    #[error("{address} names another machine; use file:///path")]
+    OtherHost { address: String },
     /// `s3://bucket`
-    #[error("{address} names no object: write {scheme}://bucket/key")]
-    NoKey {
-        /// As it may be shown.
-        address: String,
-        /// The store.
-        scheme: &'static str,
-    },
+    #[error("{address} names no object; use {scheme}://bucket/key")]
+    NoKey { address: String, scheme: &'static str },
     /// `s3://b u/key`
-    #[error("{address} names no bucket: its name has letters, digits, dots, dashes and underscores")]
-    Bucket {
-        /// As it may be shown.
-        address: String,
-    },
-    /// `..`
-    #[error("{address} holds a step upwards (\"..\"), which is not allowed")]
-    Upwards {
-        /// As it may be shown.
-        address: String,
-    },
-    /// rclone's own notation for remotes that are not configured.
-    #[error(
-        "{address} carries options of rclone: only remotes of VMAFX_RCLONE_CONFIG may be used, by their names"
-    )]
-    Options {
-        /// As it may be shown.
-        address: String,
-    },
+    #[error("{address} has no valid bucket name; use letters, digits, dots, dashes and underscores")]
+    Bucket { address: String },
+    #[error("{address} contains \"..\", which is not allowed")]
+    ParentSegment { address: String },
+    /// rclone's syntax for remotes that are not configured.
+    #[error("{address} contains options of rclone; use the name of a remote in VMAFX_RCLONE_CONFIG")]
+    RcloneOptions { address: String },
 }
 
 impl From<AddressError> for Failure {
     fn from(error: AddressError) -> Self {
         let reason = match error {
-            AddressError::Upwards { .. } | AddressError::Options { .. } => FailureReason::InputDenied,
+            AddressError::ParentSegment { .. } | AddressError::RcloneOptions { .. } => {
+                FailureReason::InputDenied
+            }
             _ => FailureReason::InputInvalid,
         };
         Self::new(reason, error.to_string())
@@ -129,49 +101,51 @@ impl From<AddressError> for Failure {
 }
 
 impl Address {
-    /// Reads an address.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
-        let shown = || Redacted(text).to_string();
-        let not = || AddressError::NotAnAddress { address: shown() };
+        let redacted = || RedactedUri(text).to_string();
+        let not = || AddressError::NotAnAddress { address: redacted() };
         if text.contains('\0') {
             return Err(not());
         }
-        if climbs(text) {
-            return Err(AddressError::Upwards { address: shown() });
+        if has_parent_segment(text) {
+            return Err(AddressError::ParentSegment { address: redacted() });
         }
         if text.starts_with('/') {
             return Ok(Self::File(PathBuf::from(text).components().collect()));
         }
         let Some((scheme, rest)) = text.split_once("://") else {
-            return remote(text).ok_or_else(not)?.map_err(|()| AddressError::Options { address: shown() });
+            return remote(text)
+                .ok_or_else(not)?
+                .map_err(|()| AddressError::RcloneOptions { address: redacted() });
         };
         let scheme = scheme.to_ascii_lowercase();
-        if let Some(store) = Store::of_scheme(&scheme) {
-            let none = AddressError::NoKey { address: shown(), scheme: store.scheme() };
+        if let Some(store) = ObjectStoreKind::of_scheme(&scheme) {
+            let none = AddressError::NoKey { address: redacted(), scheme: store.scheme() };
             let (bucket, key) = rest.split_once('/').filter(|(_, key)| !key.is_empty()).ok_or(none)?;
-            // It becomes a part of a host's name or of a path, and what is no name there stops the client for good.
+            // The bucket becomes part of a host name or a path, where an invalid name would make the client panic.
             if !is_bucket(bucket) {
-                return Err(AddressError::Bucket { address: shown() });
+                return Err(AddressError::Bucket { address: redacted() });
             }
             return Ok(Self::Object(ObjectAddress { store, bucket: bucket.to_owned(), key: key.to_owned() }));
         }
         match scheme.as_str() {
             "file" => {
                 let url = Url::parse(text).map_err(|_| not())?;
-                let path = url.to_file_path().map_err(|()| AddressError::OtherHost { address: shown() })?;
+                let path =
+                    url.to_file_path().map_err(|()| AddressError::OtherHost { address: redacted() })?;
                 Ok(Self::File(path))
             }
             "http" | "https" => {
                 let url = Url::parse(text).map_err(|_| not())?;
                 if url.has_host() { Ok(Self::Http(Box::new(url))) } else { Err(not()) }
             }
-            "rclone" => {
-                remote(rest).ok_or_else(not)?.map_err(|()| AddressError::Options { address: shown() })
-            }
-            // The remote is called like the scheme: sftp://user@host/a is what rclone calls sftp:user@host/a.
+            "rclone" => remote(rest)
+                .ok_or_else(not)?
+                .map_err(|()| AddressError::RcloneOptions { address: redacted() }),
+            // The remote has the name of the scheme: sftp://user@host/a is sftp:user@host/a in the syntax of rclone.
             _ => remote(&format!("{scheme}:{rest}"))
                 .ok_or_else(not)?
-                .map_err(|()| AddressError::Options { address: shown() }),
+                .map_err(|()| AddressError::RcloneOptions { address: redacted() }),
         }
     }
 }
@@ -181,10 +155,10 @@ fn is_bucket(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// `remote:path`; nothing if it is no such thing, an error if it carries options.
+/// Parses `remote:path`; `None` if the text has another form, an error if it contains options.
 fn remote(text: &str) -> Option<Result<Address, ()>> {
     let (remote, path) = text.split_once(':')?;
-    // `:backend:` and `remote,option=value:` make remotes on the fly, also one that is this machine's own disk.
+    // `:backend:` and `remote,option=value:` define remotes on the fly, among them the local disk.
     if remote.is_empty() || remote.contains([',', '=', '\'', '"']) {
         return Some(Err(()));
     }
@@ -194,15 +168,15 @@ fn remote(text: &str) -> Option<Result<Address, ()>> {
         .then(|| Ok(Address::Rclone { remote: remote.to_owned(), path: path.to_owned() }))
 }
 
-/// Whether any part of it is `..`, however it is encoded.
-fn climbs(text: &str) -> bool {
-    // Only in a URL do these end the path; in the name of a file or an object they are characters like any other.
+/// Whether any segment is `..`, however it is encoded.
+fn has_parent_segment(text: &str) -> bool {
+    // `?` and `#` end the path of a URL; in the name of a file or an object they are ordinary characters.
     let web = ["http:", "https:"]
         .iter()
         .any(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
     let path = if web { text.split(['?', '#']).next().unwrap_or_default() } else { text };
     let mut text = path.to_owned();
-    for _ in 0..DECODINGS {
+    for _ in 0..MAX_DECODINGS {
         if text.split(['/', '\\', ':']).any(|part| part == "..") {
             return true;
         }
@@ -211,22 +185,9 @@ fn climbs(text: &str) -> bool {
     false
 }
 
-/// Percent-decoded once.
+/// Percent-decodes once.
 pub(super) fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            out.push(byte);
-            at += 3;
-        } else {
-            out.push(bytes[at]);
-            at += 1;
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -236,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    fn object(store: Store, bucket: &str, key: &str) -> Address {
+    fn object(store: ObjectStoreKind, bucket: &str, key: &str) -> Address {
         Address::Object(ObjectAddress { store, bucket: bucket.into(), key: key.into() })
     }
 
@@ -248,17 +209,17 @@ mod tests {
     #[case("/media//a/./b.y4m", Address::File("/media/a/b.y4m".into()))]
     #[case("/media/a..b/c?d", Address::File("/media/a..b/c?d".into()))]
     #[case("file:///media/a%20b.y4m", Address::File("/media/a b.y4m".into()))]
-    #[case("s3://bucket/a b/c.y4m", object(Store::S3, "bucket", "a b/c.y4m"))]
-    #[case("S3://bucket/c", object(Store::S3, "bucket", "c"))]
-    #[case("gs://bucket/c", object(Store::Gcs, "bucket", "c"))]
-    #[case("azure://clips/c", object(Store::Azure, "clips", "c"))]
-    #[case("az://clips/c", object(Store::Azure, "clips", "c"))]
+    #[case("s3://bucket/a b/c.y4m", object(ObjectStoreKind::S3, "bucket", "a b/c.y4m"))]
+    #[case("S3://bucket/c", object(ObjectStoreKind::S3, "bucket", "c"))]
+    #[case("gs://bucket/c", object(ObjectStoreKind::Gcs, "bucket", "c"))]
+    #[case("azure://clips/c", object(ObjectStoreKind::Azure, "clips", "c"))]
+    #[case("az://clips/c", object(ObjectStoreKind::Azure, "clips", "c"))]
     #[case("box:a/b.y4m", rclone("box", "a/b.y4m"))]
     #[case("rclone://box:a/b.y4m", rclone("box", "a/b.y4m"))]
     #[case("sftp://user@host/a.y4m", rclone("sftp", "user@host/a.y4m"))]
     #[case("https://host/a?b=/../c", Address::Http(Box::new("https://host/a?b=/../c".parse().unwrap())))]
     #[case("https://host/a", Address::Http(Box::new("https://host/a".parse().unwrap())))]
-    fn reads_every_kind(#[case] text: &str, #[case] expected: Address) {
+    fn every_kind_of_address_is_parsed(#[case] text: &str, #[case] expected: Address) {
         assert_eq!(Address::parse(text), Ok(expected));
     }
 
@@ -275,8 +236,8 @@ mod tests {
     #[case("box:a/..")]
     #[case("/media/#/../etc")]
     #[case("s3://bucket/a?/../b")]
-    fn no_spelling_of_upwards_is_taken(#[case] text: &str) {
-        assert!(matches!(Address::parse(text), Err(AddressError::Upwards { .. })), "{text}");
+    fn no_spelling_of_a_parent_directory_is_accepted(#[case] text: &str) {
+        assert!(matches!(Address::parse(text), Err(AddressError::ParentSegment { .. })), "{text}");
     }
 
     #[rstest]
@@ -285,8 +246,8 @@ mod tests {
     #[case("rclone://:local:/etc/passwd")]
     #[case("rclone://box,pass=x:a")]
     #[case("://x")]
-    fn no_remote_is_made_on_the_fly(#[case] text: &str) {
-        assert!(matches!(Address::parse(text), Err(AddressError::Options { .. })), "{text}");
+    fn no_remote_is_defined_on_the_fly(#[case] text: &str) {
+        assert!(matches!(Address::parse(text), Err(AddressError::RcloneOptions { .. })), "{text}");
     }
 
     #[rstest]
@@ -298,7 +259,7 @@ mod tests {
     #[case("http://")]
     #[case("http://ho st/")]
     #[case("/media/a\0b")]
-    fn what_is_no_address_is_refused(#[case] text: &str) {
+    fn a_text_that_is_not_an_address_is_refused(#[case] text: &str) {
         assert!(matches!(Address::parse(text), Err(AddressError::NotAnAddress { .. })), "{text}");
     }
 
@@ -316,13 +277,13 @@ mod tests {
     #[case("s3://bucket:80/key")]
     #[case("s3://bücket/key")]
     #[case("gs://%62ucket/key")]
-    fn what_no_bucket_is_called_is_refused(#[case] text: &str) {
+    fn an_invalid_bucket_name_is_refused(#[case] text: &str) {
         assert!(matches!(Address::parse(text), Err(AddressError::Bucket { .. })), "{text}");
     }
 
     proptest! {
         #[test]
-        fn no_text_panics_and_no_path_climbs(text in "(/|s3://|https?://|file://|[a-z]{0,4}:)?[a-z.%2eEfF/\\\\:,=@?#]{0,30}") {
+        fn no_text_panics_and_no_path_has_a_parent_segment(text in "(/|s3://|https?://|file://|[a-z]{0,4}:)?[a-z.%2eEfF/\\\\:,=@?#]{0,30}") {
             if let Ok(Address::File(path)) = Address::parse(&text) {
                 prop_assert!(path.is_absolute());
                 prop_assert!(path.components().all(|part| part != std::path::Component::ParentDir));

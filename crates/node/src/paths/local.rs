@@ -1,12 +1,12 @@
 //! Files and directories of this machine, opened so that nothing outside the roots can be reached.
 //!
-//! Two steps. First the path is *resolved*: links are followed by hand, and a link that leads out of the roots ends the
-//! search before anything out there is touched, so that nobody learns what exists elsewhere. Then the resolved path,
-//! which has no link left in it, is *walked* from the root's directory, one name at a time, each relative to the open
-//! directory before and none of them through a link. Whoever swaps a name for a link between the two steps makes the
-//! walk fail; whoever moves a directory away makes it find what was in there, which was inside the roots.
+//! There are two steps. First the path is *resolved*: links are followed by hand, and a link that leads out of the roots
+//! ends the search before anything outside is touched, so that nobody learns what exists there. Then the resolved path,
+//! which contains no link any more, is *walked* from the root's directory, one name at a time, each relative to the open
+//! directory before and none of them through a link. A name that is swapped for a link between the two steps makes the
+//! walk fail; a directory that is moved away is found by the walk with its content, which was inside the roots.
 //!
-//! The open file is kept as long as the clip is in use. A worker opens the path again, and holds what it finds against
+//! The file stays open as long as the clip is in use. A worker opens the path again, and compares the file with
 //! [`LocalFile::id`].
 
 use std::collections::VecDeque;
@@ -21,13 +21,13 @@ use rustix::fs::{self as sys, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::roots::Roots;
+use super::scoring_roots::ScoringRoots;
 
-/// Links that are followed at most, as the kernel does.
-const LINKS: usize = 40;
+/// The limit of the kernel.
+const MAX_LINKS: usize = 40;
 
-/// File systems whose files are the kernel's own: `/proc`, `/sys`, control groups and the like.
-const OF_THE_KERNEL: [u32; 11] = [
+/// Magic numbers of file systems whose files belong to the kernel.
+const KERNEL_FILE_SYSTEMS: [u32; 11] = [
     0x9fa0,      // proc
     0x6265_6572, // sysfs
     0x0027_e0eb, // cgroup
@@ -41,25 +41,21 @@ const OF_THE_KERNEL: [u32; 11] = [
     0xde5e_81e4, // efivarfs
 ];
 
-/// Why a path cannot be used. Paths in the texts are those of the job.
+/// Why a path cannot be used. The message follows the address of the clip.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// Not below a root, at once or through a link.
-    #[error("it lies outside the scoring roots of this job")]
+    /// Not below a root, directly or through a link.
+    #[error("it is outside the scoring roots of this job")]
     Outside,
-    /// Nothing there.
     #[error("there is no such file")]
     NotFound,
     /// A FIFO, a device, a socket, a directory, or a file of the kernel.
     #[error("it is {0}, not a regular file")]
     NotRegular(&'static str),
-    /// It was replaced while it was opened.
     #[error("it was replaced while it was opened")]
     Swapped,
-    /// The file system says no.
-    #[error("it may not be opened")]
+    #[error("permission to open it is denied")]
     Denied(#[source] io::Error),
-    /// Anything else.
     #[error("it cannot be opened: {}", .0.kind())]
     Io(#[source] io::Error),
 }
@@ -75,12 +71,10 @@ impl From<Errno> for LocalError {
     }
 }
 
-/// What tells a file from every other of this machine.
+/// Identity of a file on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
-    /// Its file system.
     pub device: u64,
-    /// Its number there.
     pub inode: u64,
 }
 
@@ -95,13 +89,13 @@ pub struct LocalFile {
 
 impl LocalFile {
     /// Opens a file. Blocks as long as the file system does.
-    pub fn open(path: &Path, roots: &Roots) -> Result<Self, LocalError> {
+    pub fn open(path: &Path, roots: &ScoringRoots) -> Result<Self, LocalError> {
         let resolved = resolve(path, roots)?;
         let (directory, name) = resolved.parent()?;
-        // By its name only: a device or FIFO that is opened for reading has side effects.
-        let seen =
+        // First without read access, because opening a device or FIFO for reading has side effects.
+        let checked =
             sys::openat(&directory, &name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-        let id = regular(&seen)?;
+        let id = regular(&checked)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = sys::openat(&directory, &name, flags, Mode::empty())?;
         if regular(&file)? != id {
@@ -111,29 +105,27 @@ impl LocalFile {
         Ok(Self { path: resolved.path(), file: file.into(), id, length })
     }
 
-    /// Where it really is: without links.
+    /// The resolved path, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Which file it is.
     pub fn id(&self) -> FileId {
         self.id
     }
 
-    /// Its length when it was opened.
+    /// Length when it was opened.
     pub fn length(&self) -> u64 {
         self.length
     }
 }
 
-/// Opens the directory that a new file is to lie in; the directory must exist, the file need not.
-pub fn parent_of_new(path: &Path, roots: &Roots) -> Result<(OwnedFd, OsString), LocalError> {
+/// Opens the directory for a new file, and returns the name of the file in it. The directory must exist.
+pub fn parent_of_new(path: &Path, roots: &ScoringRoots) -> Result<(OwnedFd, OsString), LocalError> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(LocalError::NotFound);
     };
@@ -146,7 +138,6 @@ pub fn parent_of_new(path: &Path, roots: &Roots) -> Result<(OwnedFd, OsString), 
 }
 
 impl FileId {
-    /// Which file is open here.
     pub fn of(file: impl AsFd) -> io::Result<Self> {
         let stat = sys::fstat(file)?;
         Ok(Self { device: stat.st_dev, inode: stat.st_ino })
@@ -164,35 +155,34 @@ fn regular(file: &OwnedFd) -> Result<FileId, LocalError> {
         FileType::Symlink => return Err(LocalError::Swapped),
         FileType::Unknown => return Err(LocalError::NotRegular("something else")),
     }
-    // The type's width differs between platforms; the magic numbers have 32 bits.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]
     let kind = sys::fstatfs(file)?.f_type as u32;
-    if OF_THE_KERNEL.contains(&kind) {
+    if KERNEL_FILE_SYSTEMS.contains(&kind) {
         return Err(LocalError::NotRegular("a file of the kernel"));
     }
     Ok(FileId { device: stat.st_dev, inode: stat.st_ino })
 }
 
-/// A path without links: a real root, and names below it.
+/// A path without links: a resolved root, and names below it.
 #[derive(Debug)]
-struct Resolved {
+struct ResolvedPath {
     root: PathBuf,
     below: PathBuf,
 }
 
-impl Resolved {
+impl ResolvedPath {
     fn path(&self) -> PathBuf {
         self.root.join(&self.below)
     }
 
-    /// The open directory that it lies in, and its name there.
+    /// The open directory of the file, and its name there.
     fn parent(&self) -> Result<(OwnedFd, OsString), LocalError> {
         let name = self.below.file_name().ok_or(LocalError::NotRegular("a directory"))?;
         let directory = self.walk(self.below.parent().unwrap_or(Path::new("")))?;
         Ok((directory, name.to_owned()))
     }
 
-    /// Opens a directory below the root, through no link.
+    /// Opens a directory below the root without following a link.
     fn walk(&self, below: &Path) -> Result<OwnedFd, LocalError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut directory = sys::open(&self.root, flags, Mode::empty())?;
@@ -204,13 +194,13 @@ impl Resolved {
 }
 
 /// Follows the links of a path as long as they stay inside the roots.
-fn resolve(path: &Path, roots: &Roots) -> Result<Resolved, LocalError> {
-    // A root may be a link itself: whoever configured it has looked at it.
-    let places: Vec<(&Path, PathBuf)> =
+fn resolve(path: &Path, roots: &ScoringRoots) -> Result<ResolvedPath, LocalError> {
+    // A root may be a link itself, because an administrator configured it.
+    let real_roots: Vec<(&Path, PathBuf)> =
         roots.directories().filter_map(|root| Some((root, root.canonicalize().ok()?))).collect();
-    // As written below a root as written, or below where a root really is; the rest is untouched.
+    // Splits a path into the resolved root and the names below it, whether the root is written as configured or resolved.
     let enter = |path: &Path| {
-        places.iter().find_map(|(written, real)| {
+        real_roots.iter().find_map(|(written, real)| {
             let below = path.strip_prefix(written).or_else(|_| path.strip_prefix(real)).ok()?;
             Some((real.clone(), names(below)))
         })
@@ -218,14 +208,14 @@ fn resolve(path: &Path, roots: &Roots) -> Result<Resolved, LocalError> {
     if roots.directories().all(|root| !path.starts_with(root)) && enter(path).is_none() {
         return Err(LocalError::Outside);
     }
-    // Below a root that does not exist, if not below one that does.
+    // A path below a root that does not exist is not found.
     let (mut root, mut left) = enter(path).ok_or(LocalError::NotFound)?;
     let mut below = PathBuf::new();
     let mut links = 0;
     while let Some(name) = left.pop_front() {
         if name == ".." {
             if !below.pop() {
-                // Above this root may still be below another.
+                // The parent of this root may be below another root.
                 let up = root.parent().map(Path::to_path_buf).ok_or(LocalError::Outside)?;
                 let (real, rest) = enter(&up).ok_or(LocalError::Outside)?;
                 root = real;
@@ -239,7 +229,7 @@ fn resolve(path: &Path, roots: &Roots) -> Result<Resolved, LocalError> {
             Err(errno) => return Err(errno.into()),
             Ok(target) => {
                 links += 1;
-                if links > LINKS {
+                if links > MAX_LINKS {
                     return Err(LocalError::NotFound);
                 }
                 let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
@@ -253,10 +243,10 @@ fn resolve(path: &Path, roots: &Roots) -> Result<Resolved, LocalError> {
             }
         }
     }
-    Ok(Resolved { root, below })
+    Ok(ResolvedPath { root, below })
 }
 
-/// The names of a path, and its steps upwards.
+/// The names of a path, and its `..`.
 fn names(path: &Path) -> VecDeque<OsString> {
     let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
     parts.map(|part| part.as_os_str().to_owned()).collect()

@@ -1,8 +1,8 @@
-//! Which addresses may be connected to.
+//! Which IP addresses may be connected to.
 //!
-//! A scoring root says which hosts a job may name; who runs a host's zone says where the name leads. So that a name
-//! cannot be turned against what only this machine can reach, the address itself is checked, and it is the checked
-//! address that is connected to: there is no second look-up in between.
+//! A scoring root says which hosts a job may name, but the owner of a host's DNS zone decides what the name resolves to. So
+//! that a name cannot be pointed at services that only this machine can reach, the IP address itself is checked, and the
+//! connection is made to the checked address without a second look-up.
 //!
 //! | address                                     | root `https://`  | root names the host | root is that very address |
 //! |---------------------------------------------|------------------|---------------------|---------------------------|
@@ -13,72 +13,72 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How far a request may reach.
+/// Which networks a request may connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reach {
-    /// The internet: the host was named by nobody.
+pub enum NetworkAccess {
+    /// The internet: no root names the host.
     Public,
-    /// Private networks too: an administrator has named the host.
+    /// Private networks too: an administrator named the host in a root.
     Named,
-    /// Whatever can be connected to: an administrator has named the address.
+    /// Link-local addresses too: an administrator named the address in a root.
     Exact,
 }
 
-/// What an address is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum AddressClass {
     Public,
     Private,
     LinkLocal,
-    Nowhere,
+    Unusable,
 }
 
-impl Reach {
-    /// Whether this address may be connected to.
+impl NetworkAccess {
     pub fn allows(self, address: IpAddr) -> bool {
         match class(address) {
-            Class::Public => true,
-            Class::Private => self != Self::Public,
-            Class::LinkLocal => self == Self::Exact,
-            Class::Nowhere => false,
+            AddressClass::Public => true,
+            AddressClass::Private => self != Self::Public,
+            AddressClass::LinkLocal => self == Self::Exact,
+            AddressClass::Unusable => false,
         }
     }
 }
 
-fn class(address: IpAddr) -> Class {
+fn class(address: IpAddr) -> AddressClass {
     match address {
         IpAddr::V4(address) => class_v4(address),
         IpAddr::V6(address) => embedded(address).map_or_else(|| class_v6(address), class_v4),
     }
 }
 
-fn class_v4(address: Ipv4Addr) -> Class {
+fn class_v4(address: Ipv4Addr) -> AddressClass {
     match address.octets() {
-        // Metadata of AWS, GCP, Azure and most others, of Oracle's and Alibaba's classic networks, and Azure's host.
-        [169, 254, ..] | [192, 0, 0, 192] | [100, 100, 100, 200] | [168, 63, 129, 16] => Class::LinkLocal,
-        [0 | 224..=255, ..] => Class::Nowhere,
+        // Metadata services of AWS, GCP, Azure and most others, of Oracle's and Alibaba's classic networks, and Azure's host.
+        [169, 254, ..] | [192, 0, 0, 192] | [100, 100, 100, 200] | [168, 63, 129, 16] => {
+            AddressClass::LinkLocal
+        }
+        [0 | 224..=255, ..] => AddressClass::Unusable,
         [10 | 127, ..]
         | [172, 16..=31, ..]
         | [192, 168, ..]
         | [100, 64..=127, ..]
         | [192, 0, 0, _]
-        | [198, 18..=19, ..] => Class::Private,
-        _ => Class::Public,
+        | [198, 18..=19, ..] => AddressClass::Private,
+        _ => AddressClass::Public,
     }
 }
 
-fn class_v6(address: Ipv6Addr) -> Class {
+fn class_v6(address: Ipv6Addr) -> AddressClass {
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 1] => Class::Private,
-        // Teredo (2001:0::) leads to an IPv4 address that is hidden in it.
-        [0 | 0xff00..=0xffff, ..] | [0x2001, 0, ..] => Class::Nowhere,
-        [0xfd00, 0x0ec2, ..] | [0xfe80..=0xfebf, ..] => Class::LinkLocal,
-        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Class::Private,
-        _ => Class::Public,
+        [0, 0, 0, 0, 0, 0, 0, 1] => AddressClass::Private,
+        // Teredo (2001:0::) tunnels to an IPv4 address that is obfuscated in it.
+        [0 | 0xff00..=0xffff, ..] | [0x2001, 0, ..] => AddressClass::Unusable,
+        [0xfd00, 0x0ec2, ..] | [0xfe80..=0xfebf, ..] => AddressClass::LinkLocal,
+        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => AddressClass::Private,
+        _ => AddressClass::Public,
     }
 }
 
-/// The IPv4 address that such an IPv6 address is a spelling of: mapped, compatible, translated (NAT64), 6to4.
+/// The IPv4 address in an IPv6 address that is mapped, compatible, translated (NAT64) or 6to4.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let from = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
     match address.segments() {
@@ -123,8 +123,12 @@ mod tests {
     #[case::multicast_v6("ff02::1", [false, false, false])]
     #[case::broadcast("255.255.255.255", [false, false, false])]
     #[case::teredo("2001:0:a9fe:a9fe::1", [false, false, false])]
-    fn an_address_is_reached_as_far_as_a_root_names_it(#[case] address: IpAddr, #[case] expected: [bool; 3]) {
-        let seen = [Reach::Public, Reach::Named, Reach::Exact].map(|reach| reach.allows(address));
-        assert_eq!(seen, expected);
+    fn a_connection_is_allowed_as_far_as_a_root_names_its_target(
+        #[case] address: IpAddr,
+        #[case] expected: [bool; 3],
+    ) {
+        let allowed = [NetworkAccess::Public, NetworkAccess::Named, NetworkAccess::Exact]
+            .map(|access| access.allows(address));
+        assert_eq!(allowed, expected);
     }
 }

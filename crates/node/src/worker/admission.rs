@@ -11,7 +11,7 @@
 //! | 4       | 383   |        | 762                     | 490, 540, 1186|
 
 use vmafx_job::{Failure, FailureReason, Feature, PixelFormat};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::picture::PictureFormat;
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -28,7 +28,7 @@ const MAX_PIXELS: u64 = 16_384 * 16_384;
 
 /// The number of threads that fit, at most `wanted`.
 pub(super) fn threads(
-    format: Format,
+    format: PictureFormat,
     features: &[Feature],
     wanted: u32,
     memory: u64,
@@ -56,7 +56,7 @@ pub(super) fn threads(
 }
 
 /// Memory of one thread. Most of it holds intermediate results, which take as much for 8 bit as for 16.
-fn thread_bytes(format: Format, features: &[Feature]) -> u64 {
+fn thread_bytes(format: PictureFormat, features: &[Feature]) -> u64 {
     let pixels = u64::from(format.width) * u64::from(format.height);
     let measured = THREAD_BYTES + features.iter().map(|feature| feature_bytes(*feature)).sum::<u64>();
     let results = measured.saturating_mul(pixels) / MEASURED_PIXELS;
@@ -89,8 +89,8 @@ mod tests {
 
     use super::*;
 
-    fn format(width: u32, height: u32, depth: BitDepth) -> Format {
-        Format { width, height, chroma: PixelFormat::Yuv420p, depth }
+    fn format(width: u32, height: u32, depth: BitDepth) -> PictureFormat {
+        PictureFormat { width, height, chroma: PixelFormat::Yuv420p, depth }
     }
 
     /// The measurements of the table above: no estimate may be below one.

@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind};
 
 use vmafx_job::{Failure, FailureReason};
+use vmafx_scoring::engine::EngineError;
 use vmafx_scoring::engine::models::ModelError;
-use vmafx_scoring::engine::{self, EngineError};
 use vmafx_scoring::input::InputError;
 use vmafx_scoring::score::ScoreError;
 
@@ -132,7 +132,11 @@ fn engine_reason(error: &EngineError) -> FailureReason {
         EngineError::Setup { source, .. }
         | EngineError::Frame { source, .. }
         | EngineError::Finish { source, .. }
-        | EngineError::Missing { source, .. } => libvmaf_reason(*source),
+        | EngineError::Missing { source, .. }
+            if source.code == -libc::ENOMEM =>
+        {
+            FailureReason::OutOfMemory
+        }
         _ => FailureReason::Internal,
     }
 }
@@ -146,10 +150,6 @@ fn model_reason(error: &ModelError) -> FailureReason {
         ModelError::TooSmall { .. } => FailureReason::OptionsInvalid,
         _ => FailureReason::ModelInvalid,
     }
-}
-
-fn libvmaf_reason(failure: engine::Failure) -> FailureReason {
-    if failure.code == -libc::ENOMEM { FailureReason::OutOfMemory } else { FailureReason::Internal }
 }
 
 fn open_reason(error: &io::Error, not_found: FailureReason, denied: FailureReason) -> FailureReason {

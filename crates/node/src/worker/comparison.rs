@@ -5,8 +5,8 @@ use std::io::Write;
 use tokio_util::sync::CancellationToken;
 use vmafx_job::{Failure, FailureReason, ScoreResult};
 use vmafx_scoring::input::{self, Tools};
-use vmafx_scoring::report::Report;
-use vmafx_scoring::score::plan::{ClipFacts, plan};
+use vmafx_scoring::report::ScoringReport;
+use vmafx_scoring::score::plan::{ClipProperties, plan};
 use vmafx_scoring::score::{self, Request, ScoreError};
 
 use super::message_writer::MessageWriter;
@@ -31,7 +31,7 @@ pub(super) fn score<W: Write + Send>(
     let outcome = result::with_public_names(outcome, task);
     let scored = result::score_result(&outcome)?;
     if let Some(path) = &task.report {
-        let report = Report { outcomes: std::slice::from_ref(&outcome), speed: None };
+        let report = ScoringReport { outcomes: std::slice::from_ref(&outcome), speed: None };
         report
             .save(path)
             .map_err(|error| Failure::new(FailureReason::ReportNotWritten, redactor.message(&error)))?;
@@ -47,9 +47,9 @@ fn admitted_threads(
     redactor: &PathRedactor,
 ) -> Result<u32, Failure> {
     let failed = |error: ScoreError| classify::scoring_failure(&error, redactor);
-    let facts = |clip| Ok(ClipFacts::new(clip, &input::probe(clip, tools)?));
+    let facts = |clip| Ok(ClipProperties::new(clip, &input::probe(clip, tools)?));
     let reference = facts(&request.reference).map_err(failed)?;
-    let distorted: Vec<ClipFacts> =
+    let distorted: Vec<ClipProperties> =
         request.distorted.iter().map(facts).collect::<Result<_, _>>().map_err(failed)?;
     let plan = plan(request, &reference, &distorted).map_err(failed)?;
     let clips = distorted.iter().chain([&reference]).map(|clip| clip.format);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use vmafx_scoring::score::Progress;
+use vmafx_scoring::score::ProgressObserver;
 
 use crate::task::WorkerMessage;
 
@@ -77,7 +77,7 @@ impl<W: Write + Send> MessageWriter<W> {
     }
 }
 
-impl<W: Write + Send> Progress for MessageWriter<W> {
+impl<W: Write + Send> ProgressObserver for MessageWriter<W> {
     fn frames(&self, done: u64, total: Option<u64>) {
         self.progress_at(Instant::now(), done, total.unwrap_or(0));
     }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use vmafx_job::{Failure, FrameSize, PooledScores, ScoreDetails, ScoreResult};
-use vmafx_scoring::outcome::{Outcome, Warning};
-use vmafx_scoring::report::{Summary, SummaryError, pooling, wording};
+use vmafx_scoring::outcome::{ScoringOutcome, Warning};
+use vmafx_scoring::report::{ScoreSummary, SummaryError, wording};
 
 use super::internal;
 use crate::task::{ModelSource, Task};
 
 /// Replaces local paths by the addresses of the job, for the result and for the report.
-pub(super) fn with_public_names(mut outcome: Outcome, task: &Task) -> Outcome {
+pub(super) fn with_public_names(mut outcome: ScoringOutcome, task: &Task) -> ScoringOutcome {
     outcome.reference.path = PathBuf::from(&task.reference.name);
     outcome.distorted.path = PathBuf::from(&task.distorted.name);
     if let ModelSource::File { name, .. } = &task.model {
@@ -27,8 +27,8 @@ pub(super) fn with_public_names(mut outcome: Outcome, task: &Task) -> Outcome {
 }
 
 /// The result of a comparison with one model.
-pub(super) fn score_result(outcome: &Outcome) -> Result<ScoreResult, Failure> {
-    let summary = Summary::of(outcome).map_err(|error: SummaryError| {
+pub(super) fn score_result(outcome: &ScoringOutcome) -> Result<ScoreResult, Failure> {
+    let summary = ScoreSummary::of(outcome).map_err(|error: SummaryError| {
         internal(format!("the scores of the frames cannot be summarized: {error}"))
     })?;
     let Some(model) = summary.models.into_iter().next() else {
@@ -53,24 +53,9 @@ pub(super) fn score_result(outcome: &Outcome) -> Result<ScoreResult, Failure> {
             model_digest: model.digest,
             frames: summary.frames,
             size: Some(FrameSize { width: format.width, height: format.height }),
-            scores: Some(pooled_scores(&model.pooled)),
+            scores: Some(PooledScores::from(&model.pooled)),
             warnings,
             ..ScoreDetails::default()
         }),
     })
-}
-
-/// The statistics without the frames that they come from.
-pub(crate) fn pooled_scores(from: &pooling::Pooled) -> PooledScores {
-    PooledScores {
-        mean: from.mean,
-        harmonic_mean: from.harmonic_mean,
-        min: from.min.value,
-        max: from.max.value,
-        stddev: from.stddev,
-        p1: from.p1.value,
-        p5: from.p5.value,
-        p10: from.p10.value,
-        p50: from.p50.value,
-    }
 }

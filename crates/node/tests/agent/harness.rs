@@ -1,29 +1,23 @@
-//! A controller in this process, nodes as processes, and clips.
+//! A controller and nodes as child processes, and clips.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::task::JoinSet;
-use vmafx_controller::settings::Settings;
-use vmafx_kit::config::{Environment, GoDuration, parse};
-use vmafx_kit::tasks::{Shutdown, TaskError, TaskSet};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::controller::v1::{
     CancelJobRequest, GetJobRequest, Job, JobStatus, PlaneLayout, RawVideo, ScoringParams, SubmitJobRequest,
 };
+use vmafx_testkit::controller::{ControllerChannel, ControllerServer};
 use vmafx_testkit::wait;
 
-type Client = VmafxControllerClient<tonic::transport::Channel>;
+vmafx_testkit::controller_in_test_program!();
 
 pub(crate) struct Harness {
     directory: tempfile::TempDir,
-    address: String,
-    pub(crate) client: Client,
-    shutdown: Shutdown,
-    _controller: JoinSet<Result<(), TaskError>>,
+    controller: ControllerServer,
+    pub(crate) client: VmafxControllerClient<ControllerChannel>,
 }
 
 impl Harness {
@@ -50,26 +44,12 @@ impl Harness {
         // Long enough to be interrupted on any machine.
         std::fs::write(clips.join("long.yuv"), whole.repeat(400)).unwrap();
 
-        let address = free_address();
-        let database = directory.path().join("queue.db");
         let clips = clips.display().to_string();
         let roots: Vec<&str> = more.iter().copied().chain([clips.as_str()]).collect();
-        let arguments = [
-            "vmafx-controller",
-            "--auth-disabled",
-            "--http-addr=0",
-            &format!("--grpc-listen={address}"),
-            &format!("--db-path={}", database.display()),
-            &format!("--scoring-roots={}", roots.join(",")),
-        ];
-        let settings: Settings = parse(arguments, &Environment::default(), &[]).ok().unwrap();
-        let shutdown = Shutdown::new();
-        let mut tasks = TaskSet::new(shutdown.clone());
-        vmafx_controller::start::start(settings, &mut tasks).await.unwrap();
-        let mut running = JoinSet::new();
-        running.spawn(tasks.run(futures::stream::pending(), GoDuration(Duration::from_secs(10))));
-        let client = VmafxControllerClient::connect(format!("http://{address}")).await.unwrap();
-        Self { directory, address, client, shutdown, _controller: running }
+        let config = controller_config().env("VMAFX_SCORING_ROOTS", roots.join(","));
+        let controller = config.start().await.unwrap();
+        let client = VmafxControllerClient::new(controller.channel(None));
+        Self { directory, controller, client }
     }
 
     pub(crate) fn clip(&self, name: &str) -> PathBuf {
@@ -83,7 +63,7 @@ impl Harness {
 
     pub(crate) fn node(&self, name: &str, arguments: &[&str]) -> Node {
         let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
-            .args(["--controller-addr", &self.address, "--node-id", name])
+            .args(["--controller-addr", &self.controller.grpc().to_string(), "--node-id", name])
             .arg("--scratch-dir")
             .arg(self.scratch())
             .args(arguments)
@@ -174,12 +154,6 @@ impl Harness {
     }
 }
 
-impl Drop for Harness {
-    fn drop(&mut self) {
-        self.shutdown.begin();
-    }
-}
-
 /// A node process, killed when dropped.
 pub(crate) struct Node(Child);
 
@@ -204,8 +178,4 @@ impl Drop for Node {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-pub(crate) fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }

@@ -5,7 +5,7 @@ mod crashes;
 mod expected;
 mod harness;
 mod labels;
-mod pages;
+mod open_request;
 mod processes;
 mod shutdown;
 

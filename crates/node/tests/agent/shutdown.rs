@@ -1,14 +1,16 @@
 //! A node that shuts down while it scores.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use vmafx_proto::controller::v1::{Job, JobStatus};
-use vmafx_testkit::wait;
+use vmafx_testkit::http_client::{self, HttpResponse};
+use vmafx_testkit::{ports, wait};
 
 use crate::expected::expected;
-use crate::harness::{Harness, free_address};
-use crate::pages::{OpenRequest, page, value};
+use crate::harness::Harness;
+use crate::open_request::OpenRequest;
 use crate::processes::processes_below;
 
 /// Much longer than the job that is to finish takes.
@@ -28,8 +30,8 @@ const COUNTERS: [(&str, f64, f64); 6] = [
 ];
 const RUNNING: &str = "vmafx_node_jobs_running";
 
-fn counters(metrics: &str) -> [(&'static str, Option<f64>); 6] {
-    COUNTERS.map(|(series, ..)| (series, value(metrics, series)))
+fn counters(metrics: &HttpResponse) -> [(&'static str, Option<f64>); 6] {
+    COUNTERS.map(|(series, ..)| (series, metrics.metric(series)))
 }
 
 /// Suspends two workers while they score.
@@ -51,8 +53,9 @@ async fn suspend_two_workers(harness: &Harness) -> [Pid; 2] {
 async fn of_two_running_jobs_one_finishes_in_the_grace_period_and_the_other_on_another_node() {
     let harness = Harness::start().await;
     let score = expected(&harness.clip("longer_ref.yuv"), &harness.clip("longer_dis.yuv"));
-    let http = free_address();
-    let first = harness.node("first", &["--slots=2", "--http-addr", &http, "--graceful-shutdown", GRACE]);
+    let http = ports::free_address().unwrap();
+    let first =
+        harness.node("first", &["--slots=2", "--http-addr", &http.to_string(), "--graceful-shutdown", GRACE]);
     let jobs = [
         harness.submit("longer_ref.yuv", "longer_dis.yuv").await,
         harness.submit("longer_ref.yuv", "longer_dis.yuv").await,
@@ -60,11 +63,11 @@ async fn of_two_running_jobs_one_finishes_in_the_grace_period_and_the_other_on_a
     let [finishes, _stays] = suspend_two_workers(&harness).await;
     first.terminate();
     wait::until(Harness::TIMEOUT, "the node to shut down", || async {
-        page(&http, "/readyz").await.is_ok_and(|answer| answer.starts_with("HTTP/1.1 503"))
+        http_client::get(http, "/readyz").await.is_ok_and(|response| response.status == 503)
     })
     .await
     .unwrap();
-    assert_eq!(value(&page(&http, "/metrics").await.unwrap(), RUNNING), Some(2.0));
+    assert_eq!(http_client::get(http, "/metrics").await.unwrap().metric(RUNNING), Some(2.0));
 
     kill_process(finishes, Signal::CONT).unwrap();
     let done = harness.until_one(&jobs, |job| job.status() == JobStatus::Completed).await;
@@ -72,20 +75,20 @@ async fn of_two_running_jobs_one_finishes_in_the_grace_period_and_the_other_on_a
     assert_eq!(done.final_score.to_bits(), score.to_bits());
 
     let other = jobs.iter().find(|job| **job != done.id).unwrap();
-    let (pending, metrics) = released(&harness, other, &http).await;
+    let (pending, metrics) = released(&harness, other, http).await;
     assert_eq!((pending.attempt, pending.lost_attempts), (1, 0));
     assert_eq!(counters(&metrics), COUNTERS.map(|(series, first, _)| (series, Some(first))));
     assert_eq!(first.exit_code(), Some(0));
     assert_eq!(processes_below(&harness.scratch()), []);
 
-    let http = free_address();
-    let _second = harness.node("second", &["--http-addr", &http]);
+    let http = ports::free_address().unwrap();
+    let _second = harness.node("second", &["--http-addr", &http.to_string()]);
     let done = harness.ended(other).await;
     assert_eq!((done.status(), done.error.as_str()), (JobStatus::Completed, ""));
     assert_eq!((done.assigned_node.as_str(), done.attempt, done.lost_attempts), ("second", 2, 0));
     assert_eq!(done.final_score.to_bits(), score.to_bits());
     wait::until(Harness::TIMEOUT, "the counters of the second node", || async {
-        let metrics = page(&http, "/metrics").await.map_err(|error| error.to_string())?;
+        let metrics = http_client::get(http, "/metrics").await.map_err(|error| error.to_string())?;
         let (actual, expected) =
             (counters(&metrics), COUNTERS.map(|(series, _, second)| (series, Some(second))));
         if actual == expected { Ok(()) } else { Err(format!("{actual:?}")) }
@@ -96,7 +99,7 @@ async fn of_two_running_jobs_one_finishes_in_the_grace_period_and_the_other_on_a
 
 /// The released job when it is pending again, and the last metrics of the node that released it: the node completes a
 /// request that was open before it exits.
-async fn released(harness: &Harness, job: &str, http: &str) -> (Job, String) {
+async fn released(harness: &Harness, job: &str, http: SocketAddr) -> (Job, HttpResponse) {
     loop {
         let request = OpenRequest::open(http, "/metrics").await.unwrap();
         let pending =

@@ -1,4 +1,4 @@
-//! What a server may do to us, and what becomes of the job.
+//! Faults of servers, and the failures of jobs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -6,89 +6,89 @@ use std::time::Duration;
 use rstest::rstest;
 use tokio_util::sync::CancellationToken;
 use vmafx_job::FailureReason;
-use vmafx_node::fetch::Limits;
+use vmafx_node::fetch::FetchLimits;
 use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 use vmafx_testkit::{script, wait};
 
-use crate::agent::{Setup, clip, read, roots};
+use crate::fixture::{FixtureOptions, clip, read, roots};
 
-const SOON: Duration = Duration::from_millis(200);
-const LATER: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(200);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Few attempts, but all the time that a busy machine needs for each.
-fn quick() -> Setup {
-    let setup = Setup::default();
-    Setup { limits: Limits { attempts: 3, ..setup.limits }, ..setup }
+/// Few attempts, with the usual timeouts.
+fn few_attempts() -> FixtureOptions {
+    let options = FixtureOptions::default();
+    FixtureOptions { limits: FetchLimits { attempts: 3, ..options.limits }, ..options }
 }
 
-/// No patience, for those who say nothing anyway.
-fn hasty() -> Setup {
-    let setup = quick();
-    Setup { limits: Limits { headers: SOON, idle: SOON, ..setup.limits }, ..setup }
+/// Short timeouts, for servers that do not respond.
+fn short_timeouts() -> FixtureOptions {
+    let options = few_attempts();
+    FixtureOptions { limits: FetchLimits { headers: SHORT, idle: SHORT, ..options.limits }, ..options }
 }
 
 #[rstest]
 #[case::endless(Reply::body(ReplyBody::Endless), FailureReason::InputTooLarge)]
 #[case::declared_too_long(Reply::file(vec![0; (4 << 20) + 1]), FailureReason::InputTooLarge)]
-#[case::called_too_large(Reply::status(413), FailureReason::InputTooLarge)]
+#[case::refused_as_too_large(Reply::status(413), FailureReason::InputTooLarge)]
 #[case::cut_without_a_version(Reply::body(ReplyBody::Truncated { file: clip(100_000), sent: 50_000 }), FailureReason::SourceUnreachable)]
 #[case::no_length_at_all(Reply::body(ReplyBody::UntilClose(clip(1000))), FailureReason::InputInvalid)]
 #[case::compressed(Reply::file("x").header("content-encoding", "gzip"), FailureReason::InputInvalid)]
 #[case::hung_up(Reply::body(ReplyBody::HangUp), FailureReason::SourceUnreachable)]
 #[case::broken(Reply::status(503), FailureReason::SourceUnreachable)]
 #[case::missing(Reply::status(404), FailureReason::InputNotFound)]
-#[case::not_for_us(Reply::status(403), FailureReason::InputDenied)]
+#[case::denied(Reply::status(403), FailureReason::InputDenied)]
 #[case::no_content(Reply::status(204), FailureReason::InputNotFound)]
-#[case::redirect_to_nowhere(Reply::status(302), FailureReason::InputDenied)]
+#[case::redirect_without_a_target(Reply::status(302), FailureReason::InputDenied)]
 #[case::redirect_to_metadata(
     Reply::redirect("http://169.254.169.254/latest/meta-data/"),
     FailureReason::InputDenied
 )]
 #[case::redirect_to_a_file(Reply::redirect("file:///etc/passwd"), FailureReason::InputDenied)]
-#[case::redirect_upwards(Reply::redirect("/%2e%2e/secret"), FailureReason::InputDenied)]
+#[case::redirect_to_a_parent_directory(Reply::redirect("/%2e%2e/secret"), FailureReason::InputDenied)]
 #[case::redirect_to_itself(Reply::redirect("/a"), FailureReason::InputDenied)]
 #[tokio::test]
 async fn a_fault_has_a_reason_and_leaves_nothing(#[case] reply: Reply, #[case] expected: FailureReason) {
     let server = HttpServer::start(move |_| reply.clone());
-    let agent = quick().agent();
-    let failure = agent.fetch(&server.url("/a?token=S3cr3t"), &server.url("/")).await.unwrap_err();
+    let fixture = few_attempts().build();
+    let failure = fixture.fetch(&server.url("/a?token=S3cr3t"), &server.url("/")).await.unwrap_err();
     assert_eq!(failure.reason, expected, "{failure}");
     assert!(failure.message.starts_with(&server.url("/a?…: ")), "{failure}");
     assert!(!failure.message.contains("S3cr3t"), "{failure}");
-    agent.assert_clean();
+    fixture.assert_clean();
 }
 
 #[rstest]
 #[case::in_the_middle(ReplyBody::Stalled(clip(1000)))]
 #[case::from_the_start(ReplyBody::Silent)]
 #[tokio::test]
-async fn a_server_that_says_nothing_is_not_waited_for(#[case] body: ReplyBody) {
+async fn a_server_that_does_not_respond_times_out(#[case] body: ReplyBody) {
     let server = HttpServer::start(move |_| Reply::body(body.clone()));
-    let agent = hasty().agent();
-    let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    let fixture = short_timeouts().build();
+    let failure = fixture.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
-    agent.assert_clean();
+    fixture.assert_clean();
 }
 
 #[tokio::test]
-async fn only_faults_that_may_pass_are_tried_again() {
+async fn only_transient_faults_are_retried() {
     for (status, tries) in [(503, 3), (429, 3), (404, 1), (403, 1), (400, 1)] {
         let server = HttpServer::start(move |_| Reply::status(status));
-        let _ = quick().agent().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+        let _ = few_attempts().build().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
         assert_eq!(server.count("/a"), tries, "{status}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_recovers_is_enough() {
-    let asked = AtomicUsize::new(0);
-    let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+async fn a_server_that_recovers_is_retried() {
+    let requests = AtomicUsize::new(0);
+    let server = HttpServer::start(move |_| match requests.fetch_add(1, Ordering::Relaxed) {
         0 => Reply::status(500),
         1 => Reply::body(ReplyBody::HangUp),
         _ => Reply::file("ok"),
     });
-    let agent = quick().agent();
-    assert_eq!(read(&**agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap()), b"ok");
+    let fixture = few_attempts().build();
+    assert_eq!(read(&**fixture.fetch(&server.url("/a"), &server.url("/")).await.unwrap()), b"ok");
 }
 
 #[tokio::test]
@@ -97,8 +97,8 @@ async fn a_connection_that_breaks_is_resumed_where_it_broke() {
     let copy = content.clone();
     let cut = ReplyBody::Truncated { file: copy, sent: 40_000 };
     let server = HttpServer::start(move |_| Reply::body(cut.clone()).etag("\"v1\""));
-    let agent = quick().agent();
-    let fetched = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap();
+    let fixture = few_attempts().build();
+    let fetched = fixture.fetch(&server.url("/a"), &server.url("/")).await.unwrap();
     assert!(read(&**fetched) == content);
     let starts: Vec<_> =
         server.requests().iter().map(|request| request.range().map(|range| range.0)).collect();
@@ -107,36 +107,36 @@ async fn a_connection_that_breaks_is_resumed_where_it_broke() {
 }
 
 #[tokio::test]
-async fn two_versions_are_never_put_together() {
-    let asked = AtomicUsize::new(0);
-    let server = HttpServer::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+async fn two_versions_are_never_joined() {
+    let requests = AtomicUsize::new(0);
+    let server = HttpServer::start(move |_| match requests.fetch_add(1, Ordering::Relaxed) {
         0 => Reply::body(ReplyBody::Truncated { file: vec![b'a'; 1000], sent: 500 }).etag("\"v1\""),
         _ => Reply::file(vec![b'b'; 1000]).etag("\"v2\""),
     });
-    let agent = quick().agent();
-    let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    let fixture = few_attempts().build();
+    let failure = fixture.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::SourceUnreachable);
-    assert!(failure.message.ends_with("it changed while it was read"), "{failure}");
-    agent.assert_clean();
+    assert!(failure.message.ends_with("it changed while it was downloaded"), "{failure}");
+    fixture.assert_clean();
 }
 
 #[tokio::test]
-async fn a_part_that_was_not_asked_for_is_not_taken() {
-    // Claims to be the part from 900 on although the one from 500 on was asked for.
-    let asked = AtomicUsize::new(0);
+async fn a_part_that_was_not_requested_is_refused() {
+    // The response claims to be the part from 900 on although the one from 500 on was requested.
+    let requests = AtomicUsize::new(0);
     let server = HttpServer::start(move |_| {
-        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+        if requests.fetch_add(1, Ordering::Relaxed) == 0 {
             return Reply::body(ReplyBody::Truncated { file: clip(1000), sent: 500 }).etag("\"v1\"");
         }
         let part = Reply::body(ReplyBody::Whole(clip(100))).etag("\"v1\"").with_status(206);
         part.header("content-range", "bytes 900-999/1000")
     });
-    let failure = quick().agent().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    let failure = few_attempts().build().fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
 }
 
 #[tokio::test]
-async fn redirects_inside_the_roots_are_followed_and_those_outside_are_not_asked() {
+async fn redirects_inside_the_roots_are_followed_and_those_outside_are_not_requested() {
     let other = HttpServer::start(|_| Reply::file("elsewhere"));
     let target = other.url("/media/a");
     let server = HttpServer::start(move |request| match request.path.as_str() {
@@ -146,18 +146,18 @@ async fn redirects_inside_the_roots_are_followed_and_those_outside_are_not_asked
         "/media/out" => Reply::redirect("/private"),
         _ => Reply::file("private"),
     });
-    let agent = quick().agent();
+    let fixture = few_attempts().build();
     let root = server.url("/media/");
-    assert_eq!(read(&**agent.fetch(&server.url("/media/here"), &root).await.unwrap()), b"here");
+    assert_eq!(read(&**fixture.fetch(&server.url("/media/here"), &root).await.unwrap()), b"here");
     for path in ["/media/there", "/media/out"] {
-        let failure = agent.fetch(&server.url(path), &root).await.unwrap_err();
+        let failure = fixture.fetch(&server.url(path), &root).await.unwrap_err();
         assert_eq!(failure.reason, FailureReason::InputDenied, "{failure}");
         assert!(failure.message.contains("a redirect leads outside the scoring roots"), "{failure}");
     }
     assert_eq!((other.requests().len(), server.count("/private")), (0, 0));
     let both = roots(&[&root, &other.url("/media")]);
     let fetched =
-        agent.fetcher.fetch(&server.url("/media/there"), &both, &CancellationToken::new(), &|_| {}).await;
+        fixture.fetcher.fetch(&server.url("/media/there"), &both, &CancellationToken::new(), &|_| {}).await;
     assert_eq!(read(&**fetched.unwrap()), b"elsewhere");
 }
 
@@ -170,85 +170,85 @@ async fn redirects_inside_the_roots_are_followed_and_those_outside_are_not_asked
 #[case::metadata("http://169.254.169.254/latest/meta-data/")]
 #[case::unspecified("http://0.0.0.0:9/a")]
 #[tokio::test]
-async fn an_address_inside_is_refused_unless_a_root_names_the_host(#[case] uri: &str) {
-    let failure = quick().agent().fetch(uri, "http://").await.unwrap_err();
+async fn a_private_address_is_refused_unless_a_root_names_the_host(#[case] uri: &str) {
+    let failure = few_attempts().build().fetch(uri, "http://").await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::InputDenied, "{failure}");
     assert!(failure.message.contains("no scoring root names"), "{failure}");
 }
 
 #[tokio::test]
-async fn a_named_host_may_be_inside() {
+async fn a_named_host_may_have_a_private_address() {
     let server = HttpServer::start(|_| Reply::file("ok"));
-    let agent = quick().agent();
+    let fixture = few_attempts().build();
     let uri = server.url("/a").replace("127.0.0.1", "localhost");
     let root = server.url("/").replace("127.0.0.1", "localhost");
-    assert_eq!(read(&**agent.fetch(&uri, &root).await.unwrap()), b"ok");
+    assert_eq!(read(&**fixture.fetch(&uri, &root).await.unwrap()), b"ok");
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_is_unreachable() {
+async fn an_unknown_host_is_unreachable() {
     let failure =
-        quick().agent().fetch("http://nobody.invalid/a", "http://nobody.invalid").await.unwrap_err();
+        few_attempts().build().fetch("http://nobody.invalid/a", "http://nobody.invalid").await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
 }
 
 #[tokio::test]
-async fn a_download_that_takes_too_long_in_all_ends() {
-    // Never silent for long, never at its end.
-    let setup = quick();
-    let limits = Limits { whole: SOON, bytes: u64::MAX / 4, ..setup.limits };
-    let agent = Setup { limits, scratch_bytes: 1 << 40, ..setup }.agent();
+async fn a_download_has_a_total_timeout() {
+    // The server sends bytes all the time and never ends.
+    let options = few_attempts();
+    let limits = FetchLimits { total: SHORT, max_bytes: u64::MAX / 4, ..options.limits };
+    let fixture = FixtureOptions { limits, scratch_bytes: 1 << 40, ..options }.build();
     let server = HttpServer::start(|_| Reply::body(ReplyBody::Endless));
-    let failure = agent.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
+    let failure = fixture.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
-    agent.assert_clean();
+    fixture.assert_clean();
 }
 
 #[tokio::test]
-async fn a_cancelled_download_ends_at_once_and_leaves_nothing() {
+async fn a_cancelled_download_stops_at_once_and_leaves_nothing() {
     let server = HttpServer::start(|_| Reply::body(ReplyBody::Stalled(clip(100_000))).etag("\"1\""));
-    let agent = Setup::default().agent();
+    let fixture = FixtureOptions::default().build();
     let cancel = CancellationToken::new();
     let (uri, root) = (server.url("/a"), roots(&[&server.url("/")]));
-    let fetch = agent.fetcher.fetch(&uri, &root, &cancel, &|_| {});
+    let fetch = fixture.fetcher.fetch(&uri, &root, &cancel, &|_| {});
     let stop = async {
-        wait::until(LATER, "the download", async || agent.left().len() == 1).await.unwrap();
+        wait::until(TIMEOUT, "the download", async || fixture.files().len() == 1).await.unwrap();
         cancel.cancel();
     };
     let (failure, ()) = tokio::join!(fetch, stop);
     assert_eq!(failure.unwrap_err().reason, FailureReason::Internal);
-    agent.assert_clean();
-    wait::until(LATER, "the connection's end", async || server.open_connections() == 0).await.unwrap();
+    fixture.assert_clean();
+    wait::until(TIMEOUT, "the end of the connection", async || server.open_connections() == 0).await.unwrap();
 }
 
 #[tokio::test]
-async fn what_does_not_fit_into_the_scratch_says_so() {
+async fn a_file_beyond_the_scratch_limit_is_refused() {
     let server = HttpServer::start(|request| match request.path.as_str() {
         "/declared" => Reply::file(clip(2 << 20)),
         _ => Reply::body(ReplyBody::Chunked(clip(2 << 20))),
     });
-    let agent = Setup { scratch_bytes: 1 << 20, ..quick() }.agent();
+    let fixture = FixtureOptions { scratch_bytes: 1 << 20, ..few_attempts() }.build();
     for path in ["/declared", "/chunked"] {
-        let failure = agent.fetch(&server.url(path), &server.url("/")).await.unwrap_err();
+        let failure = fixture.fetch(&server.url(path), &server.url("/")).await.unwrap_err();
         assert_eq!(failure.reason, FailureReason::ScratchFull, "{failure}");
-        agent.assert_clean();
+        fixture.assert_clean();
     }
 }
 
 #[tokio::test]
-async fn a_remote_that_hangs_is_given_up_and_its_rclone_is_gone() {
+async fn a_remote_that_hangs_times_out_and_its_rclone_is_killed() {
     let directory = tempfile::tempdir().unwrap();
     let (program, pid) = (directory.path().join("rclone"), directory.path().join("pid"));
-    // Says that the file is there, and then nothing; with a child of its own, as rclone has for ssh.
+    // Lists the file and then hangs, with a child of its own, as rclone has for ssh.
     let text = format!(
         "#!/bin/sh\ncase $1 in lsjson) echo '{{\"Size\":10,\"ModTime\":\"t\"}}';; *) sleep 1000 & echo $$ $! > {}; wait;; esac\n",
         pid.display()
     );
     script::write(&program, &text).unwrap();
-    let setup = hasty();
-    let limits = Limits { headers: LATER, attempts: 1, ..setup.limits };
-    let agent = Setup { limits, rclone: Some((program, String::new())), ..setup }.agent();
-    let failure = agent.fetch("box:a", "box:").await.unwrap_err();
+    let options = short_timeouts();
+    let limits = FetchLimits { headers: TIMEOUT, attempts: 1, ..options.limits };
+    let fixture = FixtureOptions { limits, rclone: Some((program, String::new())), ..options }.build();
+    let failure = fixture.fetch("box:a", "box:").await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
     let pids = std::fs::read_to_string(&pid).unwrap();
     for pid in pids.split_whitespace() {
@@ -256,21 +256,21 @@ async fn a_remote_that_hangs_is_given_up_and_its_rclone_is_gone() {
             let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             state.is_empty() || state.contains(") Z ")
         };
-        wait::until(LATER, "the end of rclone", gone).await.unwrap();
+        wait::until(TIMEOUT, "the exit of rclone", gone).await.unwrap();
     }
-    agent.assert_clean();
+    fixture.assert_clean();
 }
 
 #[tokio::test]
-async fn a_remote_that_sends_less_than_it_listed_is_no_input() {
+async fn a_remote_that_sends_less_than_it_listed_fails() {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("rclone");
     let text =
         "#!/bin/sh\ncase $1 in lsjson) echo '{\"Size\":10,\"ModTime\":\"t\"}';; *) printf short;; esac\n";
     script::write(&program, text).unwrap();
-    let agent = Setup { rclone: Some((program, String::new())), ..quick() }.agent();
-    let failure = agent.fetch("box:a", "box:").await.unwrap_err();
-    // Two of its answers together would have the right length.
+    let fixture = FixtureOptions { rclone: Some((program, String::new())), ..few_attempts() }.build();
+    let failure = fixture.fetch("box:a", "box:").await.unwrap_err();
+    // Two outputs of rclone together would have the right length.
     assert_eq!(failure.reason, FailureReason::SourceUnreachable, "{failure}");
-    agent.assert_clean();
+    fixture.assert_clean();
 }

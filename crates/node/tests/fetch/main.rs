@@ -1,8 +1,8 @@
-//! Inputs, from real servers and from hostile ones.
+//! Downloads and reports, with real servers and with hostile ones.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
-mod agent;
 mod faults;
+mod fixture;
 mod reports;
 mod schemes;
 mod secrets;

@@ -1,4 +1,4 @@
-//! Reports, to where jobs want them.
+//! Reports to every kind of address.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -10,31 +10,31 @@ use vmafx_testkit::http_server::{HttpServer, Reply};
 use vmafx_testkit::rclone;
 use vmafx_testkit::s3::S3Server;
 
-use crate::agent::{Agent, Setup, clip, read, roots};
+use crate::fixture::{Fixture, FixtureOptions, clip, read, roots};
 
 struct Report {
-    agent: Agent,
+    fixture: Fixture,
     file: PathBuf,
 }
 
 impl Report {
-    fn new(setup: Setup, content: &[u8]) -> Self {
-        let agent = setup.agent();
-        let file = agent.directory.path().join("report.json");
+    fn new(setup: FixtureOptions, content: &[u8]) -> Self {
+        let fixture = setup.build();
+        let file = fixture.directory.path().join("report.json");
         std::fs::write(&file, content).unwrap();
-        Self { agent, file }
+        Self { fixture, file }
     }
 
     async fn publish(&self, uri: &str, root: &str) -> Result<(), Failure> {
-        let publisher = Publisher::new(&self.agent.fetcher);
+        let publisher = Publisher::new(&self.fixture.fetcher);
         publisher.publish(&self.file, uri, &roots(&[root]), &CancellationToken::new()).await
     }
 }
 
 #[tokio::test]
 async fn a_local_report_replaces_the_one_before_and_leaves_nothing_beside_it() {
-    let report = Report::new(Setup::default(), b"new");
-    let root = report.agent.directory.path().join("reports");
+    let report = Report::new(FixtureOptions::default(), b"new");
+    let root = report.fixture.directory.path().join("reports");
     std::fs::create_dir(&root).unwrap();
     std::fs::write(root.join("a.json"), "old").unwrap();
     let root = root.to_str().unwrap();
@@ -51,18 +51,18 @@ async fn a_local_report_replaces_the_one_before_and_leaves_nothing_beside_it() {
     ] {
         assert_eq!(report.publish(&uri, root).await.unwrap_err().reason, expected, "{uri}");
     }
-    assert_eq!(std::fs::read_dir(root).unwrap().count(), 2, "nothing is left beside");
+    assert_eq!(std::fs::read_dir(root).unwrap().count(), 2, "no temporary file is left");
 }
 
 #[tokio::test]
-async fn a_link_in_the_place_of_the_report_is_replaced_and_not_followed() {
-    let report = Report::new(Setup::default(), b"new");
+async fn a_link_at_the_path_of_the_report_is_replaced_and_not_followed() {
+    let report = Report::new(FixtureOptions::default(), b"new");
     let (root, victim) =
-        (report.agent.directory.path().join("reports"), report.agent.directory.path().join("victim"));
+        (report.fixture.directory.path().join("reports"), report.fixture.directory.path().join("victim"));
     std::fs::create_dir(&root).unwrap();
     std::fs::write(&victim, "untouched").unwrap();
     symlink(&victim, root.join("a.json")).unwrap();
-    symlink(report.agent.directory.path(), root.join("out")).unwrap();
+    symlink(report.fixture.directory.path(), root.join("out")).unwrap();
     let root = root.to_str().unwrap();
     report.publish(&format!("{root}/a.json"), root).await.unwrap();
     assert_eq!((read(format!("{root}/a.json")), read(&victim)), (b"new".to_vec(), b"untouched".to_vec()));
@@ -72,11 +72,11 @@ async fn a_link_in_the_place_of_the_report_is_replaced_and_not_followed() {
 }
 
 #[tokio::test]
-async fn what_a_worker_left_in_the_place_of_its_report_is_not_published() {
-    let report = Report::new(Setup::default(), b"x");
+async fn a_link_that_a_worker_left_instead_of_its_report_is_not_published() {
+    let report = Report::new(FixtureOptions::default(), b"x");
     std::fs::remove_file(&report.file).unwrap();
     symlink("/etc/passwd", &report.file).unwrap();
-    let root = report.agent.directory.path().to_str().unwrap();
+    let root = report.fixture.directory.path().to_str().unwrap();
     let failure = report.publish(&format!("{root}/a.json"), root).await.unwrap_err();
     assert_eq!(failure.reason, FailureReason::ReportNotWritten);
     assert!(!PathBuf::from(format!("{root}/a.json")).exists());
@@ -88,7 +88,10 @@ async fn a_report_goes_to_a_bucket_in_one_part_or_in_many() {
     std::fs::create_dir(server.files().join("reports")).unwrap();
     for length in [1000, (20 << 20) + 3] {
         let content = clip(length);
-        let report = Report::new(Setup { variables: server.variables(), ..Setup::default() }, &content);
+        let report = Report::new(
+            FixtureOptions { variables: server.variables(), ..FixtureOptions::default() },
+            &content,
+        );
         report.publish("s3://reports/a.json", "s3://reports").await.unwrap();
         assert!(read(server.files().join("reports/a.json")) == content);
         let failure = report.publish("s3://nowhere/a.json", "s3://nowhere").await.unwrap_err();
@@ -97,14 +100,14 @@ async fn a_report_goes_to_a_bucket_in_one_part_or_in_many() {
 }
 
 #[tokio::test]
-async fn a_report_is_put_to_a_web_server_with_its_length() {
+async fn a_report_is_sent_to_a_web_server_with_its_length() {
     let server = HttpServer::start(|request| match request.path.as_str() {
         "/reports/a.json" => Reply::status(201),
         "/reports/moved" => Reply::redirect("/reports/a.json"),
         _ => Reply::status(403),
     });
     let content = clip(100_000);
-    let report = Report::new(Setup::default(), &content);
+    let report = Report::new(FixtureOptions::default(), &content);
     let root = server.url("/reports");
     report.publish(&server.url("/reports/a.json?sig=S3cr3t"), &root).await.unwrap();
     let request = server.requests().remove(0);
@@ -120,10 +123,12 @@ async fn a_report_is_put_to_a_web_server_with_its_length() {
 
 #[tokio::test]
 async fn a_report_goes_to_a_remote_of_rclone() {
-    let place = tempfile::tempdir().unwrap();
-    let config = format!("[box]\ntype = alias\nremote = {}\n", place.path().display());
-    let report =
-        Report::new(Setup { rclone: Some((rclone::program().unwrap(), config)), ..Setup::default() }, b"new");
+    let directory = tempfile::tempdir().unwrap();
+    let config = format!("[box]\ntype = alias\nremote = {}\n", directory.path().display());
+    let report = Report::new(
+        FixtureOptions { rclone: Some((rclone::program().unwrap(), config)), ..FixtureOptions::default() },
+        b"new",
+    );
     report.publish("box:a.json", "box:").await.unwrap();
-    assert_eq!(read(place.path().join("a.json")), b"new");
+    assert_eq!(read(directory.path().join("a.json")), b"new");
 }

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use vmafx_job::{
-    Failure, FailureReason, FrameSize, LengthMismatch, PixelFormat, PooledScores, RunResult, ScaleTo,
-    ScoreDetails, ScoreResult, ScoringOptions, ScoringRequest,
+    BitDepth, Failure, FailureReason, PixelFormat, RawVideo, RunResult, ScoreDetails, ScoreResult,
+    ScoringOptions, ScoringRequest,
 };
-use vmafx_proto::controller::v1::{self as wire, Job, ScoringParams};
+use vmafx_proto::controller::v1::Job;
+use vmafx_proto::convert::score_details;
+use vmafx_scoring::input::Tools;
+use vmafx_testkit::clips::{ClipKind, write_all_kinds};
 use vmafx_testkit::http_server::{HttpServer, Reply};
 use vmafx_testkit::script;
 
-use crate::clips::{self, ClipKind, raw_video};
 use crate::expected::expected;
 use crate::harness::{Harness, Node};
 
@@ -41,12 +43,14 @@ impl Frontends {
             }
         });
         let harness = Harness::with_roots(&[&server.url("/")]).await;
-        clips::write(&harness);
+        let tools = Tools::from_process_env();
+        let installed = tools.ffmpeg().expect("these tests need ffmpeg: install it or set VMAFX_FFMPEG_BIN");
+        write_all_kinds(&harness.clip(""), installed).unwrap();
         sender.send(harness.clip("")).unwrap();
         let decoder = tempfile::tempdir().unwrap();
         // A worker may run its decoder and use the libraries beside it, and nothing else of that directory.
         let (real, ffmpeg) = (decoder.path().join("ffmpeg.so"), decoder.path().join("ffmpeg"));
-        std::fs::copy(clips::ffmpeg(), &real).unwrap();
+        std::fs::copy(installed, &real).unwrap();
         let text = format!("#!/bin/bash\n{}\n", text.replace("FFMPEG", &real.display().to_string()));
         script::write(&ffmpeg, &text).unwrap();
         let node = harness.node("node-0", &["--ffmpeg-bin", ffmpeg.to_str().unwrap()]);
@@ -61,8 +65,8 @@ impl Frontends {
     /// Compares the pair in these kinds, without a description.
     pub(crate) fn request(&self, reference: ClipKind, distorted: ClipKind) -> ScoringRequest {
         let address = |kind: ClipKind, clip: &str| match kind {
-            ClipKind::Mp4ByHttp => self.server.url(&format!("/{}?signature=x.yuv", kind.name(clip))),
-            _ => self.clip(&kind.name(clip)),
+            ClipKind::Mp4ByHttp => self.server.url(&format!("/{}?signature=x.yuv", kind.file_name(clip))),
+            _ => self.clip(&kind.file_name(clip)),
         };
         ScoringRequest {
             reference: address(reference, "ref"),
@@ -118,7 +122,7 @@ impl Frontends {
 
     /// As a job of the queue.
     pub(crate) async fn agent(&self, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
-        let job = match self.harness.submit_params(params(request)).await {
+        let job = match self.harness.submit_params(request.clone().into()).await {
             Ok(job) => self.harness.ended(&job).await,
             Err(status) => return Err(Failure::new(FailureReason::OptionsInvalid, status.message())),
         };
@@ -152,71 +156,13 @@ impl Frontends {
     }
 }
 
-/// The result of a completed job, without the address of the report, which `run-once` leaves out.
-fn result(job: Job) -> ScoreResult {
-    let details = job.result.unwrap();
-    let scores = details.scores.map(|scores| PooledScores {
-        mean: scores.mean,
-        harmonic_mean: scores.harmonic_mean,
-        min: scores.min,
-        max: scores.max,
-        stddev: scores.stddev,
-        p1: scores.p1,
-        p5: scores.p5,
-        p10: scores.p10,
-        p50: scores.p50,
-    });
-    let details = ScoreDetails {
-        model: details.model,
-        model_digest: details.model_digest,
-        backend: details.backend,
-        frames: details.frames,
-        size: details.size.map(|size| FrameSize { width: size.width, height: size.height }),
-        scores,
-        warnings: details.warnings,
-        report_uri: String::new(),
-    };
-    ScoreResult { score: job.final_score, features: job.features, details: Some(details) }
+/// The description of the headerless clips.
+pub(crate) fn raw_video() -> RawVideo {
+    RawVideo { width: 160, height: 90, pixel_format: PixelFormat::Yuv420p, bit_depth: BitDepth::Eight }
 }
 
-/// The request on the wire.
-pub(crate) fn params(request: &ScoringRequest) -> ScoringParams {
-    let options = &request.options;
-    let mode = |mode: wire::ScaleMode| wire::scale_to::Target::Mode(mode.into());
-    ScoringParams {
-        reference: request.reference.clone(),
-        distorted: request.distorted.clone(),
-        model: request.model.clone().unwrap_or_default(),
-        backend: request.backend.map(|backend| backend.to_string()).unwrap_or_default(),
-        input: request.input.map(|input| wire::RawVideo {
-            width: input.width,
-            height: input.height,
-            pixel_format: match input.pixel_format {
-                PixelFormat::Yuv420p => wire::PlaneLayout::Yuv420p,
-                PixelFormat::Yuv422p => wire::PlaneLayout::Yuv422p,
-                PixelFormat::Yuv444p => wire::PlaneLayout::Yuv444p,
-            }
-            .into(),
-            bit_depth: input.bit_depth.bits(),
-        }),
-        features: options.features.iter().map(ToString::to_string).collect(),
-        frame_step: options.step(),
-        scale_to: options.scale_to.map(|scale| wire::ScaleTo {
-            target: Some(match scale {
-                ScaleTo::Reference => mode(wire::ScaleMode::Reference),
-                ScaleTo::Distorted => mode(wire::ScaleMode::Distorted),
-                ScaleTo::Never => mode(wire::ScaleMode::Never),
-                ScaleTo::Size(FrameSize { width, height }) => {
-                    wire::scale_to::Target::Size(wire::PictureSize { width, height })
-                }
-            }),
-        }),
-        length_mismatch: match options.length_mismatch {
-            None => wire::LengthMismatch::Unspecified,
-            Some(LengthMismatch::Fail) => wire::LengthMismatch::Fail,
-            Some(LengthMismatch::Shortest) => wire::LengthMismatch::Shortest,
-        }
-        .into(),
-        report_uri: request.report_uri.clone().unwrap_or_default(),
-    }
+/// The result of a completed job, without the address of the report, which `run-once` leaves out.
+fn result(job: Job) -> ScoreResult {
+    let details = ScoreDetails { report_uri: String::new(), ..score_details(job.result.unwrap()) };
+    ScoreResult { score: job.final_score, features: job.features, details: Some(details) }
 }

@@ -1,9 +1,9 @@
-//! The same requests through both front ends: a job of a real controller's queue, and `run-once`.
+//! The same requests through both front ends: a job of a real controller's queue, and `run-once`. The same clips go
+//! through `vmafx score` in `crates/cli/tests/score/clip_kinds.rs`.
 //!
 //! Every test asserts first that both front ends come to the same result, and then what that is.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
-mod clips;
 #[path = "../agent/expected.rs"]
 mod expected;
 mod frontends;
@@ -17,9 +17,9 @@ use vmafx_job::{
     ScoreResult, ScoringOptions, ScoringRequest,
 };
 use vmafx_proto::controller::v1::JobStatus;
+use vmafx_testkit::clips::ClipKind;
 
-use clips::{ClipKind, raw_video};
-use frontends::{Frontends, params};
+use frontends::{Frontends, raw_video};
 
 fn details(result: &ScoreResult) -> &ScoreDetails {
     result.details.as_ref().unwrap()
@@ -179,7 +179,7 @@ async fn a_request_for_another_backend_is_not_scored() {
     assert_eq!(failure.reason, FailureReason::OptionsInvalid);
     assert_eq!(failure.message, "backend: is cuda, and this node computes with cpu only");
     // The controller does not hand such a job to the node at all.
-    let other = frontends.harness.submit_params(params(&request)).await.unwrap();
+    let other = frontends.harness.submit_params(request.into()).await.unwrap();
     frontends.agent(&frontends.described(ScoringOptions::default())).await.unwrap();
     assert_eq!(frontends.harness.get(&other).await.status(), JobStatus::Pending);
 }

@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 use vmafx_proto::controller::v1::{Job, JobStatus, ListNodesRequest};
+use vmafx_testkit::controller::ControllerServer;
+use vmafx_testkit::http_client;
 use vmafx_testkit::http_server::HttpServer;
 use vmafx_testkit::wait;
 
-use crate::controller::{Client, Controller};
+use crate::controller::Client;
 use crate::fleet::Fleet;
-use crate::pages::page;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Every job completed once, with the right score, and has no lease.
-pub(crate) async fn jobs(jobs: &[Job], controller: &Controller, score: f64) {
+pub(crate) async fn jobs(jobs: &[Job], controller: &ControllerServer, score: f64) {
     for job in jobs {
         assert_eq!((job.status(), job.error.as_str()), (JobStatus::Completed, ""), "{job:?}");
         assert_eq!(job.final_score.to_bits(), score.to_bits(), "{job:?}");
@@ -24,10 +25,10 @@ pub(crate) async fn jobs(jobs: &[Job], controller: &Controller, score: f64) {
 }
 
 /// Attempts are numbered without a gap, all have ended, and only the last one completed the job.
-async fn attempts(controller: &Controller, job: &Job) {
-    let response = page(controller.http(), &format!("/v1/jobs/{}/attempts", job.id)).await.unwrap();
-    let (_, body) = response.split_once("\r\n\r\n").unwrap();
-    let list: Value = serde_json::from_str(body).unwrap();
+async fn attempts(controller: &ControllerServer, job: &Job) {
+    let path = format!("/v1/jobs/{}/attempts", job.id);
+    let response = http_client::get(controller.http(), &path).await.unwrap();
+    let list: Value = serde_json::from_str(&response.body).unwrap();
     let all = list["attempts"].as_array().unwrap();
     assert_eq!(all.len(), usize::try_from(job.attempt).unwrap(), "{list}");
     for (number, attempt) in (1..).zip(all) {

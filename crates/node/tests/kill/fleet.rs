@@ -2,15 +2,16 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::seed::Seed;
 use vmafx_testkit::wait;
 
 use crate::processes::{JobProcess, directory_of, processes_below};
-use crate::seed::Seed;
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -25,11 +26,11 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    pub(crate) fn start(directory: &Path, controller: &str) -> Self {
+    pub(crate) fn start(directory: &Path, controller: SocketAddr) -> Self {
         let (scratch, log) = (directory.join("scratch"), directory.join("nodes.log"));
         let start = |number: usize| {
             let launch = ChildCommand::new("a node", env!("CARGO_BIN_EXE_vmafx-node"), &log)
-                .env("VMAFX_CONTROLLER_ADDR", controller)
+                .env("VMAFX_CONTROLLER_ADDR", controller.to_string())
                 .env("VMAFX_NODE_ID", format!("node-{number}"))
                 .env("VMAFX_NODE_SLOTS", "2")
                 .env("VMAFX_SCRATCH_DIR", &scratch)

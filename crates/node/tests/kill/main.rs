@@ -18,13 +18,9 @@ mod controller;
 #[path = "../agent/expected.rs"]
 mod expected;
 mod fleet;
-#[path = "../agent/pages.rs"]
-#[allow(dead_code, reason = "other tests use all of it")]
-mod pages;
 mod plan;
 #[path = "../agent/processes.rs"]
 mod processes;
-mod seed;
 
 use plan::{KillPlan, Victim};
 

@@ -6,13 +6,13 @@ use vmafx_proto::controller::v1::{
     Job, JobStatus, ListJobsRequest, PlaneLayout, RawVideo, ScoringParams, SubmitJobRequest,
 };
 use vmafx_testkit::http_server::{HttpServer, Reply};
+use vmafx_testkit::seed::Seed;
 use vmafx_testkit::wait;
 
 use crate::audit;
-use crate::controller::{Client, Controller};
+use crate::controller::{self, Client};
 use crate::expected::expected;
 use crate::fleet::Fleet;
-use crate::seed::Seed;
 
 /// Long enough for the whole test on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(4);
@@ -54,8 +54,8 @@ impl KillPlan {
             _ => Reply::status(404),
         });
         let roots = [data.display().to_string(), server.url("/")];
-        let mut controller = Controller::start(directory.path(), &roots).await;
-        let client = controller.client();
+        let mut controller = controller::start(&roots).await;
+        let client = Client::new(controller.channel(None));
         for number in 0..self.jobs {
             // Every third job downloads its clips, so that a leak in the scratch directory would show.
             let addresses = match number % 3 {
@@ -65,7 +65,7 @@ impl KillPlan {
             submit(&client, addresses).await;
         }
 
-        let mut fleet = Fleet::start(directory.path(), controller.address());
+        let mut fleet = Fleet::start(directory.path(), controller.grpc());
         let mut wait_for_failed_call = false;
         for (point, victim) in self.points() {
             let reached = || async { finished(&client).await.is_ok_and(|finished| finished.len() >= point) };
@@ -76,14 +76,14 @@ impl KillPlan {
                 Victim::Controller => {
                     fleet.until_busy(|_| true).await;
                     let before = fleet.failed_calls();
-                    controller.kill();
+                    controller.kill().unwrap();
                     // Every other time the controller is away until a call has failed; otherwise it restarts at once.
                     wait_for_failed_call = !wait_for_failed_call;
                     if wait_for_failed_call {
                         let failed = || std::future::ready(fleet.failed_calls() > before);
                         wait::until(TIMEOUT, "a failed call", failed).await.unwrap();
                     }
-                    controller.restart().await;
+                    controller.restart().await.unwrap();
                 }
             }
         }

@@ -10,15 +10,15 @@ use vmafx_node::launch::Launcher;
 use vmafx_node::task::ModelSource;
 use vmafx_scoring::engine::models::ModelChoice;
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
-use vmafx_scoring::picture::Format;
-use vmafx_scoring::report::Summary;
+use vmafx_scoring::picture::PictureFormat;
+use vmafx_scoring::report::ScoreSummary;
 use vmafx_scoring::score::{self, Request};
 
 use crate::fixture::{Fixture, LONG, golden, node, run};
 
-fn direct(request: &Request) -> Summary {
+fn direct(request: &Request) -> ScoreSummary {
     let outcomes = score::run(request, &Tools::from_process_env(), &(), &CancellationToken::new()).unwrap();
-    Summary::of(&outcomes[0]).unwrap()
+    ScoreSummary::of(&outcomes[0]).unwrap()
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn the_golden_pair_is_equal_bit_for_bit() {
     let fixture = Fixture::new();
     let mut task = fixture.golden_task();
     task.options.features = vec![Feature::Psnr];
-    let format = Format {
+    let format = PictureFormat {
         width: 160,
         height: 90,
         chroma: vmafx_job::PixelFormat::Yuv420p,

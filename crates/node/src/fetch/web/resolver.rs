@@ -1,4 +1,4 @@
-//! Names to addresses that may be connected to.
+//! Resolves host names to IP addresses that may be connected to.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -7,40 +7,41 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Url;
 
-use crate::paths::network::Reach;
+use crate::paths::network::NetworkAccess;
 
-/// A name that leads only to addresses that may not be connected to.
+/// A host name without an address that may be connected to.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} leads to an address inside this network")]
-pub(super) struct AddressInside(pub(super) String);
+#[error("{0} resolves to a private address")]
+pub(super) struct PrivateAddress(pub(super) String);
 
-/// Resolves names, and keeps only what is within reach. The client connects to one of the addresses that it is given
-/// here and asks nobody else, so a name that answers differently the next time gains nothing.
+/// Keeps only addresses that may be connected to. The client connects to one of these and does not resolve the name again,
+/// so a name that resolves differently the next time gains nothing.
 #[derive(Debug)]
-pub(super) struct Guarded {
-    reach: Reach,
+pub(super) struct GuardedResolver {
+    access: NetworkAccess,
     proxies: Arc<HashSet<String>>,
 }
 
-impl Guarded {
-    pub(super) fn new(reach: Reach) -> Self {
-        Self { reach, proxies: Arc::new(proxies(|name| std::env::var(name).ok())) }
+impl GuardedResolver {
+    pub(super) fn new(access: NetworkAccess) -> Self {
+        Self { access, proxies: Arc::new(proxies(|name| std::env::var(name).ok())) }
     }
 }
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (reach, proxies) = (self.reach, Arc::clone(&self.proxies));
+        let (access, proxies) = (self.access, Arc::clone(&self.proxies));
         Box::pin(async move {
             let host = name.as_str();
-            // The proxy is an administrator's choice.
-            let reach = if proxies.contains(host) { Reach::Exact } else { reach };
+            // An administrator chose the proxy.
+            let access = if proxies.contains(host) { NetworkAccess::Exact } else { access };
             let found: Vec<SocketAddr> = tokio::net::lookup_host((host, 0)).await?.collect();
-            let within: Vec<_> = found.iter().filter(|address| reach.allows(address.ip())).copied().collect();
-            if within.is_empty() && !found.is_empty() {
-                return Err(AddressInside(host.to_owned()).into());
+            let allowed: Vec<_> =
+                found.iter().filter(|address| access.allows(address.ip())).copied().collect();
+            if allowed.is_empty() && !found.is_empty() {
+                return Err(PrivateAddress(host.to_owned()).into());
             }
-            Ok(Box::new(within.into_iter()) as Addrs)
+            Ok(Box::new(allowed.into_iter()) as Addrs)
         })
     }
 }
@@ -60,23 +61,23 @@ fn proxies(variable: impl Fn(&str) -> Option<String>) -> HashSet<String> {
 mod tests {
     use super::*;
 
-    async fn found(reach: Reach, proxy: &str, host: &str) -> Result<usize, String> {
+    async fn resolved(access: NetworkAccess, proxy: &str, host: &str) -> Result<usize, String> {
         let proxies = Arc::new(proxies(|name| (name == "HTTPS_PROXY").then(|| proxy.to_owned())));
-        let guarded = Guarded { reach, proxies };
+        let guarded = GuardedResolver { access, proxies };
         guarded.resolve(host.parse().unwrap()).await.map(Iterator::count).map_err(|error| error.to_string())
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_inside_is_refused_unless_it_is_named() {
-        assert!(found(Reach::Named, "", "localhost").await.unwrap() > 0);
-        let refused = found(Reach::Public, "", "localhost").await.unwrap_err();
-        assert_eq!(refused, "localhost leads to an address inside this network");
+    async fn a_name_with_a_private_address_is_refused_unless_a_root_names_it() {
+        assert!(resolved(NetworkAccess::Named, "", "localhost").await.unwrap() > 0);
+        let refused = resolved(NetworkAccess::Public, "", "localhost").await.unwrap_err();
+        assert_eq!(refused, "localhost resolves to a private address");
     }
 
     #[tokio::test]
-    async fn the_proxy_may_be_inside() {
+    async fn the_proxy_may_have_a_private_address() {
         for proxy in ["http://localhost:3128", "localhost:3128"] {
-            assert!(found(Reach::Public, proxy, "localhost").await.is_ok(), "{proxy}");
+            assert!(resolved(NetworkAccess::Public, proxy, "localhost").await.is_ok(), "{proxy}");
         }
     }
 }

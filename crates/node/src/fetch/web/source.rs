@@ -7,77 +7,86 @@ use reqwest::header::{IF_RANGE, RANGE};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
 
-use super::answer::{describe, judge, redirect_target, resumable};
-use super::of_client;
-use crate::fetch::Tools;
-use crate::fetch::error::Problem;
-use crate::fetch::source::{Meta, Opened, Version};
-use crate::paths::network::Reach;
-use crate::paths::{Address, Redacted, Roots};
+use super::client_problem;
+use super::response::{describe, redirect_target, resumable, status_problem};
+use crate::fetch::FetchContext;
+use crate::fetch::error::FetchProblem;
+use crate::fetch::source::{FileMetadata, FileVersion, OpenedSource};
+use crate::paths::network::NetworkAccess;
+use crate::paths::{Address, RedactedUri, ScoringRoots};
 
 #[derive(Debug)]
 pub(crate) struct WebSource {
-    tools: Arc<Tools>,
+    context: Arc<FetchContext>,
     url: Url,
-    roots: Roots,
-    reach: Reach,
+    roots: ScoringRoots,
+    access: NetworkAccess,
 }
 
 impl WebSource {
-    pub(crate) fn new(tools: &Arc<Tools>, url: Url, roots: Roots, reach: Reach) -> Self {
-        Self { tools: Arc::clone(tools), url, roots, reach }
+    pub(crate) fn new(
+        context: &Arc<FetchContext>,
+        url: Url,
+        roots: ScoringRoots,
+        access: NetworkAccess,
+    ) -> Self {
+        Self { context: Arc::clone(context), url, roots, access }
     }
 
-    /// Asks for the file from this byte on.
-    pub(crate) async fn open(&self, from: u64, version: Option<&Version>) -> Result<Opened, Problem> {
+    /// Requests the file from this byte on.
+    pub(crate) async fn open(
+        &self,
+        from: u64,
+        version: Option<&FileVersion>,
+    ) -> Result<OpenedSource, FetchProblem> {
         let part =
             version.and_then(resumable).filter(|_| from > 0).map(|tag| (format!("bytes={from}-"), tag));
-        let answer = self.get(part.as_ref().map(|(range, tag)| (range.as_str(), Some(*tag)))).await?;
-        let described = describe(answer.status(), answer.headers())?;
-        let body = answer.bytes_stream().map(|piece| piece.map_err(|error| of_client(&error))).boxed();
-        Ok(Opened { meta: described.meta, start: described.start, body })
+        let response = self.get(part.as_ref().map(|(range, tag)| (range.as_str(), Some(*tag)))).await?;
+        let described = describe(response.status(), response.headers())?;
+        let body = response.bytes_stream().map(|chunk| chunk.map_err(|error| client_problem(&error))).boxed();
+        Ok(OpenedSource { metadata: described.metadata, start: described.start, body })
     }
 
-    /// Asks for the first byte alone. Not HEAD: a signed address is signed for GET.
-    pub(crate) async fn probe(&self) -> Result<Meta, Problem> {
-        let answer = self.get(Some(("bytes=0-0", None))).await;
-        match answer {
-            Ok(answer) => Ok(describe(answer.status(), answer.headers())?.meta),
-            // An empty file has no first byte.
-            Err(Problem::Changed) => Ok(Meta { length: None, version: None }),
+    /// Requests the first byte alone. HEAD would not work, because a signed address is signed for GET.
+    pub(crate) async fn probe(&self) -> Result<FileMetadata, FetchProblem> {
+        let response = self.get(Some(("bytes=0-0", None))).await;
+        match response {
+            Ok(response) => Ok(describe(response.status(), response.headers())?.metadata),
+            // The range is not satisfiable for an empty file.
+            Err(FetchProblem::Changed) => Ok(FileMetadata { length: None, version: None }),
             Err(problem) => Err(problem),
         }
     }
 
-    /// Follows redirects inside the roots to a file.
-    async fn get(&self, part: Option<(&str, Option<&str>)>) -> Result<Response, Problem> {
-        let web = &self.tools.web;
-        let (mut url, mut reach) = (self.url.clone(), self.reach);
+    /// Follows redirects within the roots.
+    async fn get(&self, part: Option<(&str, Option<&str>)>) -> Result<Response, FetchProblem> {
+        let web = &self.context.web;
+        let (mut url, mut access) = (self.url.clone(), self.access);
         for _ in 0..=web.redirects {
-            let mut request = web.request(Method::GET, &url, reach)?;
+            let mut request = web.request(Method::GET, &url, access)?;
             if let Some((range, tag)) = part {
                 request = request.header(RANGE, range);
                 request = if let Some(tag) = tag { request.header(IF_RANGE, tag) } else { request };
             }
-            let answer = web.send(request).await?;
-            match redirect_target(&url, &answer) {
-                None if matches!(answer.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT) => {
-                    return Ok(answer);
+            let response = web.send(request).await?;
+            match redirect_target(&url, &response) {
+                None if matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT) => {
+                    return Ok(response);
                 }
-                None => return Err(judge(answer.status())),
-                Some(target) => (url, reach) = self.hop(&target?)?,
+                None => return Err(status_problem(response.status())),
+                Some(target) => (url, access) = self.hop(&target?)?,
             }
         }
-        Err(Problem::TooManyRedirects(web.redirects))
+        Err(FetchProblem::TooManyRedirects(web.redirects))
     }
 
-    /// Whether a redirect may be followed.
-    fn hop(&self, target: &Url) -> Result<(Url, Reach), Problem> {
-        let outside = || Problem::RedirectedOutside(Redacted(target.as_str()).to_string());
+    /// Checks the target of a redirect.
+    fn hop(&self, target: &Url) -> Result<(Url, NetworkAccess), FetchProblem> {
+        let outside = || FetchProblem::RedirectedOutside(RedactedUri(target.as_str()).to_string());
         let address = Address::parse(target.as_str()).map_err(|_| outside())?;
-        let permit = self.roots.permit(&address, target.as_str()).map_err(|_| outside())?;
+        let access = self.roots.permit(&address, target.as_str()).map_err(|_| outside())?;
         match address {
-            Address::Http(url) => Ok((*url, permit.reach)),
+            Address::Http(url) => Ok((*url, access)),
             _ => Err(outside()),
         }
     }

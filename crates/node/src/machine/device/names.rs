@@ -1,9 +1,8 @@
-//! Names of devices in what tools say. Pure.
+//! Parses names of devices. Pure.
 
-/// Most characters of a name.
-const MOST: usize = 120;
+const MAX_NAME_LENGTH: usize = 120;
 
-/// `model name : AMD EPYC 7763 64-Core Processor` in `/proc/cpuinfo`; other architectures have other words.
+/// `model name : AMD EPYC 7763 64-Core Processor` in `/proc/cpuinfo`; other architectures use other keys.
 pub(super) fn cpu(text: &str) -> Option<String> {
     ["model name", "Model", "cpu model", "Hardware"].iter().find_map(|key| value(text, key))
 }
@@ -12,41 +11,43 @@ pub(super) fn cpu(text: &str) -> Option<String> {
 pub(super) fn nvidia(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("GPU "))?;
     let name = line.split_once(": ")?.1;
-    tidy(name.split(" (UUID").next()?)
+    normalize(name.split(" (UUID").next()?)
 }
 
 /// `GPU[0] : Device Name: AMD Instinct MI210`, or an identifier in versions without names.
 pub(super) fn amd(text: &str) -> Option<String> {
-    let after = |words: &str| {
-        let line = text.lines().find(|line| line.starts_with("GPU[") && line.contains(words))?;
-        tidy(line.split_once(words)?.1)
+    let after = |key: &str| {
+        let line = text.lines().find(|line| line.starts_with("GPU[") && line.contains(key))?;
+        normalize(line.split_once(key)?.1)
     };
-    ["Device Name:", "Card Series:", "Card series:"].iter().find_map(|words| after(words)).or_else(|| {
-        ["Device ID:", "GPU ID:"].iter().find_map(|words| Some(format!("AMD GPU {}", after(words)?)))
-    })
+    ["Device Name:", "Card Series:", "Card series:"]
+        .iter()
+        .find_map(|key| after(key))
+        .or_else(|| ["Device ID:", "GPU ID:"].iter().find_map(|key| Some(format!("AMD GPU {}", after(key)?))))
 }
 
 /// `Device Name    Intel(R) Arc(TM) A770 Graphics` of the first device.
 pub(super) fn opencl(text: &str) -> Option<String> {
-    tidy(text.lines().find_map(|line| line.trim_start().strip_prefix("Device Name "))?)
+    normalize(text.lines().find_map(|line| line.trim_start().strip_prefix("Device Name "))?)
 }
 
 /// `Chipset Model: Apple M2`.
 pub(super) fn apple(text: &str) -> Option<String> {
-    tidy(text.lines().find_map(|line| line.trim_start().strip_prefix("Chipset Model:"))?)
+    normalize(text.lines().find_map(|line| line.trim_start().strip_prefix("Chipset Model:"))?)
 }
 
 fn value(text: &str, key: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
-        (found.trim() == key).then(|| tidy(value)).flatten()
+        (found.trim() == key).then(|| normalize(value)).flatten()
     })
 }
 
-/// Without excess and control characters; nothing if nothing is left.
-fn tidy(name: &str) -> Option<String> {
+/// Removes control characters and superfluous spaces; `None` if nothing is left.
+fn normalize(name: &str) -> Option<String> {
     let words: Vec<&str> = name.split_whitespace().collect();
-    let name: String = words.join(" ").chars().filter(|letter| !letter.is_control()).take(MOST).collect();
+    let name: String =
+        words.join(" ").chars().filter(|letter| !letter.is_control()).take(MAX_NAME_LENGTH).collect();
     (!name.is_empty()).then_some(name)
 }
 

@@ -1,4 +1,4 @@
-//! Tools are scripts on a path of the test's own.
+//! With shell scripts in place of the tools.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use vmafx_testkit::script;
 
 use super::*;
 
-/// A directory with a tool, and `/proc/cpuinfo` of a machine.
+/// A directory with a tool and `proc/cpuinfo`.
 fn machine(tool: &str, text: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     script::write(&directory.path().join(tool), &format!("#!/bin/sh\n{text}\n")).unwrap();
@@ -41,12 +41,12 @@ async fn detected(vendor: Vendor, machine: &TempDir) -> String {
     "Intel(R) Arc(TM)"
 )]
 #[case(Vendor::Apple, "system_profiler", r#"echo "Chipset Model: Apple M2""#, "Apple M2")]
-#[case::cpu_asks_nobody(Vendor::Cpu, "nvidia-smi", r#"echo "GPU 0: NVIDIA L4""#, "A CPU")]
+#[case::cpu_needs_no_tool(Vendor::Cpu, "nvidia-smi", r#"echo "GPU 0: NVIDIA L4""#, "A CPU")]
 #[case::no_device(Vendor::Nvidia, "nvidia-smi", "echo 'No devices were found'; exit 6", "A CPU")]
 #[case::another_tool(Vendor::Nvidia, "rocm-smi", "echo 'GPU 0: x'", "A CPU")]
 #[case::endless(Vendor::Nvidia, "nvidia-smi", "echo 'GPU 0: NVIDIA L4'; exec yes", "NVIDIA L4")]
 #[tokio::test]
-async fn the_tool_of_the_maker_names_the_device(
+async fn the_tool_of_the_vendor_names_the_device(
     #[case] vendor: Vendor,
     #[case] tool: &str,
     #[case] script: &str,
@@ -55,7 +55,7 @@ async fn the_tool_of_the_maker_names_the_device(
     assert_eq!(detected(vendor, &machine(tool, script)).await, expected);
 }
 
-/// Time is skipped when nothing happens, so a tool that hangs is given up at once.
+/// The paused clock advances when nothing else happens, so the timeout passes at once.
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_hangs_is_given_up_and_killed_with_all_it_started() {
     let machine = machine("nvidia-smi", "sleep 1000 & echo $! $$ > pids.tmp; mv pids.tmp pids; wait");
@@ -65,7 +65,7 @@ async fn a_tool_that_hangs_is_given_up_and_killed_with_all_it_started() {
         .replace("pids", &machine.path().join("pids").display().to_string());
     vmafx_testkit::script::write(&script, &text).unwrap();
     assert_eq!(detected(Vendor::Nvidia, &machine).await, "A CPU");
-    // It may have been killed before it wrote them.
+    // The tool may have been killed before it wrote its ids.
     let pids = fs::read_to_string(machine.path().join("pids")).unwrap_or_default();
     for pid in pids.split_whitespace() {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

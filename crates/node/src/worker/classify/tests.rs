@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use rstest::rstest;
 use vmafx_job::{BitDepth, PixelFormat};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::engine::LibvmafError;
+use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::chunk::MergeError;
 
 use super::*;
 
-const FORMAT: Format =
-    Format { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+const FORMAT: PictureFormat =
+    PictureFormat { width: 160, height: 90, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 
 fn path() -> PathBuf {
     "clip.mp4".into()
@@ -21,8 +22,8 @@ fn io(kind: ErrorKind) -> io::Error {
     kind.into()
 }
 
-fn libvmaf(code: i32) -> engine::Failure {
-    engine::Failure { call: "vmaf_read_pictures", code }
+fn libvmaf(code: i32) -> LibvmafError {
+    LibvmafError { call: "vmaf_read_pictures", code }
 }
 
 fn decoder(signal: Option<i32>, stderr: &str) -> InputError {
@@ -74,7 +75,7 @@ fn start(kind: ErrorKind) -> InputError {
 #[case(decoder(Some(24), ""), FailureReason::WorkerStalled)]
 #[case(decoder(None, "av_malloc: Cannot allocate memory"), FailureReason::OutOfMemory)]
 #[case(InputError::Stopped { path: path() }, FailureReason::Internal)]
-#[case(InputError::Room { path: path(), format: FORMAT }, FailureReason::Internal)]
+#[case(InputError::PictureMismatch { path: path(), format: FORMAT }, FailureReason::Internal)]
 fn inputs(#[case] error: InputError, #[case] reason: FailureReason) {
     assert_eq!(score_reason(&ScoreError::Input(error)), reason);
 }

@@ -1,29 +1,28 @@
-//! Model files in a directory of this machine.
+//! Model files in `VMAFX_MODEL_DIR`.
 
 use std::path::{Path, PathBuf};
 
 use vmafx_job::{Failure, FailureReason};
 
-use crate::paths::Roots;
+use crate::paths::ScoringRoots;
 use crate::paths::local::{LocalError, LocalFile};
 
-/// Directories of families, in which their models lie.
+/// Subdirectories with the models of a family.
 const FAMILIES: [&str; 2] = ["vmaf_v1.0.16", "vmaf_v1.0.16_hfr"];
 
-/// `VMAFX_MODEL_DIR`.
 #[derive(Clone, Debug)]
-pub(super) struct Directory(PathBuf);
+pub(super) struct ModelDirectory(PathBuf);
 
-impl Directory {
+impl ModelDirectory {
     pub(super) fn new(path: &Path) -> Self {
-        // Absolute, because that is what a root is; one that does not exist holds nothing.
+        // A scoring root must be absolute.
         Self(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// The file of a model, wherever links lead to inside the directory.
+    /// The file of a model. Links are followed within the directory.
     pub(super) async fn find(&self, name: &str) -> Result<Option<PathBuf>, Failure> {
         let (directory, owned) = (self.clone(), name.to_owned());
-        let found = tokio::task::spawn_blocking(move || directory.look(&owned)).await;
+        let found = tokio::task::spawn_blocking(move || directory.find_blocking(&owned)).await;
         match found {
             Ok(Ok(found)) => Ok(found),
             Ok(Err(error)) => {
@@ -34,18 +33,21 @@ impl Directory {
                 };
                 Err(Failure::new(reason, format!("model {name:?} in VMAFX_MODEL_DIR: {error}")))
             }
-            Err(_) => Err(Failure::new(FailureReason::Internal, "looking for the model went wrong")),
+            Err(_) => {
+                Err(Failure::new(FailureReason::Internal, "the task that looks for the model panicked"))
+            }
         }
     }
 
-    fn look(&self, name: &str) -> Result<Option<PathBuf>, LocalError> {
-        let Some(roots) = self.0.to_str().and_then(|root| Roots::parse(&[root.to_owned()]).ok()) else {
+    fn find_blocking(&self, name: &str) -> Result<Option<PathBuf>, LocalError> {
+        let Some(roots) = self.0.to_str().and_then(|root| ScoringRoots::parse(&[root.to_owned()]).ok())
+        else {
             return Ok(None);
         };
         for candidate in self.candidates(name) {
             match LocalFile::open(&candidate, &roots) {
                 Ok(file) => return Ok(Some(file.path().to_owned())),
-                // A family's directory may be called like the model that is looked for.
+                // The directory of a family may have the name of the model.
                 Err(LocalError::NotFound | LocalError::Outside | LocalError::NotRegular("a directory")) => {}
                 Err(error) => return Err(error),
             }
@@ -61,7 +63,10 @@ impl Directory {
         if path.is_absolute() {
             return vec![path.to_owned()];
         }
-        let places = std::iter::once(self.0.clone()).chain(FAMILIES.iter().map(|family| self.0.join(family)));
-        places.flat_map(|place| [place.join(format!("{name}.json")), place.join(name)]).collect()
+        let directories =
+            std::iter::once(self.0.clone()).chain(FAMILIES.iter().map(|family| self.0.join(family)));
+        directories
+            .flat_map(|directory| [directory.join(format!("{name}.json")), directory.join(name)])
+            .collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Models on disk, by digest.
 //!
-//! The directory may be shared by several agents. A file appears by rename, complete; whoever uses it holds a shared
-//! lock on it; whoever makes room removes the least recently used file that nobody has locked. What is read back is
-//! hashed again: a damaged file is a missing one.
+//! Several agents may share the directory. A file appears by rename, so it is complete; its users hold a shared lock on it;
+//! eviction removes the least recently used file that is not locked. A file is hashed again when it is used, and a damaged
+//! one counts as missing.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -16,45 +16,47 @@ use vmafx_oci::Digest;
 use super::ArtifactError;
 use crate::scratch::{Scratch, ScratchError, ScratchFile};
 
-/// The directory.
 #[derive(Clone, Debug)]
-pub(super) struct Cache {
+pub(super) struct ModelCache {
     directory: PathBuf,
     limit: u64,
 }
 
-/// A file that is in use.
+/// A cached file that is in use.
 #[derive(Debug)]
-pub(crate) struct Pin {
+pub(crate) struct CachedModel {
     path: PathBuf,
     _lock: File,
 }
 
-impl Pin {
+impl CachedModel {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-impl Cache {
+impl ModelCache {
     pub(super) fn open(scratch: &Scratch, limit: u64) -> Result<Self, ScratchError> {
         Ok(Self { directory: scratch.shared("models")?, limit })
     }
 
-    /// The model with this digest, if it is here.
-    pub(super) async fn find(&self, digest: &Digest) -> Result<Option<Pin>, ArtifactError> {
+    pub(super) async fn find(&self, digest: &Digest) -> Result<Option<CachedModel>, ArtifactError> {
         let (cache, digest) = (self.clone(), digest.clone());
-        blocking(move || cache.look(&digest)).await
+        blocking(move || cache.find_blocking(&digest)).await
     }
 
-    /// Keeps a file that has this digest, and makes room.
-    pub(super) async fn keep(&self, file: ScratchFile, digest: &Digest) -> Result<Pin, ArtifactError> {
+    /// Adds a file that has this digest, and evicts others.
+    pub(super) async fn insert(
+        &self,
+        file: ScratchFile,
+        digest: &Digest,
+    ) -> Result<CachedModel, ArtifactError> {
         let (cache, digest) = (self.clone(), digest.clone());
         blocking(move || {
             fs::rename(file.path(), cache.path(&digest))?;
-            let pin = cache.look(&digest)?.ok_or_else(|| io::Error::other("the model is gone"))?;
-            cache.make_room()?;
-            Ok(pin)
+            let cached = cache.find_blocking(&digest)?;
+            cache.evict()?;
+            cached.ok_or_else(|| io::Error::other("the model was removed"))
         })
         .await
     }
@@ -63,7 +65,7 @@ impl Cache {
         self.directory.join(format!("sha256-{}.json", digest.hex()))
     }
 
-    fn look(&self, digest: &Digest) -> io::Result<Option<Pin>> {
+    fn find_blocking(&self, digest: &Digest) -> io::Result<Option<CachedModel>> {
         let path = self.path(digest);
         let mut file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -71,21 +73,21 @@ impl Cache {
         };
         file.lock_shared()?;
         if file.metadata()?.nlink() == 0 {
-            return Ok(None); // cleared away between the two
+            return Ok(None); // evicted before the lock
         }
         let mut hash = Sha256::new();
         io::copy(&mut file.by_ref(), &mut hash_writer(&mut hash))?;
         if Digest::from_hash(&hash.finalize()) != *digest {
-            tracing::warn!(path = %path.display(), "a model on disk is damaged: fetching it again");
+            tracing::warn!(path = %path.display(), "a cached model is damaged; pulling it again");
             fs::remove_file(&path)?;
             return Ok(None);
         }
-        // The time of the last use, for whoever makes room.
+        // Eviction goes by the time of the last use.
         let _ = file.set_modified(SystemTime::now());
-        Ok(Some(Pin { path, _lock: file }))
+        Ok(Some(CachedModel { path, _lock: file }))
     }
 
-    fn make_room(&self) -> io::Result<()> {
+    fn evict(&self) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
@@ -100,7 +102,7 @@ impl Cache {
                 break;
             }
             let unused = File::open(&path).is_ok_and(|file| {
-                // Removed under the lock, so that nobody can begin to use it in between.
+                // Removed under the lock, so that no job starts to use it meanwhile.
                 file.try_lock().is_ok() && fs::remove_file(&path).is_ok()
             });
             total -= if unused { length } else { 0 };

@@ -1,16 +1,15 @@
-//! Numbers of bytes as people write them.
+//! Numbers of bytes with the suffixes of Kubernetes quantities.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// `1000`, `500M`, `50Gi`: the suffixes are those of Kubernetes quantities.
+/// Written `1000`, `500M`, `50Gi`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size(pub u64);
+pub struct ByteSize(pub u64);
 
-/// Why a text is no size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a size is a whole number of bytes, such as 1000000, 500M or 50Gi")]
-pub struct SizeError;
+pub struct ByteSizeError;
 
 const UNITS: [(&str, u64); 8] = [
     ("Ki", 1 << 10),
@@ -23,22 +22,22 @@ const UNITS: [(&str, u64); 8] = [
     ("T", 1_000_000_000_000),
 ];
 
-impl FromStr for Size {
-    type Err = SizeError;
+impl FromStr for ByteSize {
+    type Err = ByteSizeError;
 
-    fn from_str(text: &str) -> Result<Self, SizeError> {
+    fn from_str(text: &str) -> Result<Self, ByteSizeError> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let unit = if unit.is_empty() {
             1
         } else {
-            UNITS.iter().find(|(name, _)| *name == unit).map(|(_, size)| *size).ok_or(SizeError)?
+            UNITS.iter().find(|(name, _)| *name == unit).map(|(_, size)| *size).ok_or(ByteSizeError)?
         };
-        number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).map(Self).ok_or(SizeError)
+        number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).map(Self).ok_or(ByteSizeError)
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = UNITS[..4].iter().rev().find(|(_, size)| self.0 >= *size && self.0.is_multiple_of(*size));
         match whole {
@@ -68,8 +67,8 @@ mod tests {
     #[case("-1", None)]
     #[case("1.5Gi", None)]
     #[case("1GiB", None)]
-    fn reads_what_kubernetes_writes(#[case] text: &str, #[case] expected: Option<u64>) {
-        assert_eq!(text.parse::<Size>().ok().map(|size| size.0), expected);
+    fn kubernetes_quantities_are_parsed(#[case] text: &str, #[case] expected: Option<u64>) {
+        assert_eq!(text.parse::<ByteSize>().ok().map(|size| size.0), expected);
     }
 
     #[rstest]
@@ -77,7 +76,7 @@ mod tests {
     #[case(1500, "1500")]
     #[case(1 << 20, "1Mi")]
     #[case(50 << 30, "50Gi")]
-    fn writes_the_largest_whole_unit(#[case] bytes: u64, #[case] expected: &str) {
-        assert_eq!(Size(bytes).to_string(), expected);
+    fn the_text_has_the_largest_whole_unit(#[case] bytes: u64, #[case] expected: &str) {
+        assert_eq!(ByteSize(bytes).to_string(), expected);
     }
 }

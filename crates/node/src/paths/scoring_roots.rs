@@ -1,36 +1,29 @@
-//! The roots of a job.
+//! The scoring roots of a job.
 
 use std::path::{Path, PathBuf};
 
 use url::{Host, Url};
 use vmafx_job::{Failure, FailureReason};
 
-use super::address::{Address, ObjectAddress, Store, decoded};
-use super::network::Reach;
-use super::redacted::Redacted;
+use super::address::{Address, ObjectAddress, ObjectStoreKind, decoded};
+use super::network::NetworkAccess;
+use super::redacted_uri::RedactedUri;
 
-/// What a job may read and write.
+/// Locations that a job may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Roots(Vec<Root>);
+pub struct ScoringRoots(Vec<Root>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Root {
     Directory(PathBuf),
     Http { scheme: String, host: Option<(Host, Option<u16>)>, path: Vec<String> },
-    Object { store: Store, bucket: String, prefix: Vec<String> },
+    Object { store: ObjectStoreKind, bucket: String, prefix: Vec<String> },
     Rclone { remote: String, path: Vec<String> },
 }
 
-/// That an address lies inside, and what follows from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Permit {
-    /// How far a request may reach.
-    pub reach: Reach,
-}
-
-impl Roots {
-    /// Reads the roots that came with a job. A job without any is refused, and so is one with a root that cannot be
-    /// understood: what it was meant to allow is not known.
+impl ScoringRoots {
+    /// Parses the roots of a job. A job without roots is refused, and so is one with a root that is not understood, because
+    /// it is not known what that was meant to allow.
     pub fn parse(texts: &[String]) -> Result<Self, Failure> {
         if texts.is_empty() {
             return Err(denied(
@@ -38,25 +31,23 @@ impl Roots {
             ));
         }
         let roots = texts.iter().map(|text| {
-            Root::parse(text).ok_or_else(|| denied(format!("{} is no scoring root: write an absolute directory, https://host/path, s3://bucket/prefix or remote:path", Redacted(text))))
+            Root::parse(text).ok_or_else(|| denied(format!("{} is not a scoring root; use an absolute directory, https://host/path, s3://bucket/prefix or remote:path", RedactedUri(text))))
         });
         roots.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether an address lies inside one of them. What a file's path leads to is [`super::local`]'s to find out.
-    pub fn permit(&self, address: &Address, shown: &str) -> Result<Permit, Failure> {
-        let reach = self.0.iter().filter_map(|root| root.permits(address)).max_by_key(|reach| match reach {
-            Reach::Public => 0,
-            Reach::Named => 1,
-            Reach::Exact => 2,
-        });
-        let reach = reach.ok_or_else(|| {
-            denied(format!("{} lies outside the scoring roots of this job", Redacted(shown)))
-        })?;
-        Ok(Permit { reach })
+    /// Whether an address is below one of the roots, and which networks a request to it may connect to. For a file only the
+    /// text of its path is checked; [`super::local`] checks what the path leads to.
+    pub fn permit(&self, address: &Address, uri: &str) -> Result<NetworkAccess, Failure> {
+        let access =
+            self.0.iter().filter_map(|root| root.permits(address)).max_by_key(|access| match access {
+                NetworkAccess::Public => 0,
+                NetworkAccess::Named => 1,
+                NetworkAccess::Exact => 2,
+            });
+        access.ok_or_else(|| denied(format!("{} is outside the scoring roots of this job", RedactedUri(uri))))
     }
 
-    /// The directories among them.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().filter_map(|root| match root {
             Root::Directory(path) => Some(path.as_path()),
@@ -77,13 +68,13 @@ impl Root {
             }
         }
         if let Some((scheme, rest)) = text.split_once("://") {
-            // A bucket by itself is a root, though no object.
+            // A bucket is a root, although it is not the address of an object.
             let whole = if rest.contains('/') { text.to_owned() } else { format!("{text}/") };
             if let Some(root) = Self::bucket(scheme, rest) {
                 return Address::parse(&format!("{whole}x")).is_ok().then_some(root);
             }
         } else if text.ends_with(':') {
-            // So is a whole remote.
+            // So is a whole remote of rclone.
             return match Address::parse(&format!("{text}x")).ok()? {
                 Address::Rclone { remote, .. } => Some(Self::Rclone { remote, path: Vec::new() }),
                 _ => None,
@@ -108,40 +99,46 @@ impl Root {
         Some(Self::Object { store, bucket, prefix: parts(prefix) })
     }
 
-    /// How far a request to the address may reach, if it lies inside.
-    fn permits(&self, address: &Address) -> Option<Reach> {
+    /// The network access of a request to the address; `None` if it is not below this root.
+    fn permits(&self, address: &Address) -> Option<NetworkAccess> {
         match (self, address) {
-            (Self::Directory(root), Address::File(path)) => path.starts_with(root).then_some(Reach::Exact),
+            (Self::Directory(root), Address::File(path)) => {
+                path.starts_with(root).then_some(NetworkAccess::Exact)
+            }
             (Self::Http { scheme, host, path }, Address::Http(url)) => {
                 if url.scheme() != scheme || !below(path, &url_parts(url)) {
                     return None;
                 }
                 match host {
-                    None => Some(Reach::Public),
+                    None => Some(NetworkAccess::Public),
                     Some((host, port)) => {
                         let same = url.host().map(|host| host.to_owned()).as_ref() == Some(host)
                             && url.port_or_known_default() == *port;
-                        let reach = if matches!(host, Host::Domain(_)) { Reach::Named } else { Reach::Exact };
-                        same.then_some(reach)
+                        let access = if matches!(host, Host::Domain(_)) {
+                            NetworkAccess::Named
+                        } else {
+                            NetworkAccess::Exact
+                        };
+                        same.then_some(access)
                     }
                 }
             }
             (Self::Object { store, bucket, prefix }, Address::Object(object)) => {
                 let same = *store == object.store && *bucket == object.bucket;
-                (same && below(prefix, &parts(&object.key))).then_some(Reach::Exact)
+                (same && below(prefix, &parts(&object.key))).then_some(NetworkAccess::Exact)
             }
-            (Self::Rclone { remote, path }, Address::Rclone { remote: other, path: below_it }) => {
-                // `remote:/a` and `remote:a` are two places to rclone.
+            (Self::Rclone { remote, path }, Address::Rclone { remote: other, path: below_path }) => {
+                // `remote:/a` and `remote:a` are different paths to rclone.
                 let same =
-                    remote == other && (path.is_empty() || path[0].is_empty() == below_it.starts_with('/'));
-                (same && below(path, &parts(below_it))).then_some(Reach::Exact)
+                    remote == other && (path.is_empty() || path[0].is_empty() == below_path.starts_with('/'));
+                (same && below(path, &parts(below_path))).then_some(NetworkAccess::Exact)
             }
             _ => None,
         }
     }
 }
 
-/// The parts between slashes; a slash at the end makes none, so that `/a/` and `/a` are the same root.
+/// The segments of a path; a slash at the end adds none, so that `/a/` and `/a` are the same root.
 fn parts(path: &str) -> Vec<String> {
     let mut parts: Vec<_> = path.split('/').map(str::to_owned).collect();
     if parts.last().is_some_and(String::is_empty) {
@@ -150,7 +147,7 @@ fn parts(path: &str) -> Vec<String> {
     parts
 }
 
-/// Decoded, so that `%6dedia` is `media`, as it is to the server.
+/// Percent-decoded, because `%6dedia` is `media` to the server.
 fn url_parts(url: &Url) -> Vec<String> {
     let mut parts: Vec<_> = url.path_segments().into_iter().flatten().map(decoded).collect();
     if parts.last().is_some_and(String::is_empty) {
@@ -169,13 +166,13 @@ mod tests {
 
     use super::*;
 
-    fn roots(texts: &[&str]) -> Roots {
-        Roots::parse(&texts.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()
+    fn roots(texts: &[&str]) -> ScoringRoots {
+        ScoringRoots::parse(&texts.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()
     }
 
-    fn reach(root: &str, address: &str) -> Option<Reach> {
+    fn access(root: &str, address: &str) -> Option<NetworkAccess> {
         let address = Address::parse(address).unwrap();
-        roots(&[root]).permit(&address, "it").ok().map(|permit| permit.reach)
+        roots(&[root]).permit(&address, "it").ok()
     }
 
     #[rstest]
@@ -195,8 +192,8 @@ mod tests {
     #[case("box:", "box:a.y4m")]
     #[case("box:clips", "box:clips/a.y4m")]
     #[case("sftp://user@host/clips", "sftp://user@host/clips/a.y4m")]
-    fn what_is_inside_is_allowed(#[case] root: &str, #[case] address: &str) {
-        assert!(reach(root, address).is_some());
+    fn an_address_below_a_root_is_permitted(#[case] root: &str, #[case] address: &str) {
+        assert!(access(root, address).is_some());
     }
 
     #[rstest]
@@ -217,29 +214,33 @@ mod tests {
     #[case("box:clips", "box:/clips/a.y4m")]
     #[case("box:clips", "other:clips/a.y4m")]
     #[case("/media", "https://media/a.y4m")]
-    fn what_is_beside_is_refused(#[case] root: &str, #[case] address: &str) {
-        assert_eq!(reach(root, address), None);
+    fn an_address_beside_a_root_is_refused(#[case] root: &str, #[case] address: &str) {
+        assert_eq!(access(root, address), None);
     }
 
     #[rstest]
-    #[case("https://", "https://host/a", Reach::Public)]
-    #[case("https://host/", "https://host/a", Reach::Named)]
-    #[case("https://10.0.0.5/", "https://10.0.0.5/a", Reach::Exact)]
-    #[case("http://0x7f.1/", "http://127.0.0.1/a", Reach::Exact)]
-    #[case("http://[::1]/", "http://[0:0::1]/a", Reach::Exact)]
-    fn a_root_reaches_as_far_as_it_names(#[case] root: &str, #[case] address: &str, #[case] expected: Reach) {
-        assert_eq!(reach(root, address), Some(expected));
+    #[case("https://", "https://host/a", NetworkAccess::Public)]
+    #[case("https://host/", "https://host/a", NetworkAccess::Named)]
+    #[case("https://10.0.0.5/", "https://10.0.0.5/a", NetworkAccess::Exact)]
+    #[case("http://0x7f.1/", "http://127.0.0.1/a", NetworkAccess::Exact)]
+    #[case("http://[::1]/", "http://[0:0::1]/a", NetworkAccess::Exact)]
+    fn a_root_gives_access_as_far_as_it_names_the_host(
+        #[case] root: &str,
+        #[case] address: &str,
+        #[case] expected: NetworkAccess,
+    ) {
+        assert_eq!(access(root, address), Some(expected));
     }
 
     #[test]
-    fn the_root_that_reaches_farthest_counts() {
+    fn the_root_with_the_widest_access_counts() {
         let address = Address::parse("https://host/a").unwrap();
-        assert_eq!(roots(&["https://", "https://host"]).permit(&address, "").unwrap().reach, Reach::Named);
+        assert_eq!(roots(&["https://", "https://host"]).permit(&address, ""), Ok(NetworkAccess::Named));
     }
 
     #[test]
     fn a_job_without_roots_is_refused() {
-        assert_eq!(Roots::parse(&[]).unwrap_err().reason, FailureReason::InputDenied);
+        assert_eq!(ScoringRoots::parse(&[]).unwrap_err().reason, FailureReason::InputDenied);
     }
 
     #[rstest]
@@ -251,7 +252,7 @@ mod tests {
     #[case(":local:")]
     #[case(":local:/")]
     #[case("box,type=local:/")]
-    fn a_root_that_cannot_be_understood_is_refused(#[case] root: &str) {
-        assert_eq!(Roots::parse(&[root.to_owned()]).unwrap_err().reason, FailureReason::InputDenied);
+    fn a_root_that_is_not_understood_is_refused(#[case] root: &str) {
+        assert_eq!(ScoringRoots::parse(&[root.to_owned()]).unwrap_err().reason, FailureReason::InputDenied);
     }
 }

@@ -1,4 +1,4 @@
-//! The part of the directory that is one process's own.
+//! The private directory of one process.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -6,46 +6,46 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::ScratchError;
-use super::directory::remove;
+use super::files::remove;
 
-const LOCK: &str = ".lock";
+const LOCK_FILE: &str = ".lock";
 const PREFIX: &str = "agent-";
 
-/// Ours as long as it lives.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct AgentDirectory {
     path: PathBuf,
     base: PathBuf,
-    _alive: File,
+    /// Its lock tells other processes that this one is alive.
+    _lock: File,
 }
 
-impl Home {
+impl AgentDirectory {
     pub(super) fn open(base: &Path) -> Result<Self, ScratchError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |source| ScratchError { path, source }
         };
         fs::create_dir_all(base).map_err(at(base))?;
-        // Without links, because workers are confined to real paths.
+        // Resolved, because workers are confined to real paths.
         let base = base.canonicalize().map_err(at(base))?;
-        let _moving = locked(&base.join(LOCK)).map_err(at(&base))?;
-        sweep(&base).map_err(at(&base))?;
+        let _exclusive = locked(&base.join(LOCK_FILE)).map_err(at(&base))?;
+        remove_orphans(&base).map_err(at(&base))?;
 
-        let (path, alive) = move_in(&base).map_err(at(&base))?;
+        let (path, lock) = create(&base).map_err(at(&base))?;
         for part in ["objects", "jobs"] {
-            private(&path.join(part)).map_err(at(&path))?;
+            create_private(&path.join(part)).map_err(at(&path))?;
         }
-        Ok(Self { path, base, _alive: alive })
+        Ok(Self { path, base, _lock: lock })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Beside it, for everybody who uses the same directory.
+    /// A directory beside this one, for all processes that use the same scratch directory.
     pub(super) fn shared(&self, name: &str) -> Result<PathBuf, ScratchError> {
         let path = self.base.join(name);
-        match private(&path) {
+        match create_private(&path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(ScratchError { path, source: error })
             }
@@ -62,18 +62,18 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl Drop for AgentDirectory {
     fn drop(&mut self) {
-        // Under the lock, or somebody who sweeps at this moment would trip over what disappears.
-        let _moving = locked(&self.base.join(LOCK));
+        // Under the lock, because a process that removes orphans would fail on files that disappear.
+        let _exclusive = locked(&self.base.join(LOCK_FILE));
         if let Err(error) = remove(&self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "the scratch directory could not be removed");
+            tracing::warn!(path = %self.path.display(), %error, "cannot remove the scratch directory");
         }
     }
 }
 
-/// A directory for its owner alone.
-pub(super) fn private(path: &Path) -> io::Result<()> {
+/// Creates a directory that only its owner can use.
+pub(super) fn create_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
@@ -83,14 +83,14 @@ fn locked(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes the first directory whose name is free, and locks it.
-fn move_in(base: &Path) -> io::Result<(PathBuf, File)> {
+/// Creates the first directory whose name is free, and locks it.
+fn create(base: &Path) -> io::Result<(PathBuf, File)> {
     let mut number = 0_u32;
     loop {
         let path = base.join(format!("{PREFIX}{number}"));
-        match private(&path) {
+        match create_private(&path) {
             Ok(()) => {
-                let lock = locked(&path.join(LOCK))?;
+                let lock = locked(&path.join(LOCK_FILE))?;
                 return Ok((path, lock));
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
@@ -99,8 +99,8 @@ fn move_in(base: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// Removes what has no owner any more. Called under the lock, so whoever moves in has locked its own by now.
-fn sweep(base: &Path) -> io::Result<()> {
+/// Removes directories of dead processes. The caller holds the lock, so every live process has locked its own directory.
+fn remove_orphans(base: &Path) -> io::Result<()> {
     for entry in fs::read_dir(base)? {
         let entry = entry?;
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
@@ -108,18 +108,22 @@ fn sweep(base: &Path) -> io::Result<()> {
             continue;
         }
         let path = entry.path();
-        let orphaned = match File::open(path.join(LOCK)) {
+        let orphaned = match File::open(path.join(LOCK_FILE)) {
             Ok(lock) => lock.try_lock().is_ok(),
-            // Killed between the two steps of moving in.
+            // The process was killed between creating and locking the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-            Err(_) => false, // another user's
+            Err(_) => false, // of another user
         };
         if !orphaned {
             continue;
         }
         match remove(&path) {
-            Ok(()) => tracing::info!(path = %path.display(), "removed what a process left that was killed"),
-            Err(error) => tracing::warn!(path = %path.display(), %error, "left-overs could not be removed"),
+            Ok(()) => {
+                tracing::info!(path = %path.display(), "removed the directory of a process that was killed");
+            }
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "cannot remove the directory of a process that was killed");
+            }
         }
     }
     Ok(())

@@ -4,19 +4,17 @@ use std::fmt::{self, Write as _};
 
 use url::Url;
 
-/// Characters that are shown at most.
-const SHOWN: usize = 300;
+const MAX_LENGTH: usize = 300;
 
-/// Prints an address without user, password, query and fragment, where signatures and tokens are. Every message and
-/// log line that names an address goes through this; a text that is no address at all loses whatever looks like a
-/// secret.
+/// Displays an address without user, password, query and fragment, which may hold signatures and tokens. Every message and
+/// log line that names an address uses it; a text that is not an address loses everything that looks like a secret.
 #[derive(Clone, Copy, Debug)]
-pub struct Redacted<'a>(pub &'a str);
+pub struct RedactedUri<'a>(pub &'a str);
 
-impl fmt::Display for Redacted<'_> {
+impl fmt::Display for RedactedUri<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut left = SHOWN;
-        for character in shown(self.0).chars().flat_map(char::escape_debug) {
+        let mut left = MAX_LENGTH;
+        for character in redacted(self.0).chars().flat_map(char::escape_debug) {
             if left == 0 {
                 return f.write_char('…');
             }
@@ -27,9 +25,9 @@ impl fmt::Display for Redacted<'_> {
     }
 }
 
-fn shown(text: &str) -> String {
+fn redacted(text: &str) -> String {
     if text.starts_with('/') {
-        return text.to_owned(); // a path: all of it is a name
+        return text.to_owned(); // a path, which has no secret part
     }
     let (public, cut) = match text.find(['?', '#']) {
         Some(at) => (&text[..at], "?…"),
@@ -41,9 +39,9 @@ fn shown(text: &str) -> String {
     {
         let (scheme, host) = (url.scheme(), url.host_str().unwrap_or_default());
         let at = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        // Without the slash that the parser adds where the user wrote none.
+        // Without the slash that the parser adds to an empty path.
         let path = if url.path() == "/" && !public.ends_with('/') { "" } else { url.path() };
-        // `http://user:8/secret@host` has a port to the parser and a password with a slash to its author.
+        // In `http://user:8/secret@host` the parser sees a port, but its author may have meant a password with a slash.
         let slashes = ['/', '\\'];
         let after = public.split_once(':').map_or("", |(_, rest)| rest.trim_start_matches(slashes));
         let port = after.split(slashes).next().is_some_and(|authority| authority.contains(':'));
@@ -53,9 +51,9 @@ fn shown(text: &str) -> String {
         };
         return format!("{scheme}://{host}{at}{path}{cut}");
     }
-    let of_a_scheme = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
+    let is_scheme_character = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
     let (scheme, rest) = match public.find("://") {
-        Some(at) if public[..at].chars().all(of_a_scheme) => public.split_at(at + 3),
+        Some(at) if public[..at].chars().all(is_scheme_character) => public.split_at(at + 3),
         _ => ("", public),
     };
     let rest = match (rest.split_once(','), rest.contains('=')) {
@@ -65,7 +63,7 @@ fn shown(text: &str) -> String {
     format!("{scheme}{rest}{cut}")
 }
 
-/// A password may hold slashes, so with a colon before the `@` everything up to the last `@` goes.
+/// A password may contain slashes, so with a colon before the `@` everything up to the last `@` is removed.
 fn without_user<'a>(scheme: &str, rest: &'a str) -> &'a str {
     let after = |at: usize| &rest[at + 1..];
     match rest.rfind('@') {
@@ -108,14 +106,14 @@ mod tests {
     #[case("remote,pass=secret://a", "remote,…")]
     #[case("user:secret@host:a", "host:a")]
     #[case("a\nb", "a\\nb")]
-    fn shows_where_but_not_with_what(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(Redacted(text).to_string(), expected);
+    fn the_location_is_shown_and_the_credentials_are_not(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(RedactedUri(text).to_string(), expected);
     }
 
     #[test]
     fn a_long_address_is_cut() {
         let long = format!("s3://bucket/{}", "k".repeat(5000));
-        assert_eq!(Redacted(&long).to_string().chars().count(), SHOWN + 1);
+        assert_eq!(RedactedUri(&long).to_string().chars().count(), MAX_LENGTH + 1);
     }
 
     proptest! {
@@ -137,13 +135,13 @@ mod tests {
                 format!("{user}a,pass={secret}:{path}"),
                 format!("{user}:{secret}@{host}:{path}"),
             ] {
-                prop_assert!(!Redacted(&text).to_string().contains(secret), "{text}: {}", Redacted(&text));
+                prop_assert!(!RedactedUri(&text).to_string().contains(secret), "{text}: {}", RedactedUri(&text));
             }
         }
 
         #[test]
         fn no_text_panics(text in "\\PC{0,60}") {
-            let _ = Redacted(&text).to_string();
+            let _ = RedactedUri(&text).to_string();
         }
     }
 }

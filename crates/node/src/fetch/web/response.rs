@@ -1,4 +1,4 @@
-//! What an answer means.
+//! Interprets responses.
 
 use reqwest::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION,
@@ -7,70 +7,73 @@ use reqwest::header::{
 use reqwest::{Response, StatusCode};
 use url::Url;
 
-use crate::fetch::error::Problem;
-use crate::fetch::source::{Meta, Version};
+use crate::fetch::error::FetchProblem;
+use crate::fetch::source::{FileMetadata, FileVersion};
 
-/// The status in words, such as `404 Not Found`.
-pub(crate) fn words(status: StatusCode) -> String {
+/// Such as `404 Not Found`.
+fn status_text(status: StatusCode) -> String {
     status
         .canonical_reason()
-        .map_or_else(|| status.as_str().to_owned(), |words| format!("{} {words}", status.as_str()))
+        .map_or_else(|| status.as_str().to_owned(), |phrase| format!("{} {phrase}", status.as_str()))
 }
 
-/// What a status other than success means.
-pub(crate) fn judge(status: StatusCode) -> Problem {
-    let words = words(status);
+/// The problem of a status other than success.
+pub(crate) fn status_problem(status: StatusCode) -> FetchProblem {
+    let text = status_text(status);
     match status.as_u16() {
-        404 | 410 => Problem::NotFound(words),
-        408 | 425 | 429 | 500..=599 => Problem::Answer(words),
-        412 | 416 => Problem::Changed,
-        413 => Problem::CalledTooLarge(words),
-        200..=299 => Problem::NotFound(format!("{words} and no file")),
-        300..=399 => Problem::BareRedirect(words),
-        _ => Problem::Denied(words),
+        404 | 410 => FetchProblem::NotFound(text),
+        408 | 425 | 429 | 500..=599 => FetchProblem::ServerError(text),
+        412 | 416 => FetchProblem::Changed,
+        413 => FetchProblem::RefusedAsTooLarge(text),
+        200..=299 => FetchProblem::NotFound(format!("{text} without a file")),
+        300..=399 => FetchProblem::BareRedirect(text),
+        _ => FetchProblem::Denied(text),
     }
 }
 
-/// Where a redirect leads to, if the answer is one.
-pub(crate) fn redirect_target(from: &Url, answer: &Response) -> Option<Result<Url, Problem>> {
-    if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+/// The target of a redirect; `None` if the response is none.
+pub(crate) fn redirect_target(from: &Url, response: &Response) -> Option<Result<Url, FetchProblem>> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
-    let location = answer.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+    let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
     let target = location.and_then(|location| from.join(location).ok());
-    Some(target.ok_or_else(|| judge(answer.status())))
+    Some(target.ok_or_else(|| status_problem(response.status())))
 }
 
-/// A file, or the part of it that was asked for, as the headers describe it.
+/// A file, or the requested part of it, as described by the headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Described {
-    pub(super) meta: Meta,
+pub(super) struct FileDescription {
+    pub(super) metadata: FileMetadata,
     pub(super) start: u64,
 }
 
-/// Reads the headers of an answer of 200 or 206.
-pub(super) fn describe(status: StatusCode, headers: &HeaderMap) -> Result<Described, Problem> {
+/// Parses the headers of a response with status 200 or 206.
+pub(super) fn describe(status: StatusCode, headers: &HeaderMap) -> Result<FileDescription, FetchProblem> {
     let text = |name| headers.get(name).and_then(|value: &reqwest::header::HeaderValue| value.to_str().ok());
     if text(CONTENT_ENCODING).is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
-        return Err(Problem::Compressed);
+        return Err(FetchProblem::Compressed);
     }
     let (start, length) = if status == StatusCode::PARTIAL_CONTENT {
-        // A part of which it is not said which one cannot be put anywhere.
-        let (start, length) = text(CONTENT_RANGE).and_then(range).ok_or(Problem::NoLength)?;
+        // A part without its range cannot be used.
+        let (start, length) = text(CONTENT_RANGE).and_then(range).ok_or(FetchProblem::NoLength)?;
         (start, Some(length))
     } else {
         let length = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
         let chunked =
             text(TRANSFER_ENCODING).is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
         if length.is_none() && !chunked {
-            return Err(Problem::NoLength);
+            return Err(FetchProblem::NoLength);
         }
         (0, length)
     };
-    Ok(Described { meta: Meta { length, version: version(text(ETAG), text(LAST_MODIFIED), length) }, start })
+    Ok(FileDescription {
+        metadata: FileMetadata { length, version: version(text(ETAG), text(LAST_MODIFIED), length) },
+        start,
+    })
 }
 
-/// `bytes 100-199/1000`: where it starts, and how long the whole is.
+/// Parses `bytes 100-199/1000`: the start of the part, and the length of the file.
 fn range(text: &str) -> Option<(u64, u64)> {
     let (part, whole) = text.trim().strip_prefix("bytes")?.trim_start().split_once('/')?;
     let (start, end) = part.split_once('-')?;
@@ -78,17 +81,17 @@ fn range(text: &str) -> Option<(u64, u64)> {
     (start <= end && end < whole).then_some((start, whole))
 }
 
-/// A strong tag, or a time and a length together.
-fn version(tag: Option<&str>, modified: Option<&str>, length: Option<u64>) -> Option<Version> {
+/// A strong entity tag, or a time together with a length.
+fn version(tag: Option<&str>, modified: Option<&str>, length: Option<u64>) -> Option<FileVersion> {
     match (tag, modified, length) {
-        (Some(tag), ..) if tag.starts_with('"') => Some(Version(tag.to_owned())),
-        (_, Some(modified), Some(length)) => Some(Version(format!("{modified} {length}"))),
+        (Some(tag), ..) if tag.starts_with('"') => Some(FileVersion(tag.to_owned())),
+        (_, Some(modified), Some(length)) => Some(FileVersion(format!("{modified} {length}"))),
         _ => None,
     }
 }
 
-/// What `If-Range` takes: a strong tag. A time has whole seconds only, which is not enough to put two parts together.
-pub(super) fn resumable(version: &Version) -> Option<&str> {
+/// The value for `If-Range`, which is a strong tag. A time in whole seconds is not precise enough to join two parts.
+pub(super) fn resumable(version: &FileVersion) -> Option<&str> {
     version.0.starts_with('"').then_some(version.0.as_str())
 }
 
@@ -113,13 +116,13 @@ mod tests {
     #[case(429, FailureReason::SourceUnreachable, true)]
     #[case(500, FailureReason::SourceUnreachable, true)]
     #[case(503, FailureReason::SourceUnreachable, true)]
-    fn a_status_has_a_reason_and_is_asked_again_or_not(
+    fn a_status_has_a_reason_and_is_retried_or_not(
         #[case] status: u16,
         #[case] reason: FailureReason,
-        #[case] again: bool,
+        #[case] retried: bool,
     ) {
-        let problem = judge(StatusCode::from_u16(status).unwrap());
-        assert_eq!((problem.reason(), problem.is_transient()), (reason, again));
+        let problem = status_problem(StatusCode::from_u16(status).unwrap());
+        assert_eq!((problem.reason(), problem.is_transient()), (reason, retried));
     }
 
     #[rstest]
@@ -130,7 +133,7 @@ mod tests {
     #[case("bytes 0-1000/1000", None)]
     #[case("items 0-1/2", None)]
     #[case("", None)]
-    fn a_part_says_which_one_it_is(#[case] text: &str, #[case] expected: Option<(u64, u64)>) {
+    fn a_content_range_is_parsed(#[case] text: &str, #[case] expected: Option<(u64, u64)>) {
         assert_eq!(range(text), expected);
     }
 
