@@ -1,47 +1,46 @@
-//! Who calls, and whether they may.
+//! Authentication and authorization of calls.
 //!
 //! ```text
-//!  request ─▶ gate ─▶ table: who may call this? ─▶ authenticator: who is this? ─▶ roles meet? ─▶ handler
-//!                      nobody knows it: refused      static tokens │ key set of the issuer │ tenants
+//!  request ─▶ middleware ─▶ permissions: which roles? ─▶ authenticator: who calls? ─▶ role check ─▶ handler
+//!                           unlisted method: denied      static tokens │ keys of one issuer │ tenants
 //! ```
 //!
-//! Everything is refused that is not allowed by name: a method that is missing in the [`table`] is closed to
-//! everybody, also to admins. Every bad token gets the same answer; what was wrong with it is known to the debug
-//! log and, as one word of a closed list, to a metric.
+//! Calls are denied by default: a method that [`permissions`] does not list is denied to everybody, admins included.
+//! Every invalid token gets the same response; the cause appears only in the debug log and as a label of a metric.
 //!
-//! | promise                                                            | guarded by                                  |
+//! | guarantee                                                          | guarded by                                  |
 //! |--------------------------------------------------------------------|---------------------------------------------|
-//! | RS256 alone, decided before anything else is looked at             | `tests/auth/tokens.rs`                      |
-//! | keys of 2048 bits or more, at most 16, no truncation               | `jwks/set.rs`, `tests/auth/tokens.rs`       |
-//! | an unknown key is asked for at most every 30 s, by one             | `tests/auth/keys.rs`                        |
-//! | keys are read again after 15 min, and outlive their server by 24 h | `tests/auth/keys.rs`                        |
-//! | no method without a row in the table                               | `table/tests.rs`                            |
-//! | the body of a refused request is not read                          | `tests/auth/gate.rs`                        |
+//! | only RS256, checked before anything else in the token              | `tests/auth/tokens.rs`                      |
+//! | keys of 2048 bits or more, at most 16, never a truncated set       | `jwks/key_set.rs`, `tests/auth/tokens.rs`   |
+//! | an unknown key causes at most one fetch in 30 s                    | `tests/auth/keys.rs`                        |
+//! | keys are refreshed after 15 min and expire after 24 h              | `tests/auth/keys.rs`                        |
+//! | every served method is listed in the permissions                   | `permissions/tests.rs`                      |
+//! | the body of a denied request is not read                           | `tests/auth/gate.rs`                        |
 
 mod args;
 mod authenticator;
 mod bearer;
-mod cause;
 mod claims;
-mod document;
-pub mod gate;
+mod clocks;
+mod config_file;
 mod issuer;
 mod jwks;
 mod jwt;
 mod metrics;
+pub mod middleware;
+mod outcome;
+pub mod permissions;
 mod provider;
+mod refresher;
+mod reloading_file;
+mod static_tokens;
 mod subjects;
-pub mod table;
 mod tenants;
-mod time;
-mod tokens;
-mod upkeep;
-mod verified;
-mod watched;
+mod token_cache;
 
 pub use self::args::{Access, AuthArgs, AuthError};
 pub use self::authenticator::Authenticator;
-pub use self::cause::Outcome;
-pub use self::metrics::{AuthMetrics, Fetched};
-pub use self::time::{Time, WallClock};
-pub use self::upkeep::Upkeep;
+pub use self::clocks::Clocks;
+pub use self::metrics::{AuthMetrics, KeyFetchResult};
+pub use self::outcome::AuthOutcome;
+pub use self::refresher::AuthRefresher;

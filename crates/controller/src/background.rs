@@ -1,6 +1,6 @@
-//! What goes on without being asked: hearing what the store tells, ending what ran out, removing what is old.
+//! Background tasks: forwarding notifications of the store, ending expired leases, pruning.
 
-mod notices;
+mod notifications;
 mod prune;
 mod sweep;
 
@@ -11,12 +11,12 @@ use vmafx_queue::store::Retention;
 
 use crate::service::Service;
 
-/// A round that takes longer is given up, and the next one tries again.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A longer round is aborted, and the next one tries again.
+const ROUND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Adds the three tasks. They stop when shutdown begins; none of them stops because the store fails.
-pub fn run(service: &Service, keep: Retention, prune_interval: Duration, tasks: &mut TaskSet) {
-    tasks.service("notices", notices::run(service.clone(), tasks.shutdown()));
+/// The tasks stop when shutdown begins. Errors of the store do not stop them.
+pub fn run(service: &Service, retention: Retention, prune_interval: Duration, tasks: &mut TaskSet) {
+    tasks.service("notifications", notifications::run(service.clone(), tasks.shutdown()));
     tasks.service("sweep", sweep::run(service.clone(), tasks.shutdown()));
-    tasks.service("prune", prune::run(service.clone(), keep, prune_interval, tasks.shutdown()));
+    tasks.service("prune", prune::run(service.clone(), retention, prune_interval, tasks.shutdown()));
 }

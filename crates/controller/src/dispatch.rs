@@ -1,24 +1,24 @@
-//! Pulls that wait for work, and who is called when there is some.
+//! Pulls that wait for work, and which of them is woken when there is some.
 //!
-//! Waiting pulls stand in line by tenant and by the backends they serve; all that serve the same are a *class*. The
-//! store tells when jobs can be claimed, and as many pulls are called as there are jobs: the longest-waiting that can
-//! serve them, each once. A call is not a job. Whoever is called looks for itself, so a call too many costs a look and
-//! a call too few would cost a wait:
+//! Waiting pulls are queued by tenant and by the backends they serve; all pulls that serve the same backends are a *class*.
+//! The store notifies when jobs can be claimed, and as many pulls are woken as there are jobs: those that waited longest
+//! and can serve the jobs, each once. A wake-up is not a job: a pull that is woken tries to claim one itself. A superfluous
+//! wake-up therefore costs one claim, and a missing one would cost a wait:
 //!
-//! | what happens                                       | who is called                                            |
+//! | event                                              | woken pulls                                              |
 //! |----------------------------------------------------|----------------------------------------------------------|
-//! | the store tells of `n` jobs                        | the first `n` that fit                                   |
-//! | one that was called goes away without looking      | the next that fits, instead                              |
-//! | a pause of a job ends                              | one of each class that waits for it                      |
-//! | the store told more than we could hear             | one of every class                                       |
+//! | the store notifies of `n` jobs                     | the first `n` that fit                                   |
+//! | a woken pull goes away before it claims            | the next that fits, instead                              |
+//! | the back-off of a job ends                         | one of each class that waits for it                      |
+//! | notifications of the store were dropped            | one of every class                                       |
 //! | nothing, for a few seconds                         | one of every class: another controller may have been cut off |
-//! | one of the last three finds a job                  | the next of its class, and so on until one finds nothing |
+//! | one of the last three claims a job                 | the next of its class, until a claim finds nothing       |
 //!
-//! A pull is in line before it looks ([`Dispatch::enter`] before the first claim, [`Place::called`] puts it back before
-//! the next), so that what comes between its look and its wait still calls it.
+//! A pull is queued before it claims ([`Dispatch::enqueue`] before the first claim, [`WaitingPull::woken`] before each
+//! later one), so that a job that arrives between its claim and its wait still wakes it.
 
-mod line;
-mod place;
+mod wait_queue;
+mod waiting_pull;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,101 +29,101 @@ use vmafx_queue::TenantId;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::notification::Notification;
 
-use self::line::{Call, Lines};
-pub(crate) use self::place::Place;
+use self::wait_queue::{WaitQueues, Wakeup};
+pub(crate) use self::waiting_pull::WaitingPull;
 
-/// Pulls that may wait at once; further ones are answered without waiting.
-const MOST_WAITING: usize = 16_384;
+/// Further pulls are answered without waiting.
+const MAX_WAITING_PULLS: usize = 16_384;
 
-/// The shortest wait for the end of a pause. The store's clock may be another one, and looking too early must not
-/// become looking all the time.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+/// Shortest wait for the end of a back-off. The store may go by another clock than this process, and a pull that is woken
+/// too early must not claim in a busy loop.
+const MIN_WAKE_DELAY: Duration = Duration::from_millis(100);
 
-/// The lines of waiting pulls. Clones are the same.
+/// The waiting pulls. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Dispatch(Arc<Inner>);
 
 struct Inner {
-    lines: Mutex<Lines>,
-    /// A pause was noted that may end before all others.
-    sooner: Notify,
+    queues: Mutex<WaitQueues>,
+    /// Notified when a back-off was added that may end before all others.
+    earlier_due: Notify,
     clock: Arc<dyn Clock>,
 }
 
 impl Dispatch {
-    /// Nobody waits.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner { lines: Mutex::default(), sooner: Notify::new(), clock }))
+        Self(Arc::new(Inner { queues: Mutex::default(), earlier_due: Notify::new(), clock }))
     }
 
-    /// Gets in line; `None` when too many wait already.
-    pub(crate) fn enter(&self, tenant: &TenantId, backends: &Arc<[String]>) -> Option<Place> {
-        let mut lines = self.lines();
-        if lines.waiting() >= MOST_WAITING {
+    /// Queues a pull; `None` when too many wait already.
+    pub(crate) fn enqueue(&self, tenant: &TenantId, backends: &Arc<[String]>) -> Option<WaitingPull> {
+        let mut queues = self.queues();
+        if queues.waiting() >= MAX_WAITING_PULLS {
             return None;
         }
-        let (ticket, call) = lines.join(tenant, backends, None);
-        drop(lines);
-        Some(Place::new(self.clone(), tenant.clone(), backends.clone(), ticket, call))
+        let (ticket, wakeup) = queues.enqueue(tenant, backends);
+        drop(queues);
+        Some(WaitingPull::new(self.clone(), tenant.clone(), backends.clone(), ticket, wakeup))
     }
 
-    /// Hears what the store tells.
-    pub(crate) fn hear(&self, notice: &Notification) {
-        if let Notification::Work { tenant, backend, jobs } = notice {
-            let mut lines = self.lines();
+    /// Wakes one pull for each job that a notification of the store announces.
+    pub(crate) fn notify(&self, notification: &Notification) {
+        if let Notification::Work { tenant, backend, jobs } = notification {
+            let mut queues = self.queues();
             for _ in 0..*jobs {
-                if !lines.call_first(tenant, backend) {
+                if !queues.wake_oldest(tenant, backend) {
                     return;
                 }
             }
         }
     }
 
-    /// Lets one of every class look.
-    pub(crate) fn look(&self) {
-        self.lines().call_every_class();
+    /// Wakes one pull of every class.
+    pub(crate) fn wake_every_class(&self) {
+        self.queues().wake_every_class();
     }
 
-    /// A job of this backend (empty: any) can be claimed from then on.
-    pub(crate) fn expect(&self, tenant: &TenantId, backend: &str, at: Timestamp) {
+    /// Wakes pulls when a job of this backend (empty: any) becomes available.
+    pub(crate) fn wake_at(&self, tenant: &TenantId, backend: &str, at: Timestamp) {
         let due = self.due(at);
-        if self.lines().expect(tenant, backend, due) {
-            self.0.sooner.notify_one();
+        if self.queues().set_due(tenant, backend, due) {
+            self.0.earlier_due.notify_one();
         }
     }
 
-    /// Calls whoever waits for the ends of pauses, for as long as it is polled.
-    pub(crate) async fn watch_pauses(&self) -> ! {
+    /// Wakes pulls when the back-offs that they wait for end, for as long as it is polled.
+    pub(crate) async fn wake_when_due(&self) -> ! {
         loop {
-            let next = self.lines().call_due(Instant::now());
-            let pause = async {
+            let next = self.queues().wake_due(Instant::now());
+            let due = async {
                 match next {
                     Some(due) => tokio::time::sleep_until(due).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
-                () = pause => {}
-                () = self.0.sooner.notified() => {}
+                () = due => {}
+                () = self.0.earlier_due.notified() => {}
             }
         }
     }
 
     fn due(&self, at: Timestamp) -> Instant {
-        Instant::now() + at.since(self.0.clock.now()).max(SHORTEST_PAUSE)
+        Instant::now() + at.since(self.0.clock.now()).max(MIN_WAKE_DELAY)
     }
 
-    /// The lines are whole whatever their last holder was doing.
-    fn lines(&self) -> MutexGuard<'_, Lines> {
-        self.0.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A poisoned lock is taken: no operation panics halfway through a change of the queues.
+    fn queues(&self) -> MutexGuard<'_, WaitQueues> {
+        self.0.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pass_on(&self, tenant: &TenantId, backends: &Arc<[String]>, call: Call) {
-        match call {
-            Call::Work(backend) => {
-                self.lines().call_first(tenant, &backend);
+    /// Passes a wake-up that was not used to the next pull.
+    fn forward(&self, tenant: &TenantId, backends: &Arc<[String]>, wakeup: Wakeup) {
+        match wakeup {
+            Wakeup::Job(backend) => {
+                self.queues().wake_oldest(tenant, &backend);
             }
-            Call::Look => self.lines().call_class(tenant, backends),
+            Wakeup::Recheck => self.queues().wake_class(tenant, backends),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The two services over gRPC, with reflection and health.
 //!
-//! Nothing is decided here: a message becomes a request, the service answers, the answer becomes a message. Which
-//! codes a refusal has is the table in `grpc/status.rs`.
+//! This layer only converts: a message to a request of [`Service`], its result to a message, and a refusal to a status
+//! code by the table in `grpc/status.rs`.
 
 mod controller;
 mod convert;
@@ -21,12 +21,10 @@ use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::service::Service;
 
-/// Bytes of a message.
+/// Maximum size of a message, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSizes {
-    /// That is taken.
     pub receive: usize,
-    /// That is sent.
     pub send: usize,
 }
 
@@ -36,9 +34,8 @@ impl Default for MessageSizes {
     }
 }
 
-/// Everything that is served over gRPC. Callers must be known before: each call has an
-/// [`Identity`] among its extensions, or is refused. The reporter closes the health service at
-/// shutdown.
+/// Everything that is served over gRPC. Authentication happens before: a call without an [`Identity`] among its
+/// extensions is refused. The reporter is for [`closing`].
 pub async fn routes(
     service: &Service,
     sizes: MessageSizes,
@@ -46,7 +43,7 @@ pub async fn routes(
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<VmafxControllerServer<Controller>>().await;
     health.set_serving::<VmafxScoringServer<Scoring>>().await;
-    let described = || {
+    let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(vmafx_proto::FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -64,18 +61,17 @@ pub async fn routes(
                 .max_encoding_message_size(sizes.send),
         )
         .add_service(health_service)
-        .add_service(described().build_v1()?)
-        .add_service(described().build_v1alpha()?);
+        .add_service(reflection().build_v1()?)
+        .add_service(reflection().build_v1alpha()?);
     Ok((routes.routes(), health))
 }
 
-/// Says to those who ask for health that it is over.
+/// Reports both services as not serving, at shutdown.
 pub async fn closing(health: &HealthReporter) {
     health.set_not_serving::<VmafxControllerServer<Controller>>().await;
     health.set_not_serving::<VmafxScoringServer<Scoring>>().await;
 }
 
-/// Who calls.
 fn caller<T>(request: &tonic::Request<T>) -> Result<Identity, Refusal> {
     request.extensions().get::<Identity>().cloned().ok_or(Refusal::Unauthenticated)
 }

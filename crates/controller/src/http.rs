@@ -1,7 +1,7 @@
-//! The queue for people with curl: jobs and nodes as JSON, changes as server-sent events, and `POST /v1/score`.
+//! The HTTP API: jobs and nodes as JSON, changes as server-sent events, and `POST /v1/score`.
 //!
-//! [`routes::ALL`] is the one list of what there is: the router, the `OpenAPI` document and the role table are held
-//! against it. Everything here is a translation; what is asked and refused is [`crate::service`]'s.
+//! [`routes::ALL`] lists the routes; tests compare it with the router, the `OpenAPI` document and the role table. This
+//! layer only converts between JSON and the types of [`crate::service`].
 
 mod events;
 mod extract;
@@ -20,9 +20,9 @@ use axum::routing::{get, post};
 use crate::refusal::Refusal;
 use crate::service::Service;
 
-/// Everything below `/v1`, and the document about it. Behind the gate: handlers expect an identity. A body has at most so
-/// many bytes; `None`: any number.
-pub fn router(service: Service, largest_body: Option<usize>) -> Router {
+/// Everything below `/v1`, and the `OpenAPI` document. Authentication happens before: handlers expect an identity.
+/// `None` as maximum size of a body: no limit.
+pub fn router(service: Service, max_body_bytes: Option<usize>) -> Router {
     Router::new()
         .route(routes::JOBS, get(jobs::list).post(jobs::submit))
         .route(routes::JOB, get(jobs::get))
@@ -35,7 +35,7 @@ pub fn router(service: Service, largest_body: Option<usize>) -> Router {
         .route(routes::SCORE, post(score::score))
         .route(routes::OPENAPI, get(openapi::serve))
         .method_not_allowed_fallback(async || problem::method_not_allowed())
-        .fallback(async || Refusal::NotFound("there is no such path: see /openapi.json".to_owned()))
-        .layer(largest_body.map_or_else(DefaultBodyLimit::disable, DefaultBodyLimit::max))
+        .fallback(async || Refusal::NotFound("this path does not exist; see /openapi.json".to_owned()))
+        .layer(max_body_bytes.map_or_else(DefaultBodyLimit::disable, DefaultBodyLimit::max))
         .with_state(service)
 }

@@ -1,27 +1,25 @@
-//! Who calls, and what they may do.
+//! Identity and roles of a caller.
 
 use std::fmt;
 
 use vmafx_queue::TenantId;
 
-/// What somebody may do. Roles do not include each other: an admin is no node.
+/// Roles do not include each other: an admin cannot act as a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Looks.
+    /// Reads jobs, nodes and samples.
     Reader,
-    /// Submits, cancels, labels.
+    /// Submits, cancels and labels jobs, and reads.
     Writer,
-    /// Does both.
+    /// Has the permissions of a writer.
     Admin,
-    /// Pulls work and reports.
+    /// Registers, pulls work and reports results.
     Node,
 }
 
 impl Role {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Reader, Self::Writer, Self::Admin, Self::Node];
 
-    /// Its name in a token.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reader => "vmafx:reader",
@@ -31,21 +29,17 @@ impl Role {
         }
     }
 
-    /// The role of a name; names we do not know are no roles.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
-/// A set of roles.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Roles(u8);
 
 impl Roles {
-    /// Nothing may be done.
     pub const NONE: Self = Self(0);
 
-    /// These.
     pub const fn of(roles: &[Role]) -> Self {
         let (mut bits, mut index) = (0, 0);
         while index < roles.len() {
@@ -55,25 +49,17 @@ impl Roles {
         Self(bits)
     }
 
-    /// Whether one of them is among the others.
-    pub const fn meets(self, other: Self) -> bool {
+    pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Those in both.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Whether there are none.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// One after the other.
     pub fn iter(self) -> impl Iterator<Item = Role> {
-        Role::ALL.into_iter().filter(move |role| self.meets(Self::of(&[*role])))
+        Role::ALL.into_iter().filter(move |role| self.intersects(Self::of(&[*role])))
     }
 }
 
@@ -89,14 +75,13 @@ impl fmt::Debug for Roles {
     }
 }
 
-/// Somebody whose token was good. Stands in the extensions of every request behind the gate.
+/// An authenticated caller; an extension of every request that passed the authorization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Whose jobs they see.
+    /// The caller sees the jobs of this tenant only.
     pub tenant: TenantId,
-    /// Who, for logs.
+    /// For logs.
     pub subject: String,
-    /// What they may do.
     pub roles: Roles,
 }
 
@@ -108,8 +93,8 @@ mod tests {
     fn roles_are_sets() {
         let both = Roles::of(&[Role::Reader, Role::Node]);
         assert_eq!(both.iter().collect::<Vec<_>>(), [Role::Reader, Role::Node]);
-        assert!(both.meets(Roles::of(&[Role::Node, Role::Admin])));
-        assert!(!both.meets(Roles::of(&[Role::Writer])));
+        assert!(both.intersects(Roles::of(&[Role::Node, Role::Admin])));
+        assert!(!both.intersects(Roles::of(&[Role::Writer])));
         assert_eq!(both.iter().collect::<Roles>(), both);
     }
 

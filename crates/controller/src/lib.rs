@@ -1,21 +1,21 @@
 //! The queue over gRPC and HTTP.
 //!
-//! | module          | holds                                                                             |
+//! | module          | contains                                                                          |
 //! |-----------------|-----------------------------------------------------------------------------------|
-//! | [`service`]     | every operation, in the words of the domain                                       |
-//! | [`grpc`]        | both services over gRPC                                                           |
-//! | [`auth`]        | who calls, and whether they may                                                   |
-//! | [`roots`]       | where clips may lie                                                               |
-//! | [`background`]  | what goes on without being asked                                                  |
-//! | [`http`]        | the queue for people with curl                                                    |
-//! | [`settings`]    | what the environment tells                                                        |
-//! | [`start`]       | from settings to a controller that serves                                         |
+//! | [`service`]     | every operation, in terms of the domain                                           |
+//! | [`grpc`]        | both gRPC services                                                                |
+//! | [`http`]        | the HTTP API                                                                      |
+//! | [`auth`]        | authentication and authorization                                                  |
+//! | [`identity`]    | identity and roles of a caller                                                    |
+//! | [`refusal`]     | why a call is refused                                                             |
+//! | [`roots`]       | permitted locations of clips                                                      |
 //! | `dispatch`      | pulls that wait for work                                                          |
-//! | `live`          | who waits for something to happen to jobs                                         |
-//! | [`metrics`]     | what is counted                                                                   |
-//! | [`identity`]    | who calls                                                                         |
-//! | [`node_status`] | heartbeats, shown on the resources                                                |
-//! | [`refusal`]     | why a call is refused, and how both protocols say it                              |
+//! | `subscriptions` | calls that wait for changes of jobs                                               |
+//! | [`background`]  | notifications of the store, sweep, pruning                                        |
+//! | [`node_status`] | heartbeats in the status of VmafxNode resources                                   |
+//! | [`metrics`]     | metrics                                                                           |
+//! | [`settings`]    | settings from environment and command line                                        |
+//! | [`start`]       | starts the controller from its settings                                           |
 
 pub mod auth;
 pub mod background;
@@ -23,7 +23,6 @@ mod dispatch;
 pub mod grpc;
 pub mod http;
 pub mod identity;
-mod live;
 pub mod metrics;
 pub mod node_status;
 pub mod refusal;
@@ -31,3 +30,4 @@ pub mod roots;
 pub mod service;
 pub mod settings;
 pub mod start;
+mod subscriptions;

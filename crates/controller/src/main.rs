@@ -1,4 +1,4 @@
-//! `vmafx-controller`: keeps scoring jobs and hands them to nodes.
+//! `vmafx-controller`: stores scoring jobs and assigns them to nodes.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use vmafx_controller::settings::Settings;
 use vmafx_controller::start::start;
 use vmafx_kit::daemon;
 
-/// Requests are read on one thread and answered from another, which the system's allocator is slow at.
+/// Requests are allocated on one thread and freed on another, which is slow with the system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

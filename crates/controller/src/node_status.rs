@@ -1,11 +1,11 @@
-//! Shows on each VmafxNode what its agents tell by heartbeat: `lastHeartbeat`, `assignedJobs`, `detectedDevice`.
+//! Writes the heartbeats of agents to the status of their VmafxNode: `lastHeartbeat`, `assignedJobs`, `detectedDevice`.
 //!
-//! These three fields are the controller's; all others are the operator's. Each side writes by server-side apply under
-//! its own field manager, so that neither can touch what the other owns.
+//! The controller owns these three fields and the operator all others. Each side writes by server-side apply under its
+//! own field manager, so neither can change the other's fields.
 //!
-//! At most one write per resource in [`plan::SPACING`], however many controllers run: a write carries the resource
-//! version of the read that found it due, so that of two controllers that found the same thing one is refused, and
-//! the other's next read finds nothing due.
+//! A resource is written at most once in [`plan::MIN_WRITE_INTERVAL`], however many controllers run: a write carries the
+//! resource version of the read that found it due. If two controllers find the same write due, one gets a conflict, and
+//! its next read finds nothing due.
 
 mod apply;
 mod plan;
@@ -24,62 +24,54 @@ use vmafx_kit::tasks::Shutdown;
 use vmafx_queue::Store;
 
 use self::apply::apply;
-use self::plan::{Resource, SPACING, Seen, gather};
+use self::plan::{AgentSummary, MIN_WRITE_INTERVAL, Resource, summarize};
 
-/// How often the registry is looked at.
-const ROUND: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Writes at the same time.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_WRITES: usize = 8;
 
 closed_label! {
-    /// What became of a look at a resource.
-    pub enum Outcome: "outcome" {
-        /// Its status was written.
+    pub enum StatusOutcome: "outcome" {
         Written = "written",
-        /// It was right, or somebody wrote just before.
+        /// The status is current, or another controller wrote it first.
         NotDue = "not_due",
-        /// There is no such resource any more.
+        /// The resource no longer exists.
         Gone = "gone",
-        /// The API server refused or did not answer.
+        /// The API server refused the write or did not answer.
         Failed = "failed",
     }
 }
 
-/// Keeps the status of nodes up to date.
 pub struct NodeStatusWriter {
     store: Arc<dyn Store>,
     client: Client,
     cluster: String,
-    outcomes: CounterBy<(Outcome,)>,
-    shown: BTreeMap<Resource, Shown>,
+    outcomes: CounterBy<(StatusOutcome,)>,
+    written: BTreeMap<Resource, WrittenStatus>,
 }
 
-/// What was last looked at, and when.
 #[derive(Clone, Debug)]
-struct Shown {
-    seen: Seen,
+struct WrittenStatus {
+    summary: AgentSummary,
     at: Instant,
 }
 
 impl NodeStatusWriter {
-    /// `cluster` is the name by which agents of this cluster call it; agents of others are left to their own.
+    /// `cluster` is the name that agents of this cluster report; agents of other clusters are ignored.
     pub fn new(
         store: Arc<dyn Store>,
         client: Client,
         cluster: impl Into<String>,
         metrics: &mut Metrics,
     ) -> Self {
-        let outcomes = metrics.counter_by(
-            "controller_node_status_looks",
-            "Looks at the status of a VmafxNode, by what became of it",
-        );
-        Self { store, client, cluster: cluster.into(), outcomes, shown: BTreeMap::new() }
+        let outcomes = metrics
+            .counter_by("controller_node_status_looks", "Checks of the status of a VmafxNode by outcome");
+        Self { store, client, cluster: cluster.into(), outcomes, written: BTreeMap::new() }
     }
 
-    /// Works until shutdown. An API server that does not answer stops nothing: the next round tries again.
+    /// Runs until shutdown. After a failed request the next round tries again.
     pub async fn run(mut self, shutdown: Shutdown) -> Result<(), Infallible> {
-        let mut rounds = tokio::time::interval(ROUND);
+        let mut rounds = tokio::time::interval(POLL_INTERVAL);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while shutdown.run_until_begun(rounds.tick()).await.is_some() {
             if shutdown.run_until_begun(self.round()).await.is_none() {
@@ -89,40 +81,45 @@ impl NodeStatusWriter {
         Ok(())
     }
 
-    /// Looks at every resource that has agents, or had some, and was not looked at lately.
+    /// Checks every resource that has or had agents and was not written within the minimum interval.
     pub async fn round(&mut self) {
         let nodes = match self.store.nodes_with_resource().await {
             Ok(nodes) => nodes,
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "cannot read the nodes");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "cannot read the nodes from the store"
+                );
                 return;
             }
         };
-        let mut wanted = gather(&nodes, &self.cluster);
-        for (resource, shown) in &self.shown {
-            wanted.entry(resource.clone()).or_insert_with(|| shown.seen.without_agents());
+        let mut summaries = summarize(&nodes, &self.cluster);
+        for (resource, written) in &self.written {
+            summaries.entry(resource.clone()).or_insert_with(|| written.summary.without_agents());
         }
         let now = Instant::now();
-        let rested = |resource: &Resource| {
-            self.shown.get(resource).is_none_or(|shown| now.duration_since(shown.at) >= SPACING)
+        let interval_passed = |resource: &Resource| {
+            self.written
+                .get(resource)
+                .is_none_or(|written| now.duration_since(written.at) >= MIN_WRITE_INTERVAL)
         };
-        let due: Vec<_> = wanted.into_iter().filter(|(resource, _)| rested(resource)).collect();
+        let due: Vec<_> = summaries.into_iter().filter(|(resource, _)| interval_passed(resource)).collect();
         let client = &self.client;
-        let looks = stream::iter(due).map(|(resource, seen)| async move {
-            let outcome = apply(client, &resource, &seen).await;
-            (resource, seen, outcome)
+        let checks = stream::iter(due).map(|(resource, summary)| async move {
+            let outcome = apply(client, &resource, &summary).await;
+            (resource, summary, outcome)
         });
-        let done: Vec<_> = looks.buffer_unordered(AT_ONCE).collect().await;
-        for (resource, seen, outcome) in done {
+        let done: Vec<_> = checks.buffer_unordered(MAX_CONCURRENT_WRITES).collect().await;
+        for (resource, summary, outcome) in done {
             self.outcomes.get_or_create(&LabelSet((outcome,))).inc();
             match outcome {
-                Outcome::Written if seen.agents > 0 => {
-                    self.shown.insert(resource, Shown { seen, at: now });
+                StatusOutcome::Written if summary.agents > 0 => {
+                    self.written.insert(resource, WrittenStatus { summary, at: now });
                 }
-                // A resource without agents that shows no jobs needs no further look.
-                Outcome::Written | Outcome::Gone => drop(self.shown.remove(&resource)),
-                Outcome::NotDue if seen.agents == 0 => drop(self.shown.remove(&resource)),
-                Outcome::NotDue | Outcome::Failed => {}
+                // A resource without agents whose status has no jobs needs no further check.
+                StatusOutcome::Written | StatusOutcome::Gone => drop(self.written.remove(&resource)),
+                StatusOutcome::NotDue if summary.agents == 0 => drop(self.written.remove(&resource)),
+                StatusOutcome::NotDue | StatusOutcome::Failed => {}
             }
         }
     }

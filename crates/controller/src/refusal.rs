@@ -1,58 +1,47 @@
-//! Why a call is refused. gRPC and HTTP say the same thing, each in its own words: `grpc::status` and `http::problem`
-//! hold the two tables.
+//! Why a call is refused. `grpc::status` and `http::problem` map each refusal to a status of their protocol.
 
-/// A refusal. The text is for the caller and names what to change; nothing internal is in it.
+/// The text is for the caller: it says what to change and contains nothing internal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No token, or a bad one. Always the same text, so that nothing is learned from it.
+    /// All missing and invalid tokens get the same text, so that a caller learns nothing about the checks.
     #[error("invalid or missing token")]
     Unauthenticated,
-    /// The token is good and says not enough.
+    /// The token is valid and lacks a claim.
     #[error("{0}")]
     Incomplete(&'static str),
-    /// Known, and not allowed.
+    /// The caller is authenticated and not authorized.
     #[error("{0}")]
     Denied(String),
     /// A clip or a report is outside the scoring roots of the tenant.
     #[error("{field}: {problem}")]
     OutsideRoots { field: String, problem: String },
-    /// Something in the request is wrong.
+    /// `field` is the name in the spelling of the caller's protocol.
     #[error("{field}: {problem}")]
-    Invalid {
-        /// Which field, as the caller wrote it.
-        field: String,
-        /// What is wrong with it, and what to do.
-        problem: String,
-    },
-    /// There is no such thing.
+    Invalid { field: String, problem: String },
     #[error("{0}")]
     NotFound(String),
-    /// It cannot be done to this thing as it is now.
+    /// The operation is not possible in the current state of the job.
     #[error("{0}")]
     Conflict(String),
-    /// A cursor that cannot be continued from.
+    /// The cursor cannot be continued from.
     #[error("{0}")]
     OutOfRange(String),
-    /// Too much of it.
     #[error("{0}")]
     Exhausted(String),
-    /// Not now; the same call may succeed later.
+    /// The same call may succeed later.
     #[error("{0}")]
     Unavailable(String),
-    /// Our fault; the log has the rest.
+    /// The cause is in the log.
     #[error("internal error")]
     Internal,
 }
 
 impl Refusal {
-    /// A field that is wrong.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Invalid { field: field.into(), problem: problem.into() }
     }
-}
 
-impl Refusal {
-    /// A scoring request that cannot be accepted; `within` is the message that its fields stand in, if any.
+    /// Prefixes the field with `within`, the message that contains the scoring request, if any.
     pub fn invalid_request(within: &str, error: vmafx_job::InvalidRequest) -> Self {
         let field = if within.is_empty() { error.field } else { format!("{within}.{}", error.field) };
         Self::invalid(field, error.problem)

@@ -1,6 +1,6 @@
-//! Every operation of the controller, in the words of the domain: gRPC and HTTP are two ways to say the same.
+//! Every operation of the controller, independent of gRPC and HTTP.
 //!
-//! | operation                             | where                | who calls (the gate checks it before)  |
+//! | operation                             | where                | roles (checked before the call)        |
 //! |---------------------------------------|----------------------|----------------------------------------|
 //! | submit                                | `service/submit.rs`  | writer, admin                          |
 //! | job, attempts, jobs, explain, nodes   | `service/read.rs`    | reader, writer, admin                  |
@@ -11,16 +11,16 @@
 //! | register, heartbeat                   | `service/session.rs` | node                                   |
 //! | pull, report, release                 | `service/work.rs`    | node                                   |
 //!
-//! Each takes the caller and a plain request, and answers or refuses. What is wrong with a request is found here
-//! ([`check`]), before anything is stored. A job of another tenant is no job: see ADR 0010.
+//! Each operation takes the caller's identity and a plain request ([`request`]). Requests are validated here ([`check`]),
+//! before anything is stored. A job of another tenant is treated as one that does not exist: see ADR 0010.
 
-pub mod answer;
 mod change;
 pub mod check;
-mod errands;
+mod detached;
 mod explain;
 mod read;
 pub mod request;
+pub mod response;
 mod roots;
 mod samples;
 mod score;
@@ -38,63 +38,57 @@ use vmafx_queue::Store;
 use vmafx_queue::clock::Clock;
 use vmafx_queue::policy::Policy;
 
-use self::errands::Errands;
-pub use self::roots::{NoRoots, Roots};
+use self::detached::DetachedTasks;
+pub use self::roots::Roots;
 pub use self::work::Delivery;
 use crate::dispatch::Dispatch;
-use crate::live::Live;
 use crate::metrics::ControllerMetrics;
 use crate::refusal::Refusal;
+use crate::subscriptions::Subscriptions;
 
-/// Items of an answer that goes on. Nothing is read before it is asked for: a reader that is slow holds one page.
-pub type Items<T> = BoxStream<'static, Result<T, Refusal>>;
+/// The items of a streaming response. They are read on demand, so a slow reader holds at most one page.
+pub type ItemStream<T> = BoxStream<'static, Result<T, Refusal>>;
 
-/// What a service is made of.
-pub struct Parts {
-    /// The queue.
+/// What a [`Service`] is built from.
+pub struct ServiceParts {
     pub store: Arc<dyn Store>,
-    /// The queue's time.
+    /// The clock of the store.
     pub clock: Arc<dyn Clock>,
-    /// Where clips may lie.
     pub roots: Arc<dyn Roots>,
-    /// Counts what happens.
     pub metrics: ControllerMetrics,
-    /// How patient the queue is.
     pub policy: Policy,
-    /// How patient the service is.
-    pub patience: Patience,
-    /// Ends waiting calls when it begins.
+    pub limits: ServiceLimits,
+    /// Ends waiting calls.
     pub shutdown: Shutdown,
 }
 
-/// How patient the service is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// The longest a pull waits for work.
-    pub longest_pull: Duration,
-    /// How long somebody may wait for a score; the job fails afterwards.
-    pub longest_score: Duration,
-    /// A stream without anything to say says so this often.
-    pub bookmark: Duration,
+pub struct ServiceLimits {
+    /// Longest wait of a pull.
+    pub max_pull_wait: Duration,
+    /// Longest wait for a score; the job fails afterwards.
+    pub max_score_wait: Duration,
+    /// Longest time without an item on a stream; a bookmark is sent then.
+    pub bookmark_interval: Duration,
     /// Changes within this time are sent together.
-    pub gather: Duration,
+    pub debounce: Duration,
     /// Streams that may be open at once.
-    pub streams: usize,
+    pub max_streams: usize,
 }
 
-impl Default for Patience {
+impl Default for ServiceLimits {
     fn default() -> Self {
         Self {
-            longest_pull: Duration::from_secs(30),
-            longest_score: Duration::from_mins(30),
-            bookmark: Duration::from_secs(10),
-            gather: Duration::from_millis(20),
-            streams: 1024,
+            max_pull_wait: Duration::from_secs(30),
+            max_score_wait: Duration::from_mins(30),
+            bookmark_interval: Duration::from_secs(10),
+            debounce: Duration::from_millis(20),
+            max_streams: 1024,
         }
     }
 }
 
-/// The controller's operations. Clones are the same service.
+/// The controller's operations. Clones share one state.
 #[derive(Clone)]
 pub struct Service(Arc<Inner>);
 
@@ -104,45 +98,42 @@ struct Inner {
     roots: Arc<dyn Roots>,
     metrics: ControllerMetrics,
     policy: Policy,
-    patience: Patience,
+    limits: ServiceLimits,
     shutdown: Shutdown,
     dispatch: Dispatch,
-    live: Live,
-    errands: Errands,
+    subscriptions: Subscriptions,
+    detached: DetachedTasks,
 }
 
 impl Service {
-    /// Puts the parts together. Waiting calls are woken by `background`.
-    pub fn new(parts: Parts) -> Self {
-        let Parts { store, clock, roots, metrics, policy, patience, shutdown } = parts;
+    /// Waiting calls are woken by the tasks of [`crate::background`].
+    pub fn new(parts: ServiceParts) -> Self {
+        let ServiceParts { store, clock, roots, metrics, policy, limits, shutdown } = parts;
         let dispatch = Dispatch::new(clock.clone());
-        let live = Live::new(patience.streams);
-        let errands = Errands::default();
+        let subscriptions = Subscriptions::new(limits.max_streams);
+        let detached = DetachedTasks::default();
         Self(Arc::new(Inner {
             store,
             clock,
             roots,
             metrics,
             policy,
-            patience,
+            limits,
             shutdown,
             dispatch,
-            live,
-            errands,
+            subscriptions,
+            detached,
         }))
     }
 
-    /// The queue.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
     }
 
-    /// What is counted.
     pub fn metrics(&self) -> &ControllerMetrics {
         &self.0.metrics
     }
 
-    /// How patient the queue is.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
     }
@@ -151,18 +142,17 @@ impl Service {
         &self.0.dispatch
     }
 
-    pub(crate) fn live(&self) -> &Live {
-        &self.0.live
+    pub(crate) fn subscriptions(&self) -> &Subscriptions {
+        &self.0.subscriptions
     }
 
-    /// Waits for what calls left behind when their callers went away: jobs to give back or to cancel. Called after
-    /// the last call and before the store is closed.
+    /// Waits for the releases and cancellations of calls whose callers went away. Must run after the last call and before
+    /// the store is closed.
     pub async fn finish(&self) {
-        self.0.errands.finish().await;
+        self.0.detached.join_all().await;
     }
 }
 
-/// What waiting calls answer at shutdown.
 fn shutting_down() -> Refusal {
     Refusal::Unavailable("the controller is shutting down".to_owned())
 }

@@ -1,8 +1,8 @@
-//! What the controller is told by its environment and its command line.
+//! The settings of the controller from environment and command line.
 //!
 //! | settings                                             | where                          |
 //! |------------------------------------------------------|--------------------------------|
-//! | addresses, commands, patience                        | here                           |
+//! | addresses, commands, timeouts                        | here                           |
 //! | `VMAFX_STORE_*`, `VMAFX_DB_*`                        | `settings/store.rs`            |
 //! | `VMAFX_RETENTION_*`                                  | `settings/retention.rs`        |
 //! | `VMAFX_AUTH_*`, `VMAFX_JWKS_*`                       | [`crate::auth::AuthArgs`]      |
@@ -19,88 +19,79 @@ use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 use vmafx_kit::serve::{GrpcArgs, HttpArgs};
 
-pub use self::node_status::NodeStatus;
+pub use self::node_status::NodeStatusMode;
 pub use self::retention::RetentionArgs;
 pub use self::store::{StoreArgs, StoreBackend, StoreSetupError};
 use crate::auth::AuthArgs;
 use crate::roots::RootsArgs;
 
-/// Keeps scoring jobs and hands them to nodes.
+/// Stores scoring jobs and assigns them to nodes.
 #[derive(Clone, Debug, clap::Parser)]
 #[command(name = "vmafx-controller", version)]
 pub struct Settings {
-    /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Where HTTP is served; 0 is nowhere.
+    /// Listen address of HTTP; 0 disables it.
     #[arg(long, env = "VMAFX_HTTP_ADDR", value_name = "ADDR", default_value = ":8080")]
     pub http_addr: ListenAddr,
 
-    /// Where gRPC is served; 0 is nowhere.
+    /// Listen address of gRPC; 0 disables it.
     #[arg(long, env = "VMAFX_GRPC_LISTEN", value_name = "ADDR", default_value = ":9090")]
     pub grpc_listen: ListenAddr,
 
-    /// How long calls under way may take to end when the process is told to stop.
+    /// Time limit for running calls when the process shuts down.
     #[arg(long, env = "VMAFX_HTTP_TIMEOUTS_SHUTDOWN", value_name = "DURATION", default_value = "30s")]
     pub http_timeouts_shutdown: GoDuration,
 
-    /// The longest a pull waits for work.
+    /// Maximum time that a pull waits for work.
     #[arg(long, env = "VMAFX_PULL_WAIT", value_name = "DURATION", default_value = "30s")]
     pub pull_wait: GoDuration,
 
-    /// The longest a caller waits for a score; the job fails then.
+    /// Maximum time that a caller waits for a score; after it the job fails.
     #[arg(long, env = "VMAFX_SCORE_WAIT", value_name = "DURATION", default_value = "30m")]
     pub score_wait: GoDuration,
 
-    /// Most streams of jobs and samples at a time.
+    /// Maximum number of concurrent streams of jobs and samples.
     #[arg(long, env = "VMAFX_MAX_STREAMS", value_name = "NUMBER", default_value_t = 1024)]
     pub max_streams: usize,
 
-    /// Whether to show on VmafxNode resources what nodes tell; `auto` is inside a cluster only.
+    /// Whether to write heartbeats to the status of VmafxNode resources; `auto`: only inside a cluster.
     #[arg(long, env = "VMAFX_NODE_STATUS", value_name = "WHEN", default_value = "auto")]
-    pub node_status: NodeStatus,
+    pub node_status: NodeStatusMode,
 
-    /// The name by which nodes of this cluster call it.
+    /// Name of this cluster as its nodes report it.
     #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
     pub cluster: String,
 
-    /// Where jobs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// For how long.
     #[command(flatten)]
     pub retention: RetentionArgs,
 
-    /// Who may call.
     #[command(flatten)]
     pub auth: AuthArgs,
 
-    /// What may be scored.
     #[command(flatten)]
     pub roots: RootsArgs,
 
-    /// How HTTP is served.
     #[command(flatten)]
     pub http: HttpArgs,
 
-    /// How gRPC is served.
     #[command(flatten)]
     pub grpc: GrpcArgs,
 
-    /// How it is logged.
     #[command(flatten)]
     pub logs: LogArgs,
 }
 
-/// What the controller can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Subcommand)]
 pub enum Command {
-    /// Serve until told to stop. This is what happens without a command.
+    /// Serve until the process is stopped. This is the default.
     #[default]
     Serve,
-    /// Bring the store's schema up to date, and end.
+    /// Migrate the schema of the store and exit.
     Migrate,
 }
 
@@ -135,9 +126,9 @@ mod tests {
             Err(ParseExit::Invalid(refusal)) => return refusal.to_string(),
             Err(ParseExit::HelpOrVersion(answer)) => panic!("{answer}"),
         };
-        match (settings.store.policy(), settings.retention.keep()) {
+        match (settings.store.policy(), settings.retention.validate()) {
             (Err(refusal), _) | (_, Err(refusal)) => refusal.to_string(),
-            _ => panic!("{env:?} was taken"),
+            _ => panic!("{env:?} was accepted"),
         }
     }
 
@@ -150,8 +141,8 @@ mod tests {
         assert_eq!(settings.store.store_backend, StoreBackend::Sqlite);
         assert_eq!(settings.store.policy(), Ok(Policy::default()));
         assert_eq!(settings.http_timeouts_shutdown, GoDuration(Duration::from_secs(30)));
-        let keep = settings.retention.keep().unwrap();
-        assert_eq!((keep.jobs_for, keep.jobs), (Duration::from_hours(30 * 24), 1_000_000));
+        let retention = settings.retention.validate().unwrap();
+        assert_eq!((retention.jobs_for, retention.jobs), (Duration::from_hours(30 * 24), 1_000_000));
     }
 
     #[test]
@@ -185,7 +176,7 @@ mod tests {
     #[case(("VMAFX_STORE_BACKEND", "mysql"), "VMAFX_STORE_BACKEND cannot be \"mysql\": use one of sqlite, postgres")]
     #[case(("VMAFX_STORE_LEASE_TTL", "500ms"), "VMAFX_STORE_LEASE_TTL cannot be \"500ms\": use 1s or more")]
     #[case(("VMAFX_STORE_SESSION_TTL", "0"), "VMAFX_STORE_SESSION_TTL cannot be \"0s\": use 1s or more")]
-    #[case(("VMAFX_STORE_SWEEP_INTERVAL", "1m"), "VMAFX_STORE_SWEEP_INTERVAL cannot be \"1m\": use less than a quarter of the shorter of lease and session")]
+    #[case(("VMAFX_STORE_SWEEP_INTERVAL", "1m"), "VMAFX_STORE_SWEEP_INTERVAL cannot be \"1m\": use at most a quarter of the shorter of VMAFX_STORE_LEASE_TTL and VMAFX_STORE_SESSION_TTL")]
     #[case(("VMAFX_STORE_BACKOFF_MAX", "1s"), "VMAFX_STORE_BACKOFF_MAX cannot be \"1s\": use VMAFX_STORE_BACKOFF_BASE or more")]
     #[case(("VMAFX_STORE_MAX_LOST_ATTEMPTS", "0"), "VMAFX_STORE_MAX_LOST_ATTEMPTS cannot be \"0\": use 1 to 101")]
     #[case(("VMAFX_RETENTION_JOBS_FOR", "1s"), "VMAFX_RETENTION_JOBS_FOR cannot be \"1s\": use 1m or more")]

@@ -1,12 +1,12 @@
-//! Tokens of a real Kubernetes, held against its own keys: what the chart sets up, without any secret and without the
-//! cluster's name, which our own token tells.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+//! Tokens of a real Kubernetes, verified with its own keys and with the settings of the chart: without any secret, and with
+//! the issuer that the controller's own token names.
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::{ObjectMeta, PostParams};
-use vmafx_controller::auth::{AuthArgs, AuthMetrics, Time};
+use vmafx_controller::auth::{AuthArgs, AuthMetrics, Clocks};
 use vmafx_controller::identity::{Role, Roles};
 use vmafx_controller::refusal::Refusal;
 use vmafx_controller::roots::RootsArgs;
@@ -29,7 +29,7 @@ async fn token(namespace: &TestNamespace, account: &str, audience: &str) -> Stri
 }
 
 #[tokio::test]
-async fn a_service_account_of_a_cluster_is_known_by_the_clusters_own_keys() {
+async fn a_service_account_is_authenticated_by_the_keys_of_its_cluster() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("auth").await.unwrap();
     let accounts = Api::<ServiceAccount>::namespaced(namespace.client(), namespace.name());
@@ -58,16 +58,17 @@ async fn a_service_account_of_a_cluster_is_known_by_the_clusters_own_keys() {
     .into_iter()
     .collect();
     let args = parse::<Args>(["t"], &env, &[]).unwrap();
-    let access = args.auth.open(&RootsArgs::default(), Time::real(), AuthMetrics::default()).await.unwrap();
-    let who = async |token: String| access.authenticator.authenticate(Some(&token)).await;
+    let access =
+        args.auth.open(&RootsArgs::default(), Clocks::system(), AuthMetrics::default()).await.unwrap();
+    let identify = async |token: String| access.authenticator.authenticate(Some(&token)).await;
 
-    let node = who(token(&namespace, "vmafx-node", "vmafx").await).await.unwrap();
+    let node = identify(token(&namespace, "vmafx-node", "vmafx").await).await.unwrap();
     assert_eq!((node.tenant.as_str(), node.roles), ("studio", Roles::of(&[Role::Node])));
     assert_eq!(node.subject, account("vmafx-node"));
-    // For the API server, not for us.
-    let elsewhere = who(token(&namespace, "vmafx-node", server).await).await;
+    // Its audience is the API server.
+    let elsewhere = identify(token(&namespace, "vmafx-node", server).await).await;
     assert_eq!(elsewhere, Err(Refusal::Unauthenticated));
-    let stranger = who(token(&namespace, "stranger", "vmafx").await).await;
+    let stranger = identify(token(&namespace, "stranger", "vmafx").await).await;
     assert_eq!(stranger, Err(Refusal::Incomplete("tenant_id not found in token")));
 }
 

@@ -1,8 +1,10 @@
-//! What agents tell by heartbeat, on a real API server.
+//! Heartbeats of agents in the status of a VmafxNode, on a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+#[path = "support/clock.rs"]
+mod clock;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -12,7 +14,6 @@ use vmafx_api::VmafxNode;
 use vmafx_controller::node_status::NodeStatusWriter;
 use vmafx_job::ScoringRequest;
 use vmafx_kit::metrics::Metrics;
-use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::Origin;
 use vmafx_queue::node::{Capability, Credentials, Heartbeat, NewNode};
 use vmafx_queue::policy::Policy;
@@ -20,29 +21,20 @@ use vmafx_queue::sqlite::{Options, SqliteStore};
 use vmafx_queue::{NewJob, Store, TenantId};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 
-const START: i64 = 1_760_000_000_000;
+use self::clock::TestClock;
 
-#[derive(Default)]
-struct HandClock(AtomicI64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(START + self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// A pool with a status that the operator wrote, and a queue that its agents talk to.
-struct Scene {
+/// A VmafxNode whose status was written by the operator, and a queue for its agents.
+struct Harness {
     namespace: TestNamespace,
     api: Api<VmafxNode>,
     store: Arc<dyn Store>,
-    clock: Arc<HandClock>,
+    clock: TestClock,
     tenant: TenantId,
     _directory: tempfile::TempDir,
 }
 
-impl Scene {
-    async fn set() -> Self {
+impl Harness {
+    async fn start() -> Self {
         let cluster = ControlPlane::shared().await.unwrap();
         install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let namespace = cluster.namespace("node-status").await.unwrap();
@@ -52,19 +44,19 @@ impl Scene {
             "spec": { "gpuVendor": "cpu" },
         });
         api.create(&PostParams::default(), &serde_json::from_value(pool).unwrap()).await.unwrap();
-        let theirs = json!({
+        let status = json!({
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
             "status": { "healthy": true, "replicas": 2, "currentImage": "vmafx-node:1" },
         });
         let operator = PatchParams::apply("vmafx-operator");
-        api.patch_status("pool", &operator, &Patch::Apply(theirs)).await.unwrap();
+        api.patch_status("pool", &operator, &Patch::Apply(status)).await.unwrap();
 
         let directory = tempfile::tempdir().unwrap();
-        let clock = Arc::new(HandClock::default());
+        let clock = TestClock::at(1_760_000_000);
         let store = SqliteStore::open(Options {
             path: directory.path().join("queue.db"),
             policy: Policy::default(),
-            clock: clock.clone(),
+            clock: Arc::new(clock.clone()),
         });
         Self {
             namespace,
@@ -106,7 +98,7 @@ impl Scene {
     }
 
     async fn beat(&self, agent: &Credentials, after: Duration) {
-        self.clock.0.fetch_add(i64::try_from(after.as_millis()).unwrap(), Ordering::SeqCst);
+        self.clock.advance(after);
         self.store.heartbeat(&self.tenant, agent, Heartbeat::default()).await.unwrap().unwrap();
     }
 
@@ -121,20 +113,20 @@ impl Scene {
 
 #[tokio::test]
 async fn the_three_fields_are_written_and_no_other_is_touched() {
-    let scene = Scene::set().await;
-    let uid = scene.pool().await.uid().unwrap();
-    let agent = scene.agent("pool-0", "here", &uid).await;
-    scene.give_work(&agent).await;
-    scene.writer().round().await;
+    let harness = Harness::start().await;
+    let uid = harness.pool().await.uid().unwrap();
+    let agent = harness.agent("pool-0", "here", &uid).await;
+    harness.give_work(&agent).await;
+    harness.writer().round().await;
     assert_eq!(
-        scene.status().await,
+        harness.status().await,
         json!({
             "lastHeartbeat": "2025-10-09T08:53:20Z", "assignedJobs": 1, "detectedDevice": "EPYC",
             "healthy": true, "replicas": 2, "currentImage": "vmafx-node:1",
         })
     );
     let owners: Vec<_> =
-        scene.pool().await.managed_fields().iter().map(|f| f.manager.clone().unwrap()).collect();
+        harness.pool().await.managed_fields().iter().map(|f| f.manager.clone().unwrap()).collect();
     assert!(
         owners.contains(&"vmafx-controller".into()) && owners.contains(&"vmafx-operator".into()),
         "{owners:?}"
@@ -143,29 +135,29 @@ async fn the_three_fields_are_written_and_no_other_is_touched() {
 
 #[tokio::test]
 async fn there_is_one_write_in_twenty_seconds_by_all_controllers_together() {
-    let scene = Scene::set().await;
-    let agent = scene.agent("pool-0", "here", "").await;
-    let (mut one, mut other) = (scene.writer(), scene.writer());
+    let harness = Harness::start().await;
+    let agent = harness.agent("pool-0", "here", "").await;
+    let (mut one, mut other) = (harness.writer(), harness.writer());
     one.round().await;
-    let first = scene.pool().await.resource_version();
-    scene.beat(&agent, Duration::from_secs(19)).await;
+    let first = harness.pool().await.resource_version();
+    harness.beat(&agent, Duration::from_secs(19)).await;
     one.round().await;
     other.round().await;
-    assert_eq!(scene.pool().await.resource_version(), first);
-    scene.beat(&agent, Duration::from_secs(1)).await;
+    assert_eq!(harness.pool().await.resource_version(), first);
+    harness.beat(&agent, Duration::from_secs(1)).await;
     other.round().await;
-    let second = scene.pool().await.resource_version();
+    let second = harness.pool().await.resource_version();
     assert_ne!(second, first);
     one.round().await;
     other.round().await;
-    assert_eq!(scene.pool().await.resource_version(), second);
+    assert_eq!(harness.pool().await.resource_version(), second);
 }
 
 #[tokio::test]
 async fn agents_of_another_cluster_or_of_an_earlier_resource_are_not_shown() {
-    let scene = Scene::set().await;
-    scene.agent("pool-0", "there", "").await;
-    scene.agent("pool-1", "here", "00000000-0000-0000-0000-000000000000").await;
-    scene.writer().round().await;
-    assert_eq!(scene.status().await["lastHeartbeat"], Value::Null);
+    let harness = Harness::start().await;
+    harness.agent("pool-0", "there", "").await;
+    harness.agent("pool-1", "here", "00000000-0000-0000-0000-000000000000").await;
+    harness.writer().round().await;
+    assert_eq!(harness.status().await["lastHeartbeat"], Value::Null);
 }

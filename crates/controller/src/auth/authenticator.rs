@@ -1,34 +1,32 @@
-//! Who is this?
+//! Determines who calls from the bearer token.
 
 use std::sync::Arc;
 
-use super::cause::Outcome;
-use super::jwt::{self, Presented};
+use super::clocks::Clocks;
+use super::jwt::{self, UnverifiedToken};
 use super::metrics::AuthMetrics;
+use super::outcome::AuthOutcome;
 use super::provider::Provider;
-use super::tenants::Registry;
-use super::time::Time;
-use super::tokens::Tokens;
-use super::verified::{Memory, fingerprint};
-use super::watched::Watched;
+use super::reloading_file::ReloadingFile;
+use super::static_tokens::StaticTokens;
+use super::tenants::TenantRegistry;
+use super::token_cache::{TokenCache, token_digest};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
-/// Whom tokens may come from, besides the token file.
+/// The accepted issuers of tokens, besides the token file.
 #[derive(Debug)]
 pub(super) enum Issuers {
-    /// Everybody is this one.
+    /// Every caller has this identity.
     Disabled(Identity),
-    /// Only the token file.
+    /// Only the token file is used.
     None,
-    /// One for everybody.
     One(Box<Provider>),
-    /// One for each tenant.
-    Tenants(Arc<Registry>),
+    Tenants(Arc<TenantRegistry>),
 }
 
 impl Issuers {
-    /// Changes when what was decided before may be decided otherwise.
+    /// Changes when cached decisions may no longer hold.
     fn generation(&self) -> u64 {
         match self {
             Self::Disabled(_) | Self::None => 0,
@@ -41,18 +39,17 @@ impl Issuers {
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) issuers: Issuers,
-    pub(super) tokens: Option<Watched<Tokens>>,
-    pub(super) memory: Memory,
-    pub(super) time: Time,
+    pub(super) tokens: Option<ReloadingFile<StaticTokens>>,
+    pub(super) cache: TokenCache,
+    pub(super) clocks: Clocks,
     pub(super) metrics: AuthMetrics,
 }
 
-/// Tells who presents a token. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Authenticator(pub(super) Arc<Inner>);
 
 impl Authenticator {
-    /// Who presents this token. The refusal says nothing of what was wrong with it; the debug log does.
+    /// The refusal does not say what is wrong with the token; the debug log does.
     pub async fn authenticate(&self, bearer: Option<&str>) -> Result<Identity, Refusal> {
         self.identify(bearer).await.map_err(|outcome| {
             self.0.metrics.call(outcome);
@@ -60,59 +57,53 @@ impl Authenticator {
         })
     }
 
-    /// Whether everybody may do everything.
-    pub fn is_disabled(&self) -> bool {
-        matches!(self.0.issuers, Issuers::Disabled(_))
-    }
-
-    /// What is counted.
     pub(super) fn metrics(&self) -> &AuthMetrics {
         &self.0.metrics
     }
 
-    async fn identify(&self, bearer: Option<&str>) -> Result<Identity, Outcome> {
-        let Inner { issuers, tokens, memory, time, .. } = &*self.0;
-        if let Issuers::Disabled(everybody) = issuers {
-            return Ok(everybody.clone());
+    async fn identify(&self, bearer: Option<&str>) -> Result<Identity, AuthOutcome> {
+        let Inner { issuers, tokens, cache, clocks, .. } = &*self.0;
+        if let Issuers::Disabled(anonymous) = issuers {
+            return Ok(anonymous.clone());
         }
-        let token = bearer.ok_or(Outcome::Missing)?;
-        if token.len() > jwt::LONGEST {
-            return Err(refused(Outcome::TooLarge, None));
+        let token = bearer.ok_or(AuthOutcome::Missing)?;
+        if token.len() > jwt::MAX_TOKEN_BYTES {
+            return Err(log_refused(AuthOutcome::TooLarge, None));
         }
-        let print = fingerprint(token);
+        let digest = token_digest(token);
         if let Some(tokens) = tokens
-            && let Some(identity) = tokens.get().0.find(&print)
+            && let Some(identity) = tokens.get().0.find(&digest)
         {
             if let Issuers::Tenants(registry) = issuers {
-                registry.admits(&identity.tenant).map_err(|outcome| refused(outcome, None))?;
+                registry.check_enabled(&identity.tenant).map_err(|outcome| log_refused(outcome, None))?;
             }
             return Ok(identity.clone());
         }
-        let second = time.second();
-        if let Some(known) = memory.get(&print)
-            && let Some(identity) = known.still(second, issuers.generation()).await
+        let now = clocks.unix_seconds();
+        if let Some(cached) = cache.get(&digest)
+            && let Some(identity) = cached.identity_if_valid(now, issuers.generation()).await
         {
             if let Issuers::Tenants(registry) = issuers {
                 registry.check_age()?;
             }
             return Ok(identity);
         }
-        let presented = Presented::read(token).map_err(|outcome| refused(outcome, None))?;
+        let unverified = UnverifiedToken::parse(token).map_err(|outcome| log_refused(outcome, None))?;
         let verified = match issuers {
-            Issuers::Disabled(_) | Issuers::None => Err(Outcome::Issuer),
-            Issuers::One(provider) => provider.identify(&presented, second).await,
-            Issuers::Tenants(registry) => registry.identify(&presented, second).await,
+            Issuers::Disabled(_) | Issuers::None => Err(AuthOutcome::Issuer),
+            Issuers::One(provider) => provider.identify(&unverified, now).await,
+            Issuers::Tenants(registry) => registry.identify(&unverified, now).await,
         };
-        let verified = verified.map_err(|outcome| refused(outcome, Some(&presented)))?;
+        let verified = verified.map_err(|outcome| log_refused(outcome, Some(&unverified)))?;
         let identity = verified.identity.clone();
-        memory.keep(print, verified);
+        cache.insert(digest, verified);
         Ok(identity)
     }
 }
 
-/// Leaves in the debug log why a token was refused. What it says of itself is not known to be true.
-fn refused(outcome: Outcome, presented: Option<&Presented<'_>>) -> Outcome {
-    let (issuer, kid) = presented.map_or(("", ""), |token| (token.issuer.as_str(), token.kid.as_str()));
-    tracing::debug!(?outcome, issuer, kid, "a token is refused");
+/// Issuer and key of the log line are unverified: whoever made the token chose them.
+fn log_refused(outcome: AuthOutcome, token: Option<&UnverifiedToken<'_>>) -> AuthOutcome {
+    let (issuer, kid) = token.map_or(("", ""), |token| (token.issuer.as_str(), token.kid.as_str()));
+    tracing::debug!(?outcome, issuer, kid, "refused a token");
     outcome
 }

@@ -1,9 +1,7 @@
-//! The token of a request.
-
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-/// The token, if the request has exactly one.
+/// Returns the bearer token if the request has exactly one `Authorization` header.
 pub(super) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next()?.to_str().ok()?;

@@ -1,51 +1,48 @@
-//! Whom tokens must be from.
+//! The issuer whose tokens are accepted.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::args::JWKS_TOKEN;
-use super::document::DocumentError;
+use super::config_file::ConfigFileError;
 use super::jwt;
-use super::watched::Watched;
+use super::reloading_file::ReloadingFile;
 
-/// The name of the issuer.
 #[derive(Debug)]
 pub(super) enum IssuerName {
-    /// As it was set.
-    Set(Arc<String>),
-    /// As our own token has it, which the same issuer made: a cluster is not asked for its name in a setting.
-    Own(Watched<String>),
+    Configured(Arc<String>),
+    /// The `iss` of the controller's own token, which the same issuer made. Nobody has to configure a cluster's issuer.
+    FromOwnToken(ReloadingFile<String>),
 }
 
 impl IssuerName {
-    /// Reads it from the token that we send when keys are read. That token is not checked: whoever can replace the
-    /// file can replace us.
-    pub(super) async fn of_token(file: &Path) -> Result<Self, DocumentError> {
-        let watched = Watched::open(file.to_owned(), JWKS_TOKEN, issuer_of).await?;
-        tracing::info!(issuer = %watched.get().0, "tokens must be from whom our own is from");
-        Ok(Self::Own(watched))
+    /// Takes the issuer from the token that is sent to the key endpoint. The signature of that token is not verified:
+    /// whoever can replace the file can replace the controller.
+    pub(super) async fn from_token_file(file: &Path) -> Result<Self, ConfigFileError> {
+        let watched = ReloadingFile::open(file.to_owned(), JWKS_TOKEN, issuer_of).await?;
+        tracing::info!(issuer = %watched.get().0, "accepting tokens of the issuer of the controller's own token");
+        Ok(Self::FromOwnToken(watched))
     }
 
-    /// The name, and a number that is another one after each change.
+    /// The name, and a generation that increases with each change.
     pub(super) fn get(&self) -> (Arc<String>, u64) {
         match self {
-            Self::Set(name) => (Arc::clone(name), 0),
-            Self::Own(token) => token.get(),
+            Self::Configured(name) => (Arc::clone(name), 0),
+            Self::FromOwnToken(token) => token.get(),
         }
     }
 
-    /// Looks whether the token is another one: it is replaced every hour, and with it what the cluster calls itself.
-    pub(super) async fn look(&self) {
-        if let Self::Own(token) = self {
-            token.look().await;
+    /// The kubelet replaces the token every hour, and the cluster's issuer may change with it.
+    pub(super) async fn reload_if_changed(&self) {
+        if let Self::FromOwnToken(token) = self {
+            token.reload_if_changed().await;
         }
     }
 }
 
-/// The issuer that a token names.
 fn issuer_of(token: &str) -> Result<String, String> {
     jwt::issuer(token.trim()).ok_or_else(|| {
-        "it is no token with an issuer in it: set VMAFX_AUTH_ISSUER to that of the tokens of callers"
+        "it holds no JSON Web Token with an issuer: set VMAFX_AUTH_ISSUER to the iss of the callers' tokens"
             .to_owned()
     })
 }
@@ -66,7 +63,7 @@ mod tests {
     #[case::none("eyJhbGciOiJSUzI1NiJ9.e30.x", None)]
     #[case::opaque("0123456789abcdef", None)]
     #[case::empty("", None)]
-    fn a_token_says_whom_it_is_from(#[case] token: &str, #[case] expected: Option<&str>) {
+    fn a_token_names_its_issuer(#[case] token: &str, #[case] expected: Option<&str>) {
         assert_eq!(issuer_of(token).ok().as_deref(), expected);
     }
 }

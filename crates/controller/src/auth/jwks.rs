@@ -1,8 +1,8 @@
-//! The keys of an issuer.
+//! The JSON Web Key Set of an issuer.
 
+mod cache;
 mod fetch;
-mod keys;
-mod set;
+mod key_set;
 
+pub(super) use self::cache::{KeyCache, UsableKeys};
 pub(super) use self::fetch::{Endpoint, Fetcher};
-pub(super) use self::keys::{Found, Keys};

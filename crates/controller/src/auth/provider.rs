@@ -1,27 +1,25 @@
-//! One issuer for everybody.
+//! A single issuer for all tenants.
 
 use std::sync::Arc;
 
 use vmafx_queue::TenantId;
 
-use super::cause::Outcome;
-use super::claims::{Claims, Told, Window};
+use super::claims::{Claims, RoleClaim, ValidityPeriod};
 use super::issuer::IssuerName;
-use super::jwks::{Found, Keys};
-use super::jwt::Presented;
+use super::jwks::{KeyCache, UsableKeys};
+use super::jwt::UnverifiedToken;
+use super::outcome::AuthOutcome;
+use super::reloading_file::ReloadingFile;
 use super::subjects::Subjects;
-use super::verified::Verified;
-use super::watched::Watched;
+use super::token_cache::VerifiedToken;
 use crate::identity::{Identity, Roles};
 
-/// Longest subject that is kept for logs.
-const LONGEST_SUBJECT: usize = 256;
+const MAX_SUBJECT_CHARS: usize = 256;
 
-/// Where the roles of subjects are.
 #[derive(Debug)]
 pub(super) enum SubjectMap {
     Fixed(Arc<Subjects>),
-    File(Watched<Subjects>),
+    File(ReloadingFile<Subjects>),
 }
 
 impl SubjectMap {
@@ -33,95 +31,99 @@ impl SubjectMap {
     }
 }
 
-/// The names of the claims that are ours.
+/// The claims that name tenant and roles.
 #[derive(Clone, Debug)]
 pub(super) struct ClaimNames {
     pub(super) tenant: String,
     pub(super) roles: String,
 }
 
-/// An issuer and what is expected of its tokens.
 #[derive(Debug)]
 pub(super) struct Provider {
     pub(super) issuer: IssuerName,
     pub(super) audience: Option<String>,
     pub(super) names: ClaimNames,
-    pub(super) keys: Arc<Keys>,
+    pub(super) keys: Arc<KeyCache>,
     pub(super) subjects: SubjectMap,
 }
 
 impl Provider {
-    /// Changes when the subjects or the issuer's name do.
+    /// Changes with the subjects and with the issuer's name.
     pub(super) fn generation(&self) -> u64 {
-        // Neither ever falls, so the sum is another one after each change of either.
+        // Both only increase, so every change of either changes the sum.
         self.subjects.get().1 + self.issuer.get().1
     }
 
-    /// Looks at every file once.
-    pub(super) async fn look(&self) {
-        self.issuer.look().await;
+    pub(super) async fn reload_if_changed(&self) {
+        self.issuer.reload_if_changed().await;
         if let SubjectMap::File(subjects) = &self.subjects {
-            subjects.look().await;
+            subjects.reload_if_changed().await;
         }
     }
 
-    /// Who presents a token.
-    pub(super) async fn identify(&self, presented: &Presented<'_>, second: i64) -> Result<Verified, Outcome> {
-        let (issuer, names) = self.issuer.get();
-        if presented.issuer != *issuer {
-            return Err(Outcome::Issuer);
+    pub(super) async fn identify(
+        &self,
+        token: &UnverifiedToken<'_>,
+        now: i64,
+    ) -> Result<VerifiedToken, AuthOutcome> {
+        let (issuer, issuer_generation) = self.issuer.get();
+        if token.issuer != *issuer {
+            return Err(AuthOutcome::Issuer);
         }
-        let (claims, edition) = signed(presented, &self.keys).await?;
-        let window = checked(&claims, &issuer, self.audience.as_deref(), second)?;
-        let (subjects, generation) = self.subjects.get();
-        let generation = generation + names;
+        let (claims, version) = verify_signature(token, &self.keys).await?;
+        let validity = validate_claims(&claims, &issuer, self.audience.as_deref(), now)?;
+        let (subjects, subjects_generation) = self.subjects.get();
+        let generation = subjects_generation + issuer_generation;
         let identity = self.identity(&claims, &subjects)?;
-        let (keys, kid) = (Arc::clone(&self.keys), presented.kid.clone());
-        Ok(Verified { identity, window, keys, kid, edition, generation })
+        let (keys, kid) = (Arc::clone(&self.keys), token.kid.clone());
+        Ok(VerifiedToken { identity, validity, keys, kid, version, generation })
     }
 
-    /// A subject that is on the map is what the map says, whatever the token says.
-    fn identity(&self, claims: &Claims, subjects: &Subjects) -> Result<Identity, Outcome> {
-        let subject = subject(claims);
-        if let Some(mapped) = subjects.get(claims.subject()) {
-            return Ok(Identity { tenant: mapped.tenant.clone(), subject, roles: mapped.roles });
+    /// Tenant and roles in the subject map take precedence over the claims of the token.
+    fn identity(&self, claims: &Claims, subjects: &Subjects) -> Result<Identity, AuthOutcome> {
+        let subject = log_subject(claims);
+        if let Some(grant) = subjects.get(claims.subject()) {
+            return Ok(Identity { tenant: grant.tenant.clone(), subject, roles: grant.roles });
         }
-        let tenant = claims.text(&self.names.tenant).ok_or(Outcome::NoTenant)?;
-        let tenant = TenantId::new(tenant).map_err(|_| Outcome::NoTenant)?;
+        let tenant = claims.text(&self.names.tenant).ok_or(AuthOutcome::NoTenant)?;
+        let tenant = TenantId::new(tenant).map_err(|_| AuthOutcome::NoTenant)?;
         let roles = match claims.roles(&self.names.roles) {
-            Told::Roles(roles) => roles,
-            Told::Nothing => Roles::NONE,
+            RoleClaim::Roles(roles) => roles,
+            RoleClaim::Absent => Roles::NONE,
         };
         Ok(Identity { tenant, subject, roles })
     }
 }
 
-/// The claims that a key of the issuer signed, and the edition of its keys.
-pub(super) async fn signed(presented: &Presented<'_>, keys: &Keys) -> Result<(Claims, u64), Outcome> {
-    let Found { set, edition } = keys.find(&presented.kid).await?;
-    let key = set.get(&presented.kid).ok_or(Outcome::UnknownKey)?;
-    Ok((presented.verify(key)?, edition))
+/// Returns the claims that a key of the issuer signed, and the version of the key set.
+pub(super) async fn verify_signature(
+    token: &UnverifiedToken<'_>,
+    keys: &KeyCache,
+) -> Result<(Claims, u64), AuthOutcome> {
+    let UsableKeys { set, version } = keys.find(&token.kid).await?;
+    let key = set.get(&token.kid).ok_or(AuthOutcome::UnknownKey)?;
+    Ok((token.verify(key)?, version))
 }
 
-/// Whether the claims are the issuer's, for us and for now.
-pub(super) fn checked(
+/// Checks issuer, audience and times.
+pub(super) fn validate_claims(
     claims: &Claims,
     issuer: &str,
     audience: Option<&str>,
-    second: i64,
-) -> Result<Window, Outcome> {
+    now: i64,
+) -> Result<ValidityPeriod, AuthOutcome> {
     if claims.text("iss") != Some(issuer) {
-        return Err(Outcome::Issuer);
+        return Err(AuthOutcome::Issuer);
     }
     if audience.is_some_and(|audience| !claims.is_for(audience)) {
-        return Err(Outcome::Audience);
+        return Err(AuthOutcome::Audience);
     }
-    let window = claims.window()?;
-    window.check(second)?;
-    Ok(window)
+    let validity = claims.validity()?;
+    validity.check(now)?;
+    Ok(validity)
 }
 
-/// Who, for logs.
-pub(super) fn subject(claims: &Claims) -> String {
-    claims.subject().chars().take(LONGEST_SUBJECT).collect()
+/// The subject for logs, truncated because the issuer chooses its length.
+pub(super) fn log_subject(claims: &Claims) -> String {
+    claims.subject().chars().take(MAX_SUBJECT_CHARS).collect()
 }

@@ -1,7 +1,7 @@
-//! Tenants with an issuer each.
+//! Tenants with their own issuers.
 
 mod file;
 mod registry;
 mod tenant;
 
-pub(super) use self::registry::Registry;
+pub(super) use self::registry::TenantRegistry;

@@ -1,4 +1,4 @@
-//! Removes what is older or more than is kept, a little at a time.
+//! Deletes jobs and samples beyond the retention limits in small batches.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -7,39 +7,44 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_queue::store::{Pruned, Retention};
 
-use super::PATIENCE;
+use super::ROUND_TIMEOUT;
 use crate::service::Service;
 
-/// Between two batches, so that others get their turn.
-const BREATH: Duration = Duration::from_millis(50);
+/// Lets other writers proceed between two batches.
+const BATCH_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) async fn run(
     service: Service,
-    keep: Retention,
-    every: Duration,
+    retention: Retention,
+    period: Duration,
     shutdown: Shutdown,
 ) -> Result<(), Infallible> {
-    let mut rounds = interval(every);
+    let mut rounds = interval(period);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while shutdown.run_until_begun(rounds.tick()).await.is_some() {
-        while prune(&service, &keep).await && shutdown.run_until_begun(sleep(BREATH)).await.is_some() {}
+        while prune_batch(&service, &retention).await
+            && shutdown.run_until_begun(sleep(BATCH_PAUSE)).await.is_some()
+        {}
     }
     Ok(())
 }
 
-/// One batch; tells whether there may be more.
-async fn prune(service: &Service, keep: &Retention) -> bool {
-    let round = timeout(PATIENCE, service.store().prune(keep)).await;
+/// Deletes one batch. Returns whether there may be more.
+async fn prune_batch(service: &Service, retention: &Retention) -> bool {
+    let round = timeout(ROUND_TIMEOUT, service.store().prune(retention)).await;
     let problem: &dyn std::error::Error = match &round {
         Ok(Ok(Pruned { jobs, samples })) => {
             service.metrics().pruned_jobs.inc_by(*jobs);
             service.metrics().pruned_samples.inc_by(*samples);
-            return (*jobs).max(*samples) >= u64::from(keep.batch);
+            return (*jobs).max(*samples) >= u64::from(retention.batch);
         }
         Ok(Err(error)) => error,
-        Err(late) => late,
+        Err(elapsed) => elapsed,
     };
     service.metrics().prune_errors.inc();
-    tracing::warn!(error = problem, "cannot prune; trying again");
+    tracing::warn!(
+        error = problem,
+        "cannot delete jobs and samples beyond retention; the next round tries again"
+    );
     false
 }

@@ -6,16 +6,16 @@ use vmafx_queue::SessionId;
 
 use super::*;
 
-struct Standing;
+struct StoppedClock;
 
-impl Clock for Standing {
+impl Clock for StoppedClock {
     fn now(&self) -> Timestamp {
         Timestamp(0)
     }
 }
 
 fn dispatch() -> Dispatch {
-    Dispatch::new(Arc::new(Standing))
+    Dispatch::new(Arc::new(StoppedClock))
 }
 
 fn tenant(name: &str) -> TenantId {
@@ -28,184 +28,184 @@ fn serves(backends: &[&str]) -> Arc<[String]> {
 
 const SESSION: SessionId = SessionId(Uuid::nil());
 
-/// One who looked, found nothing, and waits.
-fn waiting(dispatch: &Dispatch, backends: &[&str]) -> Place {
-    let mut place = dispatch.enter(&tenant("acme"), &serves(backends)).unwrap();
-    place.stay(SESSION, 64, None);
-    place
+/// A pull whose first claim found nothing.
+fn waiting(dispatch: &Dispatch, backends: &[&str]) -> WaitingPull {
+    let mut pull = dispatch.enqueue(&tenant("acme"), &serves(backends)).unwrap();
+    pull.found_nothing(SESSION, 64, None);
+    pull
 }
 
 fn work(backend: &str, jobs: u32) -> Notification {
     Notification::Work { tenant: tenant("acme"), backend: backend.into(), jobs }
 }
 
-/// Whether it is called by now; it then looks.
-fn is_called(place: &mut Place) -> bool {
-    place.called().now_or_never() == Some(true)
+/// Whether the pull was woken by now; it then claims.
+fn is_woken(pull: &mut WaitingPull) -> bool {
+    pull.woken().now_or_never() == Some(true)
 }
 
-fn called(places: &mut [Place]) -> Vec<bool> {
-    places.iter_mut().map(is_called).collect()
-}
-
-#[test]
-fn as_many_are_called_as_there_are_jobs_the_longest_waiting_first() {
-    let dispatch = dispatch();
-    let mut places: Vec<_> = (0..5).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 2));
-    assert_eq!(called(&mut places), [true, true, false, false, false]);
-    dispatch.hear(&work("", 1));
-    assert_eq!(called(&mut places[2..]), [true, false, false]);
+fn woken(pulls: &mut [WaitingPull]) -> Vec<bool> {
+    pulls.iter_mut().map(is_woken).collect()
 }
 
 #[test]
-fn only_those_are_called_who_fit() {
+fn as_many_pulls_are_woken_as_there_are_jobs_the_longest_waiting_first() {
     let dispatch = dispatch();
-    let mut places =
+    let mut pulls: Vec<_> = (0..5).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 2));
+    assert_eq!(woken(&mut pulls), [true, true, false, false, false]);
+    dispatch.notify(&work("", 1));
+    assert_eq!(woken(&mut pulls[2..]), [true, false, false]);
+}
+
+#[test]
+fn only_pulls_that_serve_the_backend_are_woken() {
+    let dispatch = dispatch();
+    let mut pulls =
         [waiting(&dispatch, &[]), waiting(&dispatch, &["cpu"]), waiting(&dispatch, &["cpu", "cuda"])];
-    dispatch.hear(&work("cuda", 5));
-    assert_eq!(called(&mut places), [false, false, true]);
-    dispatch.hear(&Notification::Work { tenant: tenant("other"), backend: "".into(), jobs: 5 });
-    assert_eq!(called(&mut places[..2]), [false, false]);
-    // A node that serves nothing by name gets what asks for nothing.
-    dispatch.hear(&work("", 1));
-    assert_eq!(called(&mut places[..2]), [true, false]);
+    dispatch.notify(&work("cuda", 5));
+    assert_eq!(woken(&mut pulls), [false, false, true]);
+    dispatch.notify(&Notification::Work { tenant: tenant("other"), backend: "".into(), jobs: 5 });
+    assert_eq!(woken(&mut pulls[..2]), [false, false]);
+    // A node that names no backend gets jobs without a backend.
+    dispatch.notify(&work("", 1));
+    assert_eq!(woken(&mut pulls[..2]), [true, false]);
 }
 
 #[test]
-fn a_job_that_comes_while_one_looks_calls_it_again() {
+fn a_job_that_arrives_during_a_claim_wakes_the_pull_again() {
     let dispatch = dispatch();
-    let mut place = dispatch.enter(&tenant("acme"), &serves(&["cpu"])).unwrap();
-    // It is looking, and has missed this one.
-    dispatch.hear(&work("cpu", 1));
-    place.stay(SESSION, 64, None);
-    assert!(is_called(&mut place));
+    let mut pull = dispatch.enqueue(&tenant("acme"), &serves(&["cpu"])).unwrap();
+    // The first claim runs and has missed this job.
+    dispatch.notify(&work("cpu", 1));
+    pull.found_nothing(SESSION, 64, None);
+    assert!(is_woken(&mut pull));
 }
 
 #[test]
-fn a_second_job_calls_somebody_who_is_not_busy_with_the_first() {
+fn a_second_job_wakes_a_pull_that_is_not_busy_claiming_the_first() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 1));
-    assert_eq!(called(&mut places), [true, false]);
-    dispatch.hear(&work("cpu", 1));
-    assert_eq!(called(&mut places), [false, true]);
+    let mut pulls: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 1));
+    assert_eq!(woken(&mut pulls), [true, false]);
+    dispatch.notify(&work("cpu", 1));
+    assert_eq!(woken(&mut pulls), [false, true]);
 }
 
 #[test]
-fn one_who_looked_in_vain_keeps_its_place() {
+fn a_pull_whose_claim_found_nothing_keeps_its_position() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 1));
-    assert_eq!(called(&mut places), [true, false]);
-    places[0].stay(SESSION, 64, None);
-    dispatch.hear(&work("cpu", 1));
-    assert_eq!(called(&mut places), [true, false]);
+    let mut pulls: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 1));
+    assert_eq!(woken(&mut pulls), [true, false]);
+    pulls[0].found_nothing(SESSION, 64, None);
+    dispatch.notify(&work("cpu", 1));
+    assert_eq!(woken(&mut pulls), [true, false]);
 }
 
 #[test]
-fn a_call_to_one_who_is_gone_goes_to_the_next() {
+fn a_wake_up_of_a_dropped_pull_goes_to_the_next() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..3).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 1));
-    drop(places.remove(0));
-    assert_eq!(called(&mut places), [true, false]);
+    let mut pulls: Vec<_> = (0..3).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 1));
+    drop(pulls.remove(0));
+    assert_eq!(woken(&mut pulls), [true, false]);
 }
 
 #[test]
-fn a_call_that_was_heard_by_one_who_then_goes_away_goes_to_the_next() {
+fn a_wake_up_of_a_pull_that_is_dropped_during_its_claim_goes_to_the_next() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 1));
-    assert!(is_called(&mut places[0]));
-    drop(places.remove(0));
-    assert_eq!(called(&mut places), [true]);
+    let mut pulls: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 1));
+    assert!(is_woken(&mut pulls[0]));
+    drop(pulls.remove(0));
+    assert_eq!(woken(&mut pulls), [true]);
 }
 
 #[test]
-fn one_who_is_served_takes_its_call_along() {
+fn a_pull_that_claimed_a_job_uses_up_its_wake_up() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 1));
-    assert!(is_called(&mut places[0]));
-    places[0].served();
-    drop(places.remove(0));
-    assert_eq!(called(&mut places), [false]);
+    let mut pulls: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 1));
+    assert!(is_woken(&mut pulls[0]));
+    pulls[0].claimed_job();
+    drop(pulls.remove(0));
+    assert_eq!(woken(&mut pulls), [false]);
 }
 
 #[test]
-fn a_failed_look_calls_nobody_else() {
+fn a_failed_claim_wakes_no_other_pull() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 1));
-    assert!(is_called(&mut places[0]));
-    places[0].failed();
-    drop(places.remove(0));
-    assert_eq!(called(&mut places), [false]);
+    let mut pulls: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 1));
+    assert!(is_woken(&mut pulls[0]));
+    pulls[0].claim_failed();
+    drop(pulls.remove(0));
+    assert_eq!(woken(&mut pulls), [false]);
 }
 
 #[test]
-fn a_look_calls_one_of_each_class_and_who_finds_something_the_next() {
+fn a_recheck_wakes_one_pull_of_each_class_and_one_that_claims_a_job_wakes_the_next() {
     let dispatch = dispatch();
     let mut cpu: Vec<_> = (0..3).map(|_| waiting(&dispatch, &["cpu"])).collect();
     let mut cuda: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cuda"])).collect();
-    dispatch.look();
-    assert_eq!((called(&mut cpu), called(&mut cuda)), (vec![true, false, false], vec![true, false]));
-    cpu[0].served();
+    dispatch.wake_every_class();
+    assert_eq!((woken(&mut cpu), woken(&mut cuda)), (vec![true, false, false], vec![true, false]));
+    cpu[0].claimed_job();
     drop(cpu.remove(0));
-    cuda[0].stay(SESSION, 64, None);
-    assert_eq!((called(&mut cpu), called(&mut cuda)), (vec![true, false], vec![false, false]));
+    cuda[0].found_nothing(SESSION, 64, None);
+    assert_eq!((woken(&mut cpu), woken(&mut cuda)), (vec![true, false], vec![false, false]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_pause_calls_one_of_those_who_wait_for_it() {
+async fn the_end_of_a_back_off_wakes_one_of_the_pulls_that_wait_for_it() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    let watching = tokio::time::timeout(Duration::from_secs(4), dispatch.watch_pauses());
-    places[1].stay(SESSION, 64, Some(Timestamp(5_000)));
-    assert!(watching.await.is_err());
-    assert_eq!(called(&mut places), [false, false]);
-    let watching = tokio::time::timeout(Duration::from_secs(2), dispatch.watch_pauses());
-    assert!(watching.await.is_err());
-    assert_eq!(called(&mut places), [true, false]);
+    let mut pulls: Vec<_> = (0..2).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    let timers = tokio::time::timeout(Duration::from_secs(4), dispatch.wake_when_due());
+    pulls[1].found_nothing(SESSION, 64, Some(Timestamp(5_000)));
+    assert!(timers.await.is_err());
+    assert_eq!(woken(&mut pulls), [false, false]);
+    let timers = tokio::time::timeout(Duration::from_secs(2), dispatch.wake_when_due());
+    assert!(timers.await.is_err());
+    assert_eq!(woken(&mut pulls), [true, false]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_that_is_noted_while_it_waits_for_a_later_one_is_not_missed() {
+async fn a_back_off_that_ends_earlier_than_the_awaited_one_is_not_missed() {
     let dispatch = dispatch();
-    let mut place = waiting(&dispatch, &["cpu"]);
-    dispatch.expect(&tenant("acme"), "cpu", Timestamp(60_000));
-    let watching = tokio::time::timeout(Duration::from_secs(10), dispatch.watch_pauses());
-    let sooner = async {
+    let mut pull = waiting(&dispatch, &["cpu"]);
+    dispatch.wake_at(&tenant("acme"), "cpu", Timestamp(60_000));
+    let timers = tokio::time::timeout(Duration::from_secs(10), dispatch.wake_when_due());
+    let earlier = async {
         tokio::task::yield_now().await;
-        dispatch.expect(&tenant("acme"), "", Timestamp(3_000));
-        dispatch.expect(&tenant("acme"), "cuda", Timestamp(1_000));
+        dispatch.wake_at(&tenant("acme"), "", Timestamp(3_000));
+        dispatch.wake_at(&tenant("acme"), "cuda", Timestamp(1_000));
     };
-    let (watched, ()) = tokio::join!(watching, sooner);
-    assert!(watched.is_err());
-    assert!(is_called(&mut place));
+    let (timed_out, ()) = tokio::join!(timers, earlier);
+    assert!(timed_out.is_err());
+    assert!(is_woken(&mut pull));
 }
 
 #[test]
-fn of_too_many_of_one_session_the_longest_waiting_is_sent_home() {
+fn of_too_many_pulls_of_one_session_the_longest_waiting_is_evicted() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..3)
+    let mut pulls: Vec<_> = (0..3)
         .map(|_| {
-            let mut place = dispatch.enter(&tenant("acme"), &serves(&["cpu"])).unwrap();
-            place.stay(SESSION, 2, None);
-            place
+            let mut pull = dispatch.enqueue(&tenant("acme"), &serves(&["cpu"])).unwrap();
+            pull.found_nothing(SESSION, 2, None);
+            pull
         })
         .collect();
-    assert_eq!(places[0].called().now_or_never(), Some(false));
-    assert_eq!(places[1].called().now_or_never(), None);
+    assert_eq!(pulls[0].woken().now_or_never(), Some(false));
+    assert_eq!(pulls[1].woken().now_or_never(), None);
 }
 
 #[test]
-fn nothing_is_left_of_those_who_are_gone() {
+fn dropped_pulls_leave_nothing_in_the_queues() {
     let dispatch = dispatch();
-    let mut places: Vec<_> = (0..4).map(|_| waiting(&dispatch, &["cpu"])).collect();
-    dispatch.hear(&work("cpu", 2));
-    assert!(is_called(&mut places[0]));
-    drop(places);
-    assert!(dispatch.lines().is_empty());
+    let mut pulls: Vec<_> = (0..4).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    dispatch.notify(&work("cpu", 2));
+    assert!(is_woken(&mut pulls[0]));
+    drop(pulls);
+    assert!(dispatch.queues().is_empty());
 }

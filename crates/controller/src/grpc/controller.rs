@@ -12,10 +12,9 @@ use super::{caller, convert};
 use crate::service::Service;
 use crate::service::request;
 
-/// The queue, over gRPC.
 pub(super) struct Controller(pub(super) Service);
 
-type Answer<T> = Result<Response<T>, Status>;
+type RpcResult<T> = Result<Response<T>, Status>;
 type Stream<T> = BoxStream<'static, Result<T, Status>>;
 
 #[tonic::async_trait]
@@ -23,20 +22,26 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     type StreamJobsStream = Stream<wire::Job>;
     type StreamSamplesStream = Stream<wire::StreamSamplesResponse>;
 
-    async fn submit_job(&self, request: Request<wire::SubmitJobRequest>) -> Answer<wire::SubmitJobResponse> {
+    async fn submit_job(
+        &self,
+        request: Request<wire::SubmitJobRequest>,
+    ) -> RpcResult<wire::SubmitJobResponse> {
         let who = caller(&request)?;
         let submitted = self.0.submit(&who, convert::submit(request.into_inner())?).await?;
         let (job_id, deduplicated) = (submitted.id.to_string(), submitted.deduplicated);
         Ok(Response::new(wire::SubmitJobResponse { job_id, deduplicated }))
     }
 
-    async fn get_job(&self, request: Request<wire::GetJobRequest>) -> Answer<wire::Job> {
+    async fn get_job(&self, request: Request<wire::GetJobRequest>) -> RpcResult<wire::Job> {
         let who = caller(&request)?;
         let job = self.0.job(&who, &request.get_ref().job_id).await?;
         Ok(Response::new(convert::job(job)))
     }
 
-    async fn cancel_job(&self, request: Request<wire::CancelJobRequest>) -> Answer<wire::CancelJobResponse> {
+    async fn cancel_job(
+        &self,
+        request: Request<wire::CancelJobRequest>,
+    ) -> RpcResult<wire::CancelJobResponse> {
         let who = caller(&request)?;
         let wire::CancelJobRequest { job_id, reason, cause } = request.into_inner();
         self.0.cancel(&who, &job_id, cancel_cause(cause), &reason).await?;
@@ -44,11 +49,11 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         Ok(Response::new(wire::CancelJobResponse { ok: true, message }))
     }
 
-    async fn stream_jobs(&self, request: Request<wire::StreamJobsRequest>) -> Answer<Stream<wire::Job>> {
+    async fn stream_jobs(&self, request: Request<wire::StreamJobsRequest>) -> RpcResult<Stream<wire::Job>> {
         let who = caller(&request)?;
         let jobs: Stream<wire::Job> = match convert::stream_jobs(request.into_inner())? {
-            convert::StreamJobs::Snapshot(which) => {
-                let jobs = self.0.snapshot(&who, which)?;
+            convert::StreamJobs::Snapshot(filter) => {
+                let jobs = self.0.snapshot(&who, filter)?;
                 jobs.map_ok(convert::job).map_err(Status::from).boxed()
             }
             convert::StreamJobs::Watch(watch) => {
@@ -62,33 +67,36 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     async fn register_node(
         &self,
         request: Request<wire::RegisterNodeRequest>,
-    ) -> Answer<wire::RegisterNodeResponse> {
+    ) -> RpcResult<wire::RegisterNodeResponse> {
         let who = caller(&request)?;
         let registered = self.0.register(&who, convert::register(request.into_inner())).await?;
         Ok(Response::new(convert::registered(registered)))
     }
 
-    async fn heartbeat(&self, request: Request<wire::HeartbeatRequest>) -> Answer<wire::HeartbeatResponse> {
+    async fn heartbeat(
+        &self,
+        request: Request<wire::HeartbeatRequest>,
+    ) -> RpcResult<wire::HeartbeatResponse> {
         let who = caller(&request)?;
-        let pulse = self.0.heartbeat(&who, convert::heartbeat(request.into_inner())).await?;
-        let ok = pulse.is_some();
-        let pulse = pulse.unwrap_or_default();
-        let (cancel_job_ids, lost_job_ids) = (pulse.cancelled, pulse.lost);
+        let reply = self.0.heartbeat(&who, convert::heartbeat(request.into_inner())).await?;
+        let ok = reply.is_some();
+        let reply = reply.unwrap_or_default();
+        let (cancel_job_ids, lost_job_ids) = (reply.cancelled, reply.lost);
         Ok(Response::new(wire::HeartbeatResponse { ok, cancel_job_ids, lost_job_ids }))
     }
 
-    async fn pull_work(&self, request: Request<wire::PullWorkRequest>) -> Answer<wire::PullWorkResponse> {
+    async fn pull_work(&self, request: Request<wire::PullWorkRequest>) -> RpcResult<wire::PullWorkResponse> {
         let who = caller(&request)?;
-        let found = self.0.pull(&who, convert::pull(request.into_inner())).await?;
-        // Nothing is awaited from here to the answer: a caller that is gone by now is found out by its lease.
-        let job = found.and_then(crate::service::Delivery::deliver).map(convert::work);
+        let delivery = self.0.pull(&who, convert::pull(request.into_inner())).await?;
+        // There is no await between the delivery and the response. If the caller is gone by now, the lease expires.
+        let job = delivery.and_then(crate::service::Delivery::deliver).map(convert::assigned_job);
         Ok(Response::new(wire::PullWorkResponse { job }))
     }
 
     async fn report_result(
         &self,
         request: Request<wire::ReportResultRequest>,
-    ) -> Answer<wire::ReportResultResponse> {
+    ) -> RpcResult<wire::ReportResultResponse> {
         let who = caller(&request)?;
         self.0.report(&who, convert::report(request.into_inner())).await?;
         Ok(Response::new(wire::ReportResultResponse { ok: true }))
@@ -97,13 +105,13 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     async fn release_job(
         &self,
         request: Request<wire::ReleaseJobRequest>,
-    ) -> Answer<wire::ReleaseJobResponse> {
+    ) -> RpcResult<wire::ReleaseJobResponse> {
         let who = caller(&request)?;
         let ok = self.0.release(&who, convert::release(request.into_inner())).await?;
         Ok(Response::new(wire::ReleaseJobResponse { ok }))
     }
 
-    async fn label_job(&self, request: Request<wire::LabelJobRequest>) -> Answer<wire::LabelJobResponse> {
+    async fn label_job(&self, request: Request<wire::LabelJobRequest>) -> RpcResult<wire::LabelJobResponse> {
         let who = caller(&request)?;
         let labelled = self.0.label(&who, convert::label_job(request.into_inner())?).await?;
         let (job_id, sampled) = (labelled.job.to_string(), labelled.sampled);
@@ -113,34 +121,37 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     async fn stream_samples(
         &self,
         request: Request<wire::StreamSamplesRequest>,
-    ) -> Answer<Stream<wire::StreamSamplesResponse>> {
+    ) -> RpcResult<Stream<wire::StreamSamplesResponse>> {
         let who = caller(&request)?;
         let wire::StreamSamplesRequest { cursor, follow, node_selector } = request.into_inner();
-        let samples = self.0.samples(&who, request::ReadSamples { cursor, follow, node_selector }).await?;
+        let samples = self.0.samples(&who, request::StreamSamples { cursor, follow, node_selector }).await?;
         Ok(Response::new(samples.map_ok(convert::sample).map_err(Status::from).boxed()))
     }
 
-    async fn explain(&self, request: Request<wire::ExplainRequest>) -> Answer<wire::ExplainResponse> {
+    async fn explain(&self, request: Request<wire::ExplainRequest>) -> RpcResult<wire::ExplainResponse> {
         let who = caller(&request)?;
-        let told = self.0.explain(&who, &request.get_ref().job_id).await?;
-        Ok(Response::new(convert::explanation(told)))
+        let explanation = self.0.explain(&who, &request.get_ref().job_id).await?;
+        Ok(Response::new(convert::explanation(explanation)))
     }
 
-    async fn list_jobs(&self, request: Request<wire::ListJobsRequest>) -> Answer<wire::ListJobsResponse> {
+    async fn list_jobs(&self, request: Request<wire::ListJobsRequest>) -> RpcResult<wire::ListJobsResponse> {
         let who = caller(&request)?;
         let page = self.0.jobs(&who, convert::list_jobs(request.into_inner())?).await?;
         let jobs = page.jobs.into_iter().map(convert::job).collect();
         Ok(Response::new(wire::ListJobsResponse { jobs, next_page_token: page.next }))
     }
 
-    async fn list_nodes(&self, request: Request<wire::ListNodesRequest>) -> Answer<wire::ListNodesResponse> {
+    async fn list_nodes(
+        &self,
+        request: Request<wire::ListNodesRequest>,
+    ) -> RpcResult<wire::ListNodesResponse> {
         let who = caller(&request)?;
         let nodes = self.0.nodes(&who).await?.into_iter().map(convert::node).collect();
         Ok(Response::new(wire::ListNodesResponse { nodes }))
     }
 }
 
-/// A length of time as a field of milliseconds: one that does not fit is as good as the longest.
-pub(super) fn milliseconds(length: Duration) -> u32 {
-    u32::try_from(length.as_millis()).unwrap_or(u32::MAX)
+/// A duration that does not fit becomes the longest one.
+pub(super) fn milliseconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }

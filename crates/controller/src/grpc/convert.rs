@@ -1,19 +1,19 @@
-//! Between messages and the words of the domain.
+//! Conversion between messages and the types of the service.
 //!
 //! Messages that are sent are built field by field, without `..`: a field that is added to the contract does not
-//! compile until somebody decides what stands in it.
+//! compile until it is handled here.
 
-mod asked;
 mod job;
 mod node;
+mod requests;
+mod responses;
 mod score;
-mod told;
 
-pub(super) use self::asked::{StreamJobs, label_job, list_jobs, stream_jobs, submit};
-pub(super) use self::job::{change, job, work};
+pub(super) use self::job::{assigned_job, change, job};
 pub(super) use self::node::{heartbeat, node, pull, register, registered, release, report};
-pub(super) use self::score::{not_scored, rename, score, scored};
-pub(super) use self::told::{explanation, sample};
+pub(super) use self::requests::{StreamJobs, label_job, list_jobs, stream_jobs, submit};
+pub(super) use self::responses::{explanation, sample};
+pub(super) use self::score::{not_scored, rename_field, score, scored};
 
 use vmafx_proto::controller::v1 as wire;
 use vmafx_queue::job::Origin;

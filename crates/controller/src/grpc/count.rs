@@ -1,7 +1,7 @@
-//! Counts calls by method and code.
+//! Counts calls by method and status code.
 //!
-//! The code of an answer stands in its trailers, or in its head when there is nothing else to say, so the body is
-//! followed to its end. A body that is dropped before is a call that the client gave up.
+//! The status of a gRPC response is in its trailers, or in its headers when it has no body, so the body is followed to
+//! its end. A body that is dropped before its end counts as a call that the client cancelled.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame};
 use tonic::Code;
 use tower::{Layer, Service};
-use vmafx_kit::closed_label;
-use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics, OpenLabel, OpenLabelValue, OpenLabelValues};
+use vmafx_kit::metrics::{
+    CounterBy, LabelSet, MetricLabel, Metrics, OpenLabel, OpenLabelValue, OpenLabelValues,
+};
 
-/// A method that is served. There are fewer than the limit, and others are not asked for.
+/// A method that is served. There are fewer methods than the limit.
 #[derive(Debug)]
 pub(super) struct Method;
 
@@ -24,71 +25,41 @@ impl OpenLabel for Method {
     const LIMIT: usize = 64;
 }
 
-closed_label! {
-    /// How a call ended.
-    pub enum CodeLabel: "code" {
-        /// 0
-        Ok = "ok",
-        /// 1
-        Cancelled = "cancelled",
-        /// 2
-        Unknown = "unknown",
-        /// 3
-        InvalidArgument = "invalid_argument",
-        /// 4
-        DeadlineExceeded = "deadline_exceeded",
-        /// 5
-        NotFound = "not_found",
-        /// 6
-        AlreadyExists = "already_exists",
-        /// 7
-        PermissionDenied = "permission_denied",
-        /// 8
-        ResourceExhausted = "resource_exhausted",
-        /// 9
-        FailedPrecondition = "failed_precondition",
-        /// 10
-        Aborted = "aborted",
-        /// 11
-        OutOfRange = "out_of_range",
-        /// 12
-        Unimplemented = "unimplemented",
-        /// 13
-        Internal = "internal",
-        /// 14
-        Unavailable = "unavailable",
-        /// 15
-        DataLoss = "data_loss",
-        /// 16
-        Unauthenticated = "unauthenticated",
-    }
-}
+/// Status code of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CodeLabel(Code);
 
-impl From<Code> for CodeLabel {
-    fn from(code: Code) -> Self {
-        match code {
-            Code::Ok => Self::Ok,
-            Code::Cancelled => Self::Cancelled,
-            Code::Unknown => Self::Unknown,
-            Code::InvalidArgument => Self::InvalidArgument,
-            Code::DeadlineExceeded => Self::DeadlineExceeded,
-            Code::NotFound => Self::NotFound,
-            Code::AlreadyExists => Self::AlreadyExists,
-            Code::PermissionDenied => Self::PermissionDenied,
-            Code::ResourceExhausted => Self::ResourceExhausted,
-            Code::FailedPrecondition => Self::FailedPrecondition,
-            Code::Aborted => Self::Aborted,
-            Code::OutOfRange => Self::OutOfRange,
-            Code::Unimplemented => Self::Unimplemented,
-            Code::Internal => Self::Internal,
-            Code::Unavailable => Self::Unavailable,
-            Code::DataLoss => Self::DataLoss,
-            Code::Unauthenticated => Self::Unauthenticated,
+impl MetricLabel for CodeLabel {
+    const NAME: &'static str = "code";
+
+    fn value(&self) -> &'static str {
+        match self.0 {
+            Code::Ok => "ok",
+            Code::Cancelled => "cancelled",
+            Code::Unknown => "unknown",
+            Code::InvalidArgument => "invalid_argument",
+            Code::DeadlineExceeded => "deadline_exceeded",
+            Code::NotFound => "not_found",
+            Code::AlreadyExists => "already_exists",
+            Code::PermissionDenied => "permission_denied",
+            Code::ResourceExhausted => "resource_exhausted",
+            Code::FailedPrecondition => "failed_precondition",
+            Code::Aborted => "aborted",
+            Code::OutOfRange => "out_of_range",
+            Code::Unimplemented => "unimplemented",
+            Code::Internal => "internal",
+            Code::Unavailable => "unavailable",
+            Code::DataLoss => "data_loss",
+            Code::Unauthenticated => "unauthenticated",
         }
     }
+
+    fn all() -> Vec<Self> {
+        (0..=16).map(|number| Self(Code::from_i32(number))).collect()
+    }
 }
 
-/// Calls by method and code. Clones count into the same.
+/// Calls by method and code. Clones share the counters.
 #[derive(Clone)]
 pub struct CallMetrics {
     calls: CounterBy<(OpenLabelValue<Method>, CodeLabel)>,
@@ -96,31 +67,30 @@ pub struct CallMetrics {
 }
 
 impl CallMetrics {
-    /// Adds them to the metrics of the process.
     pub fn new(metrics: &mut Metrics) -> Self {
         let calls = metrics.counter_by("controller_grpc_requests", "Calls by method and code");
         Self { calls, methods: Arc::default() }
     }
 
     fn count(&self, method: OpenLabelValue<Method>, code: Code) {
-        self.calls.get_or_create(&LabelSet((method, code.into()))).inc();
+        self.calls.get_or_create(&LabelSet((method, CodeLabel(code)))).inc();
     }
 
-    /// The method of a path. Paths that nobody serves are one method, whatever the client wrote.
+    /// The method of a path. All paths that are not served count as one method, so that clients cannot add labels.
     fn method(&self, path: &str) -> OpenLabelValue<Method> {
         self.methods.get(if is_served(path) { path.trim_start_matches('/') } else { "other" })
     }
 }
 
-/// Whether a path has the shape of ours; the limit of the label bounds what is left.
+/// Whether a path looks like one of a served method; the limit of the label bounds the rest.
 fn is_served(path: &str) -> bool {
     let Some((service, method)) = path.trim_start_matches('/').split_once('/') else { return false };
-    let ours = ["vmafx.controller.v1.VmafxController", "vmafx.v1.VmafxScoring", "grpc.health.v1.Health"];
-    let known = ours.contains(&service) || service.starts_with("grpc.reflection.v1");
+    let services = ["vmafx.controller.v1.VmafxController", "vmafx.v1.VmafxScoring", "grpc.health.v1.Health"];
+    let known = services.contains(&service) || service.starts_with("grpc.reflection.v1");
     known && !method.is_empty() && method.len() <= 32 && method.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Counts every call of what it is laid around.
+/// Layer that counts the calls of a service.
 #[derive(Clone)]
 pub struct CountCalls(pub CallMetrics);
 
@@ -132,7 +102,6 @@ impl<S> Layer<S> for CountCalls {
     }
 }
 
-/// A service whose calls are counted.
 #[derive(Clone)]
 pub struct Counted<S> {
     inner: S,
@@ -156,9 +125,9 @@ where
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let method = self.metrics.method(request.uri().path());
         let mut call = Call { metrics: self.metrics.clone(), method: Some(method) };
-        let answer = self.inner.call(request);
+        let response = self.inner.call(request);
         Box::pin(async move {
-            let response = answer.await?;
+            let response = response.await?;
             if let Some(code) = code(response.headers()) {
                 call.ended(code);
             }
@@ -171,7 +140,7 @@ fn code(headers: &HeaderMap) -> Option<Code> {
     headers.get("grpc-status").map(|status| Code::from_bytes(status.as_bytes()))
 }
 
-/// A call under way; one that is dropped was given up by the client.
+/// A call in progress. One that is dropped counts as cancelled by the client.
 struct Call {
     metrics: CallMetrics,
     method: Option<OpenLabelValue<Method>>,
@@ -191,7 +160,7 @@ impl Drop for Call {
     }
 }
 
-/// A body that is followed to its trailers.
+/// A response body whose trailers are read.
 pub struct CountedBody<B> {
     body: B,
     call: Call,

@@ -7,7 +7,7 @@ use vmafx_proto::scoring::v1 as wire;
 use super::{caller, convert};
 use crate::service::Service;
 
-/// Direct scores: a job with a waiting caller.
+/// Direct scores: each is a job with a waiting caller.
 pub(super) struct Scoring(pub(super) Service);
 
 #[tonic::async_trait]
@@ -19,8 +19,8 @@ impl wire::vmafx_scoring_server::VmafxScoring for Scoring {
         request: Request<wire::ScoreRequest>,
     ) -> Result<Response<wire::ScoreResponse>, Status> {
         let who = caller(&request)?;
-        let asked = convert::score(request.into_inner())?;
-        let job = self.0.score_and_wait(&who, asked).await.map_err(convert::rename)?;
+        let scoring = convert::score(request.into_inner())?;
+        let job = self.0.score_and_wait(&who, scoring).await.map_err(convert::rename_field)?;
         let (state, reason, error) = (job.state, job.failure_reason, job.error.clone());
         match convert::scored(job) {
             Some(scored) => Ok(Response::new(scored)),
@@ -33,8 +33,7 @@ impl wire::vmafx_scoring_server::VmafxScoring for Scoring {
         request: Request<Streaming<wire::ScoreStreamRequest>>,
     ) -> Result<Response<Self::ScoreStreamStream>, Status> {
         caller(&request)?;
-        let text =
-            "the controller has no frames to score: call ScoreStream on a node, or Score with addresses";
+        let text = "the controller does not score frames; call ScoreStream on a node, or Score with the addresses of clips";
         Err(Status::failed_precondition(text))
     }
 

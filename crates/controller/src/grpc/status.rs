@@ -1,4 +1,4 @@
-//! How a refusal is said in gRPC.
+//! Refusals as gRPC statuses.
 
 use tonic::{Code, Status};
 use vmafx_proto::refusal::RefusalReason;

@@ -1,7 +1,7 @@
 //! `GET /v1/events`: changes of jobs as server-sent events.
 //!
-//! Without a cursor the jobs that match come first. Each event after that carries its cursor as the event's id, which
-//! browsers send back as `Last-Event-ID` when they reconnect, so that nothing is missed.
+//! Without a cursor the matching jobs come first. Each later event has its cursor as id, which browsers send back as
+//! `Last-Event-ID` when they reconnect, so that no change is missed.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -12,8 +12,8 @@ use super::extract::{Caller, Query};
 use super::shape::{EventsQuery, Job};
 use crate::refusal::Refusal;
 use crate::service::Service;
-use crate::service::answer::Change;
-use crate::service::request::Watch;
+use crate::service::request::WatchJobs;
+use crate::service::response::JobChange;
 
 pub(super) async fn stream(
     State(service): State<Service>,
@@ -21,16 +21,18 @@ pub(super) async fn stream(
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, axum::Error>>>, Refusal> {
-    let mut watch = Watch::try_from(query)?;
+    let mut watch = WatchJobs::try_from(query)?;
     if let Some(last) = headers.get("last-event-id").and_then(|last| last.to_str().ok()) {
         last.clone_into(&mut watch.cursor);
     }
     let changes = service.watch(&who, watch).await?;
     Ok(Sse::new(changes.map(|change| match change {
-        Ok(Change::Snapshot(job)) => Event::default().event("job").json_data(Job::from(&job)),
-        Ok(Change::Job(cursor, job)) => Event::default().event("job").id(cursor).json_data(Job::from(&job)),
-        // A browser hands over only events with data.
-        Ok(Change::Bookmark(cursor)) => Ok(Event::default().event("bookmark").id(cursor).data("{}")),
+        Ok(JobChange::Snapshot(job)) => Event::default().event("job").json_data(Job::from(&job)),
+        Ok(JobChange::Job(cursor, job)) => {
+            Event::default().event("job").id(cursor).json_data(Job::from(&job))
+        }
+        // Browsers ignore events without data.
+        Ok(JobChange::Bookmark(cursor)) => Ok(Event::default().event("bookmark").id(cursor).data("{}")),
         Err(refusal) => {
             Event::default().event("error").json_data(super::problem::Problem { error: refusal.to_string() })
         }

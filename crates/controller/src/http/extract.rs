@@ -1,4 +1,4 @@
-//! Bodies and queries, refused in our own words.
+//! Extractors for callers, bodies, queries and ids, with error messages of our own.
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -12,7 +12,7 @@ use super::problem;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
-/// Who calls, as the gate found out.
+/// The caller, as authentication identified it.
 pub(super) struct Caller(pub(super) Identity);
 
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -23,7 +23,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// A JSON body. Whatever its content type says: people forget it, and there is nothing else it could be.
+/// A JSON body. Its content type is ignored: users forget it, and every body is JSON.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
@@ -36,9 +36,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 }
 
 /// A JSON body that may be left out.
-pub(super) struct MaybeBody<T>(pub(super) T);
+pub(super) struct OptionalBody<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for MaybeBody<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
@@ -53,17 +53,20 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for MaybeBody
 async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Response> {
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
         BytesRejection::FailedToBufferBody(ref error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            problem::answer(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large (VMAFX_HTTP_LIMITS_BODY)")
+            problem::response(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the body is too large; VMAFX_HTTP_LIMITS_BODY sets the limit",
+            )
         }
-        _ => problem::answer(StatusCode::BAD_REQUEST, "the body ended early"),
+        _ => problem::response(StatusCode::BAD_REQUEST, "the body is incomplete"),
     })
 }
 
 fn malformed(error: &serde_json::Error) -> Response {
-    problem::answer(StatusCode::BAD_REQUEST, format!("the body is not what it should be: {error}"))
+    problem::response(StatusCode::BAD_REQUEST, format!("the body is invalid: {error}"))
 }
 
-/// The query of a URL. A parameter that does not exist is refused: it would be ignored, and somebody surprised.
+/// The query of a URL. An unknown parameter is refused, because a misspelled one that is ignored would go unnoticed.
 pub(super) struct Query<T>(pub(super) T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -75,13 +78,13 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             Err(rejection) => {
                 let text = rejection.body_text();
                 let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
-                Err(problem::answer(StatusCode::BAD_REQUEST, format!("the query: {text}")))
+                Err(problem::response(StatusCode::BAD_REQUEST, format!("the query is invalid: {text}")))
             }
         }
     }
 }
 
-/// A part of the path.
+/// The id in the path.
 pub(super) struct Id(pub(super) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Id {
@@ -89,8 +92,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
-        // What is not even text names no job.
+        // Only an id that is not UTF-8 fails here, and no job has one.
         path.map(|axum::extract::Path(id)| Self(id))
-            .map_err(|_| Refusal::NotFound("there is no such job".to_owned()).into_response())
+            .map_err(|_| Refusal::NotFound("this job does not exist".to_owned()).into_response())
     }
 }

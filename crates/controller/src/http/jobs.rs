@@ -1,17 +1,17 @@
-//! Jobs.
+//! Handlers for jobs.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use vmafx_job::CancelCause;
 
-use super::extract::{Body, Caller, Id, MaybeBody, Query};
+use super::extract::{Body, Caller, Id, OptionalBody, Query};
 use super::shape::{
     AttemptList, CancelJob, Explanation, Job, JobList, LabelJob, Labelled, ListQuery, SubmitJob, Submitted,
 };
 use crate::refusal::Refusal;
 use crate::service::Service;
-use crate::service::request::{self, Target};
+use crate::service::request::{self, JobRef};
 
 pub(super) async fn list(
     State(service): State<Service>,
@@ -61,7 +61,7 @@ pub(super) async fn cancel(
     State(service): State<Service>,
     Caller(who): Caller,
     Id(id): Id,
-    MaybeBody(body): MaybeBody<CancelJob>,
+    OptionalBody(body): OptionalBody<CancelJob>,
 ) -> Result<Json<Job>, Refusal> {
     Ok(Json((&service.cancel(&who, &id, CancelCause::Requested, &body.reason).await?).into()))
 }
@@ -72,9 +72,9 @@ pub(super) async fn label(
     Id(id): Id,
     Body(body): Body<LabelJob>,
 ) -> Result<Json<Labelled>, Refusal> {
-    let asked = request::LabelJob { target: Target::JobId(id), ground_truth: body.into() };
-    let labelled = service.label(&who, asked).await.map_err(|refusal| match refusal {
-        // The label is the whole body here.
+    let request = request::LabelJob { job: JobRef::JobId(id), ground_truth: body.into() };
+    let labelled = service.label(&who, request).await.map_err(|refusal| match refusal {
+        // In this body the fields of the ground truth are at the top level.
         Refusal::Invalid { field, problem } => {
             Refusal::invalid(field.strip_prefix("ground_truth.").unwrap_or(&field), problem)
         }

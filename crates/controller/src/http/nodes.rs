@@ -1,4 +1,4 @@
-//! Nodes.
+//! Handlers for nodes.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! The document about all of this, `OpenAPI` 3.1, made from the types that are sent and received.
+//! The `OpenAPI` 3.1 document, generated from the types of the requests and responses.
 
 #[cfg(test)]
 mod evolution;
@@ -25,7 +25,6 @@ pub(super) async fn serve() -> Json<&'static Value> {
     Json(DOCUMENT.get_or_init(document))
 }
 
-/// The whole document.
 pub(super) fn document() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -44,7 +43,7 @@ pub(super) fn document() -> Value {
         "info": {
             "title": "VMAFX controller",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "A durable queue of video quality jobs. Errors are {\"error\": \"…\"}.",
+            "description": "A durable queue of video quality jobs. The body of every error is {\"error\": \"…\"}.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "security": [{ "bearer": [] }],
@@ -53,7 +52,7 @@ pub(super) fn document() -> Value {
             "schemas": schemas.take_definitions(true),
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
             "responses": {
-                "Error": { "description": "What is wrong, and what to do", "content": content(&error.to_value()) },
+                "Error": { "description": "The error says what is wrong and what to do.", "content": content(&error.to_value()) },
             },
         },
     })
@@ -67,78 +66,61 @@ fn schema<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
     schemas.subschema_for::<T>().to_value()
 }
 
-/// Every route but the document's own, which needs no token and answers with itself.
 fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
-    let (get, post) = (Method::GET, Method::POST);
+    let get = |path, id, summary| Operation::new(Method::GET, path, id, summary);
+    let post = |path, id, summary| Operation::new(Method::POST, path, id, summary);
     vec![
-        Operation::new(get.clone(), routes::JOBS, "listJobs", "Jobs, a page at a time")
-            .query::<ListQuery>(schemas)
-            .answers(200, "A page", &schema::<JobList>(schemas)),
-        Operation::new(
-            post.clone(),
-            routes::JOBS,
-            "submitJob",
-            "Stores a job and answers once it is durable",
-        )
-        .takes(&schema::<SubmitJob>(schemas))
-        .answers(201, "A new job", &schema::<Submitted>(schemas))
-        .answers(
+        get(routes::JOBS, "listJobs", "List jobs, one page at a time.").query::<ListQuery>(schemas).responds(
             200,
-            "The job of an earlier submission with the same key",
-            &schema::<Submitted>(schemas),
+            "One page of jobs.",
+            &schema::<JobList>(schemas),
         ),
-        Operation::new(get.clone(), routes::JOB, "getJob", "One job").answers(
+        post(routes::JOBS, "submitJob", "Submit a job. The response is sent after the job is stored.")
+            .takes(&schema::<SubmitJob>(schemas))
+            .responds(201, "A new job was stored.", &schema::<Submitted>(schemas))
+            .responds(
+                200,
+                "A job with this idempotency key exists already; nothing was stored.",
+                &schema::<Submitted>(schemas),
+            ),
+        get(routes::JOB, "getJob", "Get one job.").responds(200, "The job.", &schema::<Job>(schemas)),
+        get(routes::ATTEMPTS, "listAttempts", "List the attempts of a job.").responds(
             200,
-            "It",
-            &schema::<Job>(schemas),
+            "The attempts of the job, oldest first.",
+            &schema::<AttemptList>(schemas),
         ),
-        Operation::new(
-            get.clone(),
-            routes::ATTEMPTS,
-            "listAttempts",
-            "How often a job was handed out, and to whom",
-        )
-        .answers(200, "They", &schema::<AttemptList>(schemas)),
-        Operation::new(
-            get.clone(),
-            routes::EXPLAIN,
-            "explainJob",
-            "Why a job waits, in words and in numbers",
-        )
-        .answers(200, "Why", &schema::<Explanation>(schemas)),
-        Operation::new(
-            post.clone(),
-            routes::CANCEL,
-            "cancelJob",
-            "Ends a job; one that is over is left alone",
-        )
-        .may_take(&schema::<CancelJob>(schemas))
-        .answers(200, "The job afterwards", &schema::<Job>(schemas)),
-        Operation::new(
-            post.clone(),
+        get(routes::EXPLAIN, "explainJob", "Explain why a job waits.").responds(
+            200,
+            "The reason why the job waits, with the numbers behind it.",
+            &schema::<Explanation>(schemas),
+        ),
+        post(routes::CANCEL, "cancelJob", "Cancel a job. A finished job is not changed.")
+            .may_take(&schema::<CancelJob>(schemas))
+            .responds(200, "The job after the cancellation.", &schema::<Job>(schemas)),
+        post(
             routes::LABEL,
             "labelJob",
-            "Says what viewers said, which makes a sample",
+            "Label a job with its ground truth, which makes it a training sample.",
         )
         .takes(&schema::<LabelJob>(schemas))
-        .answers(200, "It is stored", &schema::<Labelled>(schemas))
-        .refuses(409, "The job failed or was cancelled"),
-        Operation::new(get.clone(), routes::NODES, "listNodes", "Live nodes").answers(
+        .responds(200, "The label was stored.", &schema::<Labelled>(schemas))
+        .refuses(409, "The job failed or was cancelled, so it has no features to label."),
+        get(routes::NODES, "listNodes", "List the connected nodes.").responds(
             200,
-            "They",
+            "The connected nodes, ordered by name.",
             &schema::<NodeList>(schemas),
         ),
-        Operation::new(get.clone(), routes::EVENTS, "watchJobs", "Changes of jobs as server-sent events")
+        get(routes::EVENTS, "watchJobs", "Watch changes of jobs as server-sent events.")
             .query::<EventsQuery>(schemas)
-            .streams("Events `job` and `bookmark`, each with its cursor as id")
-            .refuses(410, "The cursor cannot be continued from: begin again without one"),
-        Operation::new(post, routes::SCORE, "score", "Submits a job and waits for its score")
+            .streams("A stream of `job` and `bookmark` events, each with its cursor as id.")
+            .refuses(410, "The cursor is not valid any more; watch again without a cursor."),
+        post(routes::SCORE, "score", "Submit a job and wait for its score.")
             .takes(&schema::<ScoreRequest>(schemas))
-            .answers(200, "The score", &schema::<Score>(schemas))
-            .refuses(500, "Scoring failed"),
-        Operation::new(get, routes::OPENAPI, "openapi", "This document").without_token().answers(
+            .responds(200, "The score of the job.", &schema::<Score>(schemas))
+            .refuses(500, "The job failed or was cancelled."),
+        get(routes::OPENAPI, "openapi", "Get this document.").without_token().responds(
             200,
-            "It",
+            "This document.",
             &json!({ "type": "object" }),
         ),
     ]

@@ -1,4 +1,4 @@
-//! A refusal as an HTTP answer: a status, and `{"error": "…"}`.
+//! Refusals as HTTP responses: a status and `{"error": "…"}`.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,15 +7,14 @@ use serde::Serialize;
 
 use crate::refusal::Refusal;
 
-/// The body of every answer that is no success.
+/// The body of every error response.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Error")]
 pub(super) struct Problem {
-    /// What is wrong, and what to do.
+    /// What is wrong and what to do.
     pub(super) error: String,
 }
 
-/// The status that says the same.
 pub(super) const fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Unauthenticated | Refusal::Incomplete(_) => StatusCode::UNAUTHORIZED,
@@ -39,21 +38,19 @@ impl IntoResponse for Refusal {
             }
             other => other.to_string(),
         };
-        answer(status, error)
+        response(status, error)
     }
 }
 
-/// A refusal that only HTTP knows.
-pub(super) fn answer(status: StatusCode, error: impl Into<String>) -> Response {
+pub(super) fn response(status: StatusCode, error: impl Into<String>) -> Response {
     (status, Json(Problem { error: error.into() })).into_response()
 }
 
-/// A path that is there, but not for this.
 pub(super) fn method_not_allowed() -> Response {
-    answer(StatusCode::METHOD_NOT_ALLOWED, "this path does not take that method: see /openapi.json")
+    response(StatusCode::METHOD_NOT_ALLOWED, "this path does not take that method: see /openapi.json")
 }
 
-/// The name of a field as it stands in JSON.
+/// The name of a field in JSON.
 fn camel(field: &str) -> String {
     let mut name = String::with_capacity(field.len());
     let mut quoted = false;
@@ -69,7 +66,7 @@ fn camel(field: &str) -> String {
             letter => name.push(letter),
         }
     }
-    // The schema of the resources spells it so; a size and the parts of an origin stand one level higher in JSON.
+    // `reportURI` is spelled as in the custom resources; a size and the parts of an origin are one level higher in JSON.
     name.replace("reportUri", "reportURI").replace("scaleTo.size.", "scaleTo.").replace("originFilter.", "")
 }
 

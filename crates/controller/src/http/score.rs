@@ -1,4 +1,4 @@
-//! `POST /v1/score`: a job with a waiting caller.
+//! `POST /v1/score`: submits a job and waits for its score.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +11,7 @@ use super::extract::{Body, Caller};
 use super::problem;
 use super::shape::{Score, ScoreRequest};
 use crate::refusal::Refusal;
-use crate::service::{Service, request};
+use crate::service::Service;
 
 pub(super) async fn score(
     State(service): State<Service>,
@@ -21,7 +21,7 @@ pub(super) async fn score(
     let ScoreRequest { reference, distorted, model } = body;
     let model = (!model.is_empty()).then_some(model);
     let scoring = ScoringRequest { reference, distorted, model, ..ScoringRequest::default() };
-    let job = service.score_and_wait(&who, request::Score { scoring }).await?;
+    let job = service.score_and_wait(&who, scoring).await?;
     if let Some(success) = job.result {
         return Ok(Json(Score { score: success.score, features: success.features }).into_response());
     }
@@ -30,5 +30,5 @@ pub(super) async fn score(
         (_, true) => "scoring failed".to_owned(),
         (_, false) => job.error,
     };
-    Ok(problem::answer(StatusCode::INTERNAL_SERVER_ERROR, text))
+    Ok(problem::response(StatusCode::INTERNAL_SERVER_ERROR, text))
 }

@@ -1,4 +1,4 @@
-//! What is sent and received, as JSON. Names are those of the custom resources where both have them.
+//! The JSON types of the HTTP API. Fields that the custom resources have too have the same names.
 
 mod job;
 mod label;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::job::{
-    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, Origin, Progress, Result, Status,
+    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, JobResult, Origin, Progress, Status,
 };
 pub use self::label::{LabelJob, LabelScale};
 pub use self::node::{Node, NodeList};
@@ -22,39 +22,39 @@ pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
 pub use self::scoring::{Scoring, Size};
 pub use self::time::rfc3339;
 
-/// Texts that machines read have no control characters.
+/// Texts that programs read have no control characters.
 const PRINTABLE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 
-/// A new job.
+/// A job to submit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SubmitJob {
-    /// What to score.
+    /// The clips to compare, and how.
     pub scoring: Scoring,
-    /// Higher is handed out first.
+    /// Jobs of higher priority are assigned first.
     #[serde(default)]
     pub priority: i32,
-    /// Your own name for it, unique: a second submission with it changes nothing and answers with the first job.
+    /// A unique key of your choice. A second submission with the same key stores nothing and returns the first job.
     #[serde(default)]
     #[schemars(length(max = 256), regex(pattern = PRINTABLE))]
     pub idempotency_key: String,
-    /// The resource that wants it.
+    /// The Kubernetes resource that the job is submitted for.
     #[serde(default)]
     pub origin: Option<Origin>,
-    /// Attempts that may be lost with their node before the job fails.
+    /// The job fails after this many attempts that were lost with their node.
     #[serde(default)]
     #[schemars(range(min = 1, max = 101))]
     pub max_lost_attempts: Option<u32>,
-    /// It fails when it is not over after so many seconds; 0: no limit.
+    /// The job fails when it is not finished after this many seconds; 0: no limit.
     #[serde(default)]
     #[schemars(range(max = 3_153_600_000_u64))]
     pub active_deadline_seconds: u64,
-    /// What viewers said about the distorted clip, if it is known.
+    /// The quality that viewers gave the distorted clip, if it is known.
     #[serde(default)]
     pub ground_truth: Option<LabelJob>,
 }
 
-impl From<SubmitJob> for crate::service::request::Submit {
+impl From<SubmitJob> for crate::service::request::SubmitJob {
     fn from(job: SubmitJob) -> Self {
         Self {
             scoring: job.scoring.0,
@@ -68,21 +68,21 @@ impl From<SubmitJob> for crate::service::request::Submit {
     }
 }
 
-/// A job that was submitted.
+/// The job of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Submitted {
-    /// Its id.
+    /// Id of the job.
     pub id: Uuid,
-    /// The key was known, and this is the job of an earlier submission.
+    /// Whether this is the job of an earlier submission with the same idempotency key.
     pub deduplicated: bool,
 }
 
-/// Why a job is not wanted any more.
+/// Details of a cancellation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CancelJob {
-    /// For people.
+    /// Why the job is cancelled; it becomes part of the error of the job.
     #[serde(default)]
     pub reason: String,
 }
@@ -91,29 +91,29 @@ pub struct CancelJob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Labelled {
-    /// The job.
+    /// Id of the job.
     pub id: Uuid,
-    /// The sample is in the stream; otherwise it will be when the job completes.
+    /// Whether the sample is in the stream already; otherwise it is added when the job completes.
     pub sampled: bool,
 }
 
-/// Two clips, and a caller who waits for their score.
+/// Two clips to score while the caller waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScoreRequest {
-    /// Address of the undistorted clip.
+    /// URI or path of the reference clip.
     #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/reference.y4m")]
     pub reference: String,
-    /// Address of the clip that is judged.
+    /// URI or path of the distorted clip.
     #[schemars(length(min = 1, max = 4096), regex(pattern = PRINTABLE), example = "/clips/distorted.y4m")]
     pub distorted: String,
-    /// Left out: the node's default.
+    /// Name of the model. Left out: the default of the node.
     #[serde(default)]
     #[schemars(length(max = 1024), regex(pattern = PRINTABLE))]
     pub model: String,
 }
 
-/// A score.
+/// The score of two clips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Score {

@@ -1,4 +1,4 @@
-//! Numbers that are read from the store when somebody asks for the metrics.
+//! Gauges of the queue, read from the store when `/metrics` is scraped.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,133 +19,129 @@ use vmafx_queue::Store;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::store::TenantStats;
 
-use super::{ControllerMetrics, Source};
+use super::{ControllerMetrics, ReadSource};
 
-/// Readings are shared by those who ask within this time: asking more often does not load the store.
-const FRESH: Duration = Duration::from_secs(1);
-/// A store that does not answer must not hold up all other metrics.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Scrapes within this time share a snapshot, so that frequent scrapes do not load the store.
+const CACHE_TTL: Duration = Duration::from_secs(1);
+/// An unresponsive store must not delay the other metrics.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Reads one number.
-type Read = fn(&Sums) -> f64;
+type Read = fn(&TenantSums) -> f64;
 
-/// Sums of tenants that share a label.
+/// Tenants beyond the limit of the label share one value, so their numbers are added up.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct TenantSums {
     pending: u64,
     running: u64,
-    oldest: f64,
+    oldest_age: f64,
 }
 
-/// The last reading; nothing is shown while there is none.
 #[derive(Clone, Debug, Default)]
-struct Reading {
-    tenants: BTreeMap<&'static str, Sums>,
+struct QueueSnapshot {
+    tenants: BTreeMap<&'static str, TenantSums>,
     nodes: u64,
 }
 
-/// Shows the last reading.
+/// Exports the last snapshot, or nothing while there is none.
 #[derive(Clone, Debug, Default)]
-pub struct QueueNumbers(Arc<Mutex<Option<Reading>>>);
+pub struct QueueGauges(Arc<Mutex<Option<QueueSnapshot>>>);
 
-impl QueueNumbers {
-    fn set(&self, reading: Option<Reading>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reading;
+impl QueueGauges {
+    fn set(&self, snapshot: Option<QueueSnapshot>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 }
 
-impl Collector for QueueNumbers {
+impl Collector for QueueGauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(reading) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
+        let Some(snapshot) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Ok(());
         };
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "more jobs than a float can count do not fit anywhere"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "no store holds 2^53 jobs")]
         let gauges: [(&str, &str, Read); 3] = [
-            ("vmafx_controller_jobs_pending", "Jobs that wait", |sums| sums.pending as f64),
-            ("vmafx_controller_jobs_running", "Jobs that nodes hold", |sums| sums.running as f64),
-            ("vmafx_controller_queue_oldest_job_age_seconds", "Age of the job that waits longest", |sums| {
-                sums.oldest
+            ("vmafx_controller_jobs_pending", "Jobs waiting for a node", |sums| sums.pending as f64),
+            ("vmafx_controller_jobs_running", "Jobs assigned to nodes", |sums| sums.running as f64),
+            ("vmafx_controller_queue_oldest_job_age_seconds", "Age of the oldest pending job", |sums| {
+                sums.oldest_age
             }),
         ];
         for (name, help, read) in gauges {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for (tenant, sums) in &reading.tenants {
+            for (tenant, sums) in &snapshot.tenants {
                 let labels = [("tenant", *tenant)];
                 ConstGauge::new(read(sums)).encode(family.encode_family(&labels)?)?;
             }
         }
         let name = "vmafx_controller_nodes_live";
         let metric = encoder.encode_descriptor(name, "Nodes with a session", None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(reading.nodes).unwrap_or(i64::MAX)).encode(metric)
+        ConstGauge::new(i64::try_from(snapshot.nodes).unwrap_or(i64::MAX)).encode(metric)
     }
 }
 
-struct Page {
+struct MetricsEndpoint {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    counted: ControllerMetrics,
-    numbers: QueueNumbers,
+    controller_metrics: ControllerMetrics,
+    gauges: QueueGauges,
     read_at: tokio::sync::Mutex<Option<Instant>>,
-    rest: Router,
+    static_metrics: Router,
 }
 
-/// Serves `/metrics`, with the queue's numbers as they are when it is asked. `numbers` must be among the collectors
-/// of `metrics`.
+/// Serves `/metrics` with current gauges of the queue. `gauges` must be among the collectors of `metrics`.
 pub fn router(
     metrics: Arc<Metrics>,
-    numbers: QueueNumbers,
-    counted: ControllerMetrics,
+    gauges: QueueGauges,
+    controller_metrics: ControllerMetrics,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
 ) -> Router {
-    let rest = vmafx_kit::metrics::router(metrics);
+    let static_metrics = vmafx_kit::metrics::router(metrics);
     let read_at = tokio::sync::Mutex::default();
-    let page = Arc::new(Page { store, clock, counted, numbers, read_at, rest });
-    Router::new().route("/metrics", get(serve)).with_state(page)
+    let endpoint =
+        Arc::new(MetricsEndpoint { store, clock, controller_metrics, gauges, read_at, static_metrics });
+    Router::new().route("/metrics", get(serve)).with_state(endpoint)
 }
 
-async fn serve(State(page): State<Arc<Page>>, request: axum::extract::Request) -> Response {
-    page.read().await;
-    match page.rest.clone().oneshot(request).await {
+async fn serve(State(endpoint): State<Arc<MetricsEndpoint>>, request: axum::extract::Request) -> Response {
+    endpoint.read().await;
+    match endpoint.static_metrics.clone().oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     }
 }
 
-impl Page {
+impl MetricsEndpoint {
     async fn read(&self) {
-        // Whoever asks while another reads waits for that reading.
+        // The lock makes concurrent scrapes wait for the same read.
         let mut read_at = self.read_at.lock().await;
-        if read_at.is_some_and(|at| at.elapsed() < FRESH) {
+        if read_at.is_some_and(|at| at.elapsed() < CACHE_TTL) {
             return;
         }
-        let stats = timeout(PATIENCE, self.store.stats()).await;
+        let stats = timeout(READ_TIMEOUT, self.store.stats()).await;
         *read_at = Some(Instant::now());
         let problem: &dyn std::error::Error = match &stats {
-            Ok(Ok(stats)) => return self.numbers.set(Some(self.sum(stats))),
+            Ok(Ok(stats)) => return self.gauges.set(Some(self.sum(stats))),
             Ok(Err(error)) => error,
-            Err(late) => late,
+            Err(elapsed) => elapsed,
         };
-        tracing::warn!(error = problem, "cannot read the queue's numbers");
-        self.counted.read_errors.get_or_create(&LabelSet((Source::Queue,))).inc();
-        // Old numbers would look like new ones.
-        self.numbers.set(None);
+        tracing::warn!(error = problem, "cannot read the queue for metrics");
+        self.controller_metrics.read_errors.get_or_create(&LabelSet((ReadSource::Queue,))).inc();
+        // An absent gauge is better than an outdated one, which nobody could tell from a current one.
+        self.gauges.set(None);
     }
 
-    fn sum(&self, stats: &[TenantStats]) -> Reading {
+    fn sum(&self, stats: &[TenantStats]) -> QueueSnapshot {
         let now = self.clock.now();
         let age = |oldest: Option<Timestamp>| oldest.map_or(0.0, |at| now.since(at).as_secs_f64());
-        let mut reading = Reading::default();
+        let mut snapshot = QueueSnapshot::default();
         for tenant in stats {
-            let sums = reading.tenants.entry(self.counted.tenant(&tenant.tenant).value()).or_default();
+            let sums =
+                snapshot.tenants.entry(self.controller_metrics.tenant(&tenant.tenant).value()).or_default();
             sums.pending += tenant.pending;
             sums.running += tenant.running;
-            sums.oldest = sums.oldest.max(age(tenant.oldest_pending));
-            reading.nodes += tenant.nodes;
+            sums.oldest_age = sums.oldest_age.max(age(tenant.oldest_pending));
+            snapshot.nodes += tenant.nodes;
         }
-        reading
+        snapshot
     }
 }

@@ -1,4 +1,4 @@
-//! What a resource is to show, and whether that is worth a write.
+//! The desired status of a resource, and whether a write is due.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,39 +7,37 @@ use vmafx_api::VmafxNodeStatus;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::node::Node;
 
-/// Between two writes to one resource.
-pub(super) const SPACING: Duration = Duration::from_secs(20);
+pub(super) const MIN_WRITE_INTERVAL: Duration = Duration::from_secs(20);
 
-/// A VmafxNode of our own cluster.
+/// A VmafxNode of this cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Resource {
     pub(super) namespace: String,
     pub(super) name: String,
-    /// Empty: the agents do not know it.
+    /// Empty if the agents do not report it.
     pub(super) uid: String,
 }
 
-/// What its agents say, together.
+/// The combined heartbeats of all agents of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct AgentSummary {
     pub(super) agents: u32,
-    /// Seconds since the epoch, since a status holds no more.
+    /// Unix seconds, the resolution of a timestamp in a status.
     pub(super) heartbeat: i64,
     pub(super) jobs: u32,
     pub(super) device: Option<String>,
 }
 
-impl Seen {
-    /// The same when the last agent has left: when it was heard of stays true, what it worked on does not.
+impl AgentSummary {
+    /// After the last agent has left, its last heartbeat remains valid and its jobs do not.
     pub(super) fn without_agents(&self) -> Self {
         Self { agents: 0, jobs: 0, ..self.clone() }
     }
 }
 
-/// Puts together what the agents of each resource say.
-pub(super) fn gather(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, Seen> {
+pub(super) fn summarize(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, AgentSummary> {
     let mut devices: BTreeMap<Resource, BTreeSet<&str>> = BTreeMap::new();
-    let mut all: BTreeMap<Resource, Seen> = BTreeMap::new();
+    let mut all: BTreeMap<Resource, AgentSummary> = BTreeMap::new();
     for node in nodes {
         let Some(origin) = node.resource.as_ref().filter(|origin| origin.cluster == cluster) else {
             continue;
@@ -49,39 +47,38 @@ pub(super) fn gather(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, Seen> 
             name: origin.name.clone(),
             uid: origin.uid.clone(),
         };
-        let Timestamp(heard) = node.last_seen_at;
-        let heard = heard.div_euclid(1000);
-        let seen = all.entry(resource.clone()).or_insert(Seen {
+        let Timestamp(last_seen) = node.last_seen_at;
+        let last_seen = last_seen.div_euclid(1000);
+        let summary = all.entry(resource.clone()).or_insert(AgentSummary {
             agents: 0,
-            heartbeat: heard,
+            heartbeat: last_seen,
             jobs: 0,
             device: None,
         });
-        seen.agents += 1;
-        seen.heartbeat = seen.heartbeat.max(heard);
-        seen.jobs += node.jobs;
+        summary.agents += 1;
+        summary.heartbeat = summary.heartbeat.max(last_seen);
+        summary.jobs += node.jobs;
         if !node.capability.device.is_empty() {
             devices.entry(resource).or_default().insert(&node.capability.device);
         }
     }
     for (resource, names) in devices {
-        if let Some(seen) = all.get_mut(&resource) {
-            seen.device = Some(names.into_iter().collect::<Vec<_>>().join(", "));
+        if let Some(summary) = all.get_mut(&resource) {
+            summary.device = Some(names.into_iter().collect::<Vec<_>>().join(", "));
         }
     }
     all
 }
 
-/// Whether the status is to be written. While agents are alive the heartbeat alone decides, so that the rate of writes
-/// does not depend on what they do.
-pub(super) fn is_due(status: Option<&VmafxNodeStatus>, seen: &Seen) -> bool {
+/// While agents are alive only the heartbeat decides, so that the rate of writes does not depend on their work.
+pub(super) fn is_due(status: Option<&VmafxNodeStatus>, summary: &AgentSummary) -> bool {
     let shown = status.and_then(|status| status.last_heartbeat.as_ref()).map(|time| time.0.as_second());
     match shown {
-        Some(_) if seen.agents == 0 => {
+        Some(_) if summary.agents == 0 => {
             status.and_then(|status| status.assigned_jobs).is_some_and(|jobs| jobs != 0)
         }
-        Some(shown) => seen.heartbeat.abs_diff(shown) >= SPACING.as_secs(),
-        None => seen.agents > 0,
+        Some(shown) => summary.heartbeat.abs_diff(shown) >= MIN_WRITE_INTERVAL.as_secs(),
+        None => summary.agents > 0,
     }
 }
 
@@ -123,10 +120,12 @@ mod tests {
             agent("there", "a", 99_000, 7, "M4"),
             Node { resource: None, ..agent("here", "a", 99_000, 7, "M4") },
         ];
-        let all: Vec<_> =
-            gather(&nodes, "here").into_iter().map(|(resource, seen)| (resource.name, seen)).collect();
-        let a = Seen { agents: 2, heartbeat: 9, jobs: 5, device: Some("EPYC, Xeon".into()) };
-        let b = Seen { agents: 1, heartbeat: 4, jobs: 0, device: None };
+        let all: Vec<_> = summarize(&nodes, "here")
+            .into_iter()
+            .map(|(resource, summary)| (resource.name, summary))
+            .collect();
+        let a = AgentSummary { agents: 2, heartbeat: 9, jobs: 5, device: Some("EPYC, Xeon".into()) };
+        let b = AgentSummary { agents: 1, heartbeat: 4, jobs: 0, device: None };
         assert_eq!(all, [("a".to_owned(), a), ("b".to_owned(), b)]);
     }
 
@@ -149,7 +148,7 @@ mod tests {
             assigned_jobs: Some(jobs),
             ..VmafxNodeStatus::default()
         });
-        let seen = Seen { agents, heartbeat: 100, jobs: 1, device: None };
-        assert_eq!(is_due(status.as_ref(), &seen), due);
+        let summary = AgentSummary { agents, heartbeat: 100, jobs: 1, device: None };
+        assert_eq!(is_due(status.as_ref(), &summary), due);
     }
 }

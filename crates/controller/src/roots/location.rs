@@ -1,23 +1,21 @@
-//! Addresses in a form in which equal places are equal.
+//! Addresses in a normal form: equal locations compare as equal.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
-use super::text::{self, AddressError};
+use super::syntax::{self, AddressError};
 
-/// Stores that are read natively.
 const STORES: [&str; 3] = ["s3", "gs", "azure"];
 
-/// A place: where, and the segments of the path there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    place: Place,
+    base: LocationBase,
     segments: Vec<String>,
 }
 
-/// Where a path begins.
+/// What the path of a location is relative to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum LocationBase {
     Local,
     Web { secure: bool, host: String, port: u16 },
     Store { scheme: &'static str, bucket: String },
@@ -25,9 +23,8 @@ enum Place {
 }
 
 impl Location {
-    /// Reads the address of a clip.
     pub fn parse(address: &str) -> Result<Self, AddressError> {
-        text::plain(address)?;
+        syntax::check_characters(address)?;
         if address.starts_with('/') {
             return local(address);
         }
@@ -46,10 +43,10 @@ impl Location {
         }
     }
 
-    /// Reads a root: the same, and a slash at its end or a query mean nothing.
-    pub(super) fn root(address: &str) -> Result<Self, AddressError> {
+    /// Parses a scoring root, which has no query and whose trailing slashes are ignored.
+    pub(super) fn parse_root(address: &str) -> Result<Self, AddressError> {
         let mut location = Self::parse(address)?;
-        if matches!(location.place, Place::Web { .. }) && address.contains('?') {
+        if matches!(location.base, LocationBase::Web { .. }) && address.contains('?') {
             return Err(AddressError::Extra);
         }
         while location.segments.last().is_some_and(String::is_empty) {
@@ -58,18 +55,18 @@ impl Location {
         Ok(location)
     }
 
-    /// Whether the other lies at this place or below it.
+    /// Whether the other location is this one or below it.
     pub fn contains(&self, other: &Self) -> bool {
-        self.place == other.place && other.segments.starts_with(&self.segments)
+        self.base == other.base && other.segments.starts_with(&self.segments)
     }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.segments.join("/");
-        match &self.place {
-            Place::Local => write!(f, "/{path}"),
-            Place::Web { secure, host, port } => {
+        match &self.base {
+            LocationBase::Local => write!(f, "/{path}"),
+            LocationBase::Web { secure, host, port } => {
                 let (scheme, default) = web_scheme(*secure);
                 write!(f, "{scheme}://{host}")?;
                 if *port != default {
@@ -77,8 +74,8 @@ impl fmt::Display for Location {
                 }
                 write!(f, "/{path}")
             }
-            Place::Store { scheme, bucket } => write!(f, "{scheme}://{bucket}/{path}"),
-            Place::Remote { name, absolute } => {
+            LocationBase::Store { scheme, bucket } => write!(f, "{scheme}://{bucket}/{path}"),
+            LocationBase::Remote { name, absolute } => {
                 write!(f, "{name}:{}{path}", if *absolute { "/" } else { "" })
             }
         }
@@ -89,17 +86,17 @@ const fn web_scheme(secure: bool) -> (&'static str, u16) {
     if secure { ("https", 443) } else { ("http", 80) }
 }
 
-/// Every segment, also empty ones: to a store they are part of the name.
+/// Keeps empty segments, which are part of the name in an object store.
 fn segments(path: &str) -> Result<Vec<String>, AddressError> {
-    text::path(path)?;
+    syntax::check_path(path)?;
     Ok(if path.is_empty() { Vec::new() } else { path.split('/').map(str::to_owned).collect() })
 }
 
-/// To a file system, `//` is `/`.
+/// Drops empty segments, because `//` is `/` to a file system.
 fn local(path: &str) -> Result<Location, AddressError> {
-    text::path(path)?;
+    syntax::check_path(path)?;
     let segments = path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
-    Ok(Location { place: Place::Local, segments })
+    Ok(Location { base: LocationBase::Local, segments })
 }
 
 fn file(rest: &str) -> Result<Location, AddressError> {
@@ -111,8 +108,8 @@ fn file(rest: &str) -> Result<Location, AddressError> {
     if path.contains(['?', '#']) {
         return Err(AddressError::Extra);
     }
-    text::path(path)?;
-    local(&text::decode(path)?)
+    syntax::check_path(path)?;
+    local(&syntax::decode(path)?)
 }
 
 fn web(secure: bool, rest: &str) -> Result<Location, AddressError> {
@@ -136,13 +133,13 @@ fn web(secure: bool, rest: &str) -> Result<Location, AddressError> {
     let port = match port.strip_prefix(':') {
         None if port.is_empty() => default,
         Some("") => default,
-        Some(digits) => number(digits)?,
+        Some(digits) => port_number(digits)?,
         None => return Err(AddressError::Host),
     };
-    Ok(Location { place: Place::Web { secure, host, port }, segments: segments(path)? })
+    Ok(Location { base: LocationBase::Web { secure, host, port }, segments: segments(path)? })
 }
 
-fn number(digits: &str) -> Result<u16, AddressError> {
+fn port_number(digits: &str) -> Result<u16, AddressError> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|port| plain && *port > 0).ok_or(AddressError::Port)
 }
@@ -162,22 +159,25 @@ fn store(scheme: &'static str, rest: &str) -> Result<Location, AddressError> {
         return Err(AddressError::UserInfo);
     }
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
-    let begins = bucket.starts_with(|first: char| first.is_ascii_alphanumeric());
-    if !begins || !bucket.chars().all(fits) || bucket.contains("..") {
+    let starts_well = bucket.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if !starts_well || !bucket.chars().all(fits) || bucket.contains("..") {
         return Err(AddressError::Bucket);
     }
-    Ok(Location { place: Place::Store { scheme, bucket: bucket.to_owned() }, segments: segments(path)? })
+    Ok(Location {
+        base: LocationBase::Store { scheme, bucket: bucket.to_owned() },
+        segments: segments(path)?,
+    })
 }
 
-/// Only the name of a configured remote: rclone's inline options (`name,option=…:`, `:backend:`) would let an
-/// address bring its own configuration.
+/// Accepts only the name of a configured remote: rclone's inline options (`name,option=…:`, `:backend:`) would let an
+/// address carry its own configuration.
 fn remote(name: &str, path: &str) -> Result<Location, AddressError> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
-    let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_');
-    if !begins || !name.chars().all(fits) {
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_');
+    if !starts_well || !name.chars().all(fits) {
         return Err(AddressError::Scheme);
     }
     let (absolute, path) = path.strip_prefix('/').map_or((false, path), |path| (true, path));
-    let place = Place::Remote { name: name.to_owned(), absolute };
-    Ok(Location { place, segments: segments(path)? })
+    let base = LocationBase::Remote { name: name.to_owned(), absolute };
+    Ok(Location { base, segments: segments(path)? })
 }

@@ -8,7 +8,7 @@ fn tenant(name: &str) -> TenantId {
 }
 
 fn allows(roots: &str, address: &str) -> bool {
-    ScoringRoots::parse(roots).unwrap().allows(&tenant("acme"), address).is_ok()
+    ScoringRoots::parse(roots).unwrap().check_address(&tenant("acme"), address).is_ok()
 }
 
 #[rstest]
@@ -119,8 +119,8 @@ fn the_longest_address_is_bounded() {
 }
 
 #[test]
-fn without_roots_nothing_is_allowed_and_the_text_says_so() {
-    let error = ScoringRoots::parse(" , ").unwrap().allows(&tenant("acme"), "/data/a").unwrap_err();
+fn without_roots_every_address_is_denied_and_the_message_says_so() {
+    let error = ScoringRoots::parse(" , ").unwrap().check_address(&tenant("acme"), "/data/a").unwrap_err();
     assert_eq!(
         error.to_string(),
         "\"/data/a\" cannot be scored: no scoring roots are configured (VMAFX_SCORING_ROOTS)"
@@ -130,7 +130,7 @@ fn without_roots_nothing_is_allowed_and_the_text_says_so() {
 #[test]
 fn a_refusal_names_the_address_without_its_query_and_no_root() {
     let roots = ScoringRoots::parse("/secret/of/others,https://h/p").unwrap();
-    let error = roots.allows(&tenant("acme"), "https://h/x?signature=abc").unwrap_err().to_string();
+    let error = roots.check_address(&tenant("acme"), "https://h/x?signature=abc").unwrap_err().to_string();
     assert!(error.starts_with("\"https://h/x\" is outside the scoring roots of your tenant: "), "{error}");
     assert!(!error.contains("secret") && !error.contains("abc"), "{error}");
 }
@@ -177,7 +177,7 @@ fn a_list_of_roots_is_bounded() {
     assert_eq!(ScoringRoots::parse(&list(33)).unwrap_err().problem, AddressError::TooMany(32));
 }
 
-/// What a file system makes of a path, after somebody decoded it any number of times.
+/// Resolves a decoded path like a file system does.
 fn resolved(path: &str) -> Vec<String> {
     let mut stack = Vec::new();
     for segment in path.split(['/', '\\']) {
@@ -206,11 +206,11 @@ proptest! {
         let address = format!("{prefix}{}", tail.concat());
         if allows(root, &address) {
             let path = &address[address.find("/data").unwrap()..];
-            // A query is no part of the path of a web address; everywhere else it is.
+            // `?` starts a query in web addresses only; elsewhere it is part of the path.
             let mut path = if kind == 2 { path.split('?').next().unwrap() } else { path }.to_owned();
             for _ in 0..6 {
                 prop_assert_eq!(&resolved(&path)[..2], ["data", "a"], "{}", address);
-                path = text::decode(&path).unwrap();
+                path = syntax::decode(&path).unwrap();
             }
         }
     }

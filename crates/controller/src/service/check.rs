@@ -1,35 +1,33 @@
-//! What a request must look like.
+//! Validation of requests.
 //!
-//! Every rule stands here and nowhere else: gRPC and HTTP refuse the same things in the same words. Lengths are in
-//! characters, as in the schema of the custom resources.
+//! Every rule is here and nowhere else, so that gRPC and HTTP refuse the same requests with the same messages. Lengths
+//! are in characters, as in the schema of the custom resources.
 
 mod jobs;
 mod node;
 mod report;
 mod text;
 
-pub(super) use self::jobs::{cursor, job_id, label, list, page_token, required_key, samples, submit, which};
+pub(super) use self::jobs::{cursor, filter, job_id, label, list, page_token, required_key, samples, submit};
 pub(super) use self::node::{heartbeat, pull, register};
 pub(super) use self::report::{release, report};
-pub(super) use self::text::{path, shown, text};
+pub(super) use self::text::{abbreviated, free_text, path};
 
-/// Most bytes of a text for people; a longer one is cut.
-pub const LONGEST_TEXT: usize = 4096;
-/// Most features of a report.
-pub const MOST_FEATURES: usize = 256;
-/// Most warnings of a report.
-pub const MOST_WARNINGS: usize = 64;
-/// Most labels of a node, or of a selector.
-pub const MOST_LABELS: usize = 64;
-/// Most slots of a node: a heartbeat names no more jobs.
-pub const MOST_SLOTS: u32 = 64;
-/// Most ids of a filter.
-pub const MOST_IDS: usize = 1000;
-/// Most jobs of a page.
-pub const LARGEST_PAGE: u32 = 1000;
-/// Jobs of a page when its size is not told.
-pub const USUAL_PAGE: u32 = 100;
-/// Most lost attempts: one more than the retries that a resource can ask for.
-pub const MOST_LOST_ATTEMPTS: u32 = vmafx_job::limits::MAX_BACKOFF_LIMIT + 1;
-/// The longest deadline, a century.
-pub const LONGEST_DEADLINE_SECONDS: u64 = 100 * 365 * 24 * 3600;
+/// Bytes of a free text; a longer one is cut.
+const MAX_TEXT_BYTES: usize = 4096;
+/// Features of a report.
+const MAX_FEATURES: usize = 256;
+/// Warnings of a report.
+const MAX_WARNINGS: usize = 64;
+/// Labels of a node, or of a selector.
+const MAX_LABELS: usize = 64;
+/// Slots of a node, and so the jobs that a heartbeat names.
+const MAX_SLOTS: u32 = 64;
+/// Job ids of a filter.
+const MAX_JOB_IDS: usize = 1000;
+const MAX_PAGE_SIZE: u32 = 1000;
+const DEFAULT_PAGE_SIZE: u32 = 100;
+/// One more than the highest back-off limit of a resource, because the first attempt is not a retry.
+pub const MAX_LOST_ATTEMPTS: u32 = vmafx_job::limits::MAX_BACKOFF_LIMIT + 1;
+/// A century.
+const MAX_DEADLINE_SECONDS: u64 = 100 * 365 * 24 * 3600;

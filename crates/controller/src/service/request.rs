@@ -1,7 +1,7 @@
-//! What is asked of the service, in plain values.
+//! Requests to the service, as plain values.
 //!
-//! Numbers and words of enums are turned into enums by whoever speaks the protocol; everything else is checked by the
-//! service, once, and a refusal names the field as it stands on the wire.
+//! The protocol layers convert the spellings of enums. The service checks everything else, in one place, and a refusal
+//! names the field as it is called in the gRPC contract.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,31 +11,26 @@ use vmafx_queue::AttemptNumber;
 use vmafx_queue::job::{Origin, Progress};
 use vmafx_queue::transition::State;
 
-/// A new job.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Submit {
-    /// What to score.
+pub struct SubmitJob {
     pub scoring: ScoringRequest,
-    /// Higher goes first.
+    /// Jobs of higher priority are assigned first.
     pub priority: i32,
-    /// The submitter's own name for it; empty: none.
+    /// Empty: none.
     pub idempotency_key: String,
-    /// The resource that wants it.
+    /// The resource that the job is submitted for.
     pub origin: Option<Origin>,
-    /// Lost attempts that end it; `None`: the controller's default.
+    /// The job fails after this many lost attempts; `None`: the controller's default.
     pub max_lost_attempts: Option<u32>,
-    /// It fails when it is not over after so many seconds; 0: no limit.
+    /// The job fails when it is not finished after this time; 0: no limit.
     pub active_deadline_seconds: u64,
-    /// What viewers said.
     pub ground_truth: Option<GroundTruth>,
 }
 
-/// What viewers said.
+/// The quality that viewers gave the distorted clip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroundTruth {
-    /// On the scale.
     pub value: f64,
-    /// Which scale.
     pub scale: LabelScale,
 }
 
@@ -45,162 +40,126 @@ pub enum LabelScale {
     /// 0 to 100.
     #[default]
     Percent,
-    /// 1 to 5.
+    /// Mean opinion score, 1 to 5.
     Mos,
 }
 
-/// A score that somebody waits for.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Score {
-    /// What to score.
-    pub scoring: ScoringRequest,
-}
-
-/// Which jobs. Empty parts match everything.
+/// Selects jobs. Empty parts match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Which {
-    /// In one of these states.
+pub struct JobFilter {
     pub states: Vec<State>,
-    /// Of this origin, in every part that is not empty.
+    /// Compared in every part that is not empty.
     pub origin: Option<Origin>,
-    /// One of these, at most 1000.
     pub job_ids: Vec<String>,
 }
 
-/// A page of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct List {
-    /// Which.
-    pub which: Which,
-    /// At most so many; 0: 100.
+pub struct ListJobs {
+    pub filter: JobFilter,
+    /// 0: the default size.
     pub page_size: u32,
-    /// `JobPage::next` of the page before; empty: the first page.
+    /// `JobPage::next` of the previous page; empty: the first page.
     pub page_token: String,
-    /// Newest first instead of oldest first.
     pub newest_first: bool,
 }
 
-/// A job, by either of its names.
+/// Names a job, by the controller's id or by the submitter's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Ours.
+pub enum JobRef {
     JobId(String),
-    /// The submitter's.
     IdempotencyKey(String),
 }
 
-/// A label for a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelJob {
-    /// Which job.
-    pub target: Target,
-    /// What viewers said.
+    pub job: JobRef,
     pub ground_truth: GroundTruth,
 }
 
-/// A live look at jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Watch {
-    /// Which.
-    pub which: Which,
-    /// The last cursor seen; empty: begin with a snapshot.
+pub struct WatchJobs {
+    pub filter: JobFilter,
+    /// The last cursor received; empty: start with a snapshot.
     pub cursor: String,
-    /// Also when only the progress changed.
+    /// Also send jobs of which only the progress changed.
     pub include_progress: bool,
-    /// Without a cursor, begin with the bookmark instead of a snapshot.
+    /// Without a cursor, start with a bookmark instead of a snapshot.
     pub changes_only: bool,
 }
 
-/// A reading of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadSamples {
-    /// The last cursor dealt with; empty: from the oldest.
+pub struct StreamSamples {
+    /// The last cursor that was processed; empty: from the oldest sample.
     pub cursor: String,
-    /// Wait for more at the end.
+    /// Wait for further samples at the end.
     pub follow: bool,
-    /// Only of nodes that had all of these labels.
+    /// Only samples of nodes that had all of these labels.
     pub node_selector: BTreeMap<String, String>,
 }
 
-/// The session that a node speaks for, as it was told at registration.
+/// The session of a node, as it was assigned at registration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Session {
-    /// Its name.
+pub struct NodeSession {
     pub node_id: String,
-    /// Its secret.
-    pub token: Secret,
+    pub token: SessionSecret,
 }
 
-/// A session's secret, as a node sent it; never printed.
+/// The secret of a session, as a node sent it; never printed.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(pub String);
+pub struct SessionSecret(pub String);
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for SessionSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("SessionSecret(…)")
     }
 }
 
-/// A node that is new.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Register {
-    /// Name of the process.
+pub struct RegisterNode {
+    /// Name of the node process.
     pub name: String,
-    /// What it can do.
-    pub capability: Capability,
-    /// The VmafxNode it belongs to.
+    pub capability: DeclaredCapability,
+    /// The VmafxNode that the process belongs to.
     pub resource: Option<Origin>,
 }
 
-/// What a node can do, as it says.
+/// The capability of a node, as the node declares it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Capability {
-    /// Vendor of its device.
+pub struct DeclaredCapability {
     pub gpu_vendor: String,
-    /// Backends it serves.
     pub backends: Vec<String>,
-    /// Jobs it runs at once; 0: not told.
+    /// Jobs that the node runs at once; 0: not declared.
     pub concurrency: i32,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// Its device.
+    /// Name of the compute device.
     pub device: String,
 }
 
-/// A sign of life.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// Whose.
-    pub session: Session,
-    /// Jobs the node works on.
+    pub session: NodeSession,
     pub running_job_ids: Vec<String>,
-    /// How far they are.
     pub progress: Vec<(String, AttemptNumber, Progress)>,
 }
 
-/// A free slot.
+/// A request for one job, sent for a free slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pull {
-    /// Whose.
-    pub session: Session,
-    /// Backends it serves.
+pub struct PullWork {
+    pub session: NodeSession,
     pub backends: Vec<String>,
-    /// Slots of the node; 0: not told.
+    /// Slots of the node; 0: not declared.
     pub concurrency: i32,
     /// How long to wait for work.
     pub wait: Duration,
 }
 
-/// The end of an attempt, or a word in between.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportResult {
-    /// Whose.
-    pub session: Session,
-    /// The job.
+    pub session: NodeSession,
     pub job_id: String,
-    /// The attempt; 0: the one the session holds.
+    /// 0: the attempt that the session holds.
     pub attempt: AttemptNumber,
-    /// Whether the attempt is over. If not, nothing is stored.
+    /// Whether the attempt is finished. If not, nothing is stored.
     pub is_final: bool,
     /// Score, features and details; ignored when there is an error.
     pub success: ScoreResult,
@@ -209,15 +168,11 @@ pub struct ReportResult {
     pub failure_reason: FailureReason,
 }
 
-/// An attempt that is given back.
+/// Returns an unfinished attempt to the queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Release {
-    /// Whose.
-    pub session: Session,
-    /// The job.
+pub struct ReleaseJob {
+    pub session: NodeSession,
     pub job_id: String,
-    /// The attempt.
     pub attempt: AttemptNumber,
-    /// Why.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! Labelled samples, in the order in which they came to be.
+//! Streams of labelled samples, in the order in which they were completed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,22 +8,25 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 use vmafx_queue::store::{Cursor, Sample};
 
-use super::answer::SampleItem;
-use super::request::ReadSamples;
-use super::watch::{PAGE, too_many};
-use super::{Items, Service, check, shutting_down};
+use super::request::StreamSamples;
+use super::response::SampleItem;
+use super::watch::{PAGE_SIZE, too_many_streams};
+use super::{ItemStream, Service, check, shutting_down};
 use crate::identity::Identity;
-use crate::live::Happening;
 use crate::refusal::Refusal;
+use crate::subscriptions::Topic;
 
 impl Service {
-    /// Samples after a cursor; with `follow` also those to come. A cursor that cannot be continued from is refused
-    /// at once, not as the first item.
-    pub async fn samples(&self, who: &Identity, request: ReadSamples) -> Result<Items<SampleItem>, Refusal> {
+    /// Samples after a cursor; with `follow` also future ones. An invalid cursor is refused at once, not as the first item.
+    pub async fn samples(
+        &self,
+        who: &Identity,
+        request: StreamSamples,
+    ) -> Result<ItemStream<SampleItem>, Refusal> {
         check::samples(&request)?;
-        let permit = self.0.live.admit().ok_or_else(too_many)?;
-        let mut reading = Reading {
-            sampled: self.0.live.listen(&who.tenant, Happening::Sampled),
+        let permit = self.0.subscriptions.acquire_stream().ok_or_else(too_many_streams)?;
+        let mut reader = SampleReader {
+            sampled: self.0.subscriptions.subscribe(&who.tenant, Topic::Sampled),
             service: self.clone(),
             who: who.clone(),
             selector: request.node_selector,
@@ -31,19 +34,19 @@ impl Service {
             cursor: request.cursor,
             ready: VecDeque::new(),
             caught_up: false,
-            told: Instant::now(),
+            last_sent: Instant::now(),
             _permit: permit,
         };
-        reading.read().await?;
-        let next = |mut reading: Reading| async move {
-            let item = reading.next().await?;
-            Some((item, reading))
+        reader.read().await?;
+        let next = |mut reader: SampleReader| async move {
+            let item = reader.next().await?;
+            Some((item, reader))
         };
-        Ok(stream::unfold(reading, next).boxed())
+        Ok(stream::unfold(reader, next).boxed())
     }
 }
 
-struct Reading {
+struct SampleReader {
     service: Service,
     who: Identity,
     selector: BTreeMap<String, String>,
@@ -51,17 +54,16 @@ struct Reading {
     cursor: Cursor,
     ready: VecDeque<SampleItem>,
     caught_up: bool,
-    told: Instant,
+    last_sent: Instant,
     sampled: watch::Receiver<u64>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Reading {
-    /// The next item; `None` at the end.
+impl SampleReader {
     async fn next(&mut self) -> Option<Result<SampleItem, Refusal>> {
         loop {
             if let Some(item) = self.ready.pop_front() {
-                self.told = Instant::now();
+                self.last_sent = Instant::now();
                 return Some(Ok(item));
             }
             if self.caught_up && !self.follow {
@@ -74,7 +76,7 @@ impl Reading {
                 read = self.wait_and_read() => read,
             };
             if let Err(refusal) = read {
-                // The stream ends with it.
+                // The refusal is the last item of the stream.
                 (self.caught_up, self.follow) = (true, false);
                 return Some(Err(refusal));
             }
@@ -83,11 +85,11 @@ impl Reading {
 
     async fn wait_and_read(&mut self) -> Result<(), Refusal> {
         if self.caught_up {
-            let patience = self.service.0.patience;
+            let limits = self.service.0.limits;
             tokio::select! {
-                // A closed channel means nobody tells any more; the look below still comes.
-                Ok(()) = self.sampled.changed() => tokio::time::sleep(patience.gather).await,
-                () = tokio::time::sleep_until(self.told + patience.bookmark) => {}
+                // A closed channel never fires; the timer below still does.
+                Ok(()) = self.sampled.changed() => tokio::time::sleep(limits.debounce).await,
+                () = tokio::time::sleep_until(self.last_sent + limits.bookmark_interval) => {}
             }
         }
         self.read().await
@@ -95,12 +97,12 @@ impl Reading {
 
     async fn read(&mut self) -> Result<(), Refusal> {
         self.sampled.mark_unchanged();
-        let page = self.service.0.store.samples(&self.who.tenant, &self.cursor, PAGE).await?;
-        self.caught_up = page.samples.len() < PAGE as usize;
+        let page = self.service.0.store.samples(&self.who.tenant, &self.cursor, PAGE_SIZE).await?;
+        self.caught_up = page.samples.len() < PAGE_SIZE as usize;
         self.cursor = page.next;
-        let wanted = page.samples.into_iter().filter(|(_, sample)| selected(&self.selector, sample));
-        self.ready.extend(wanted.map(|(cursor, sample)| SampleItem { cursor, sample: Some(sample) }));
-        let overdue = self.told.elapsed() >= self.service.0.patience.bookmark;
+        let selected = page.samples.into_iter().filter(|(_, sample)| matches(&self.selector, sample));
+        self.ready.extend(selected.map(|(cursor, sample)| SampleItem { cursor, sample: Some(sample) }));
+        let overdue = self.last_sent.elapsed() >= self.service.0.limits.bookmark_interval;
         if self.caught_up || (overdue && self.ready.is_empty()) {
             self.ready.push_back(SampleItem { cursor: self.cursor.clone(), sample: None });
         }
@@ -108,7 +110,7 @@ impl Reading {
     }
 }
 
-/// Whether the node had all of these labels when it scored.
-fn selected(selector: &BTreeMap<String, String>, sample: &Sample) -> bool {
+/// Whether the node had all of these labels when it scored the job.
+fn matches(selector: &BTreeMap<String, String>, sample: &Sample) -> bool {
     selector.iter().all(|(name, value)| sample.node_labels.get(name) == Some(value))
 }

@@ -1,16 +1,16 @@
-//! New jobs.
+//! Submission of jobs.
 
 use vmafx_job::ScoringRequest;
 use vmafx_queue::store::Submitted;
 
-use super::request::Submit;
+use super::request::SubmitJob;
 use super::{Service, check};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
 impl Service {
-    /// Stores a job, or finds the one with the same key.
-    pub async fn submit(&self, who: &Identity, request: Submit) -> Result<Submitted, Refusal> {
+    /// Stores a job, or returns the one with the same idempotency key.
+    pub async fn submit(&self, who: &Identity, request: SubmitJob) -> Result<Submitted, Refusal> {
         let job = check::submit(request)?;
         self.inside_roots(who, "scoring", &job.scoring)?;
         self.store_job(who, job).await
@@ -28,7 +28,7 @@ impl Service {
         Ok(submitted)
     }
 
-    /// Refuses clips and reports outside the roots. `within` is the message that the fields stand in, if any.
+    /// Refuses clips and reports outside the scoring roots. `within` is the path of the message that has the fields.
     pub(super) fn inside_roots(
         &self,
         who: &Identity,

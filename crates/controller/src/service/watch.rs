@@ -1,4 +1,4 @@
-//! Jobs as a stream: as they are, and as they change.
+//! Streams of jobs: snapshots and watches.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -13,61 +13,60 @@ use vmafx_queue::store::{Cursor, Filter, Page};
 use vmafx_queue::transition::State;
 use vmafx_queue::{AttemptNumber, Job, JobId};
 
-use super::answer::Change;
-use super::request::{Watch, Which};
-use super::{Items, Service, check, shutting_down};
+use super::request::{JobFilter, WatchJobs};
+use super::response::JobChange;
+use super::{ItemStream, Service, check, shutting_down};
 use crate::identity::Identity;
-use crate::live::Happening;
 use crate::refusal::Refusal;
+use crate::subscriptions::Topic;
 
-/// What is read at once, and so the most that a slow reader holds.
-pub(super) const PAGE: u32 = 256;
-/// Progress is looked at no more often than this.
-const PROGRESS_PAUSE: Duration = Duration::from_secs(1);
-/// And at least this often, for nodes that talk to another controller.
-const PROGRESS_LOOK: Duration = Duration::from_secs(5);
-/// Running jobs whose progress one reader is told of.
-const PROGRESS_JOBS: u32 = 1000;
+/// Items that are read at once, and so the most that a slow reader holds in memory.
+pub(super) const PAGE_SIZE: u32 = 256;
+/// Progress is read no more often than this.
+const MIN_PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+/// Progress is read at least this often, because nodes may report it to another controller.
+const MAX_PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
+/// Running jobs whose progress one watch can send.
+const MAX_PROGRESS_JOBS: u32 = 1000;
 
 impl Service {
-    /// The jobs that match, oldest first, and then the end.
-    pub fn snapshot(&self, who: &Identity, which: Which) -> Result<Items<Job>, Refusal> {
-        let filter = check::which(which)?;
-        let permit = self.0.live.admit().ok_or_else(too_many)?;
-        let reading = Snapshot { filter, after: None, ready: VecDeque::new(), last: false };
-        let start = (self.clone(), who.clone(), reading, permit);
-        let next = |(service, who, mut reading, permit): (Service, Identity, Snapshot, _)| async move {
-            let item = reading.next(&service, &who).await.transpose()?;
+    /// The matching jobs, oldest first.
+    pub fn snapshot(&self, who: &Identity, filter: JobFilter) -> Result<ItemStream<Job>, Refusal> {
+        let filter = check::filter(filter)?;
+        let permit = self.0.subscriptions.acquire_stream().ok_or_else(too_many_streams)?;
+        let snapshot = SnapshotReader { filter, after: None, ready: VecDeque::new(), last: false };
+        let start = (self.clone(), who.clone(), snapshot, permit);
+        let next = |(service, who, mut snapshot, permit): (Service, Identity, SnapshotReader, _)| async move {
+            let item = snapshot.next(&service, &who).await.transpose()?;
             if item.is_err() {
-                reading.last = true;
-                reading.ready.clear();
+                snapshot.last = true;
+                snapshot.ready.clear();
             }
-            Some((item, (service, who, reading, permit)))
+            Some((item, (service, who, snapshot, permit)))
         };
         Ok(stream::unfold(start, next).boxed())
     }
 
-    /// The jobs that match, unless only changes are wanted, then a bookmark, then every change; with a cursor only the
-    /// changes after it. A cursor
-    /// that cannot be continued from is refused at once, not as the first item.
-    pub async fn watch(&self, who: &Identity, request: Watch) -> Result<Items<Change>, Refusal> {
-        let filter = check::which(request.which)?;
+    /// Without a cursor: the matching jobs (none with `changes_only`), a bookmark, then every change. With a cursor: every
+    /// change after it. An invalid cursor is refused at once, not as the first item.
+    pub async fn watch(&self, who: &Identity, request: WatchJobs) -> Result<ItemStream<JobChange>, Refusal> {
+        let filter = check::filter(request.filter)?;
         check::cursor(&request.cursor)?;
-        let permit = self.0.live.admit().ok_or_else(too_many)?;
-        let changed = self.0.live.listen(&who.tenant, Happening::Changed);
+        let permit = self.0.subscriptions.acquire_stream().ok_or_else(too_many_streams)?;
+        let changed = self.0.subscriptions.subscribe(&who.tenant, Topic::Changed);
         let progress = request
             .include_progress
-            .then(|| ProgressLook::new(self.0.live.listen(&who.tenant, Happening::Progressed)));
+            .then(|| ProgressPoll::new(self.0.subscriptions.subscribe(&who.tenant, Topic::Progressed)));
         let from_start = request.cursor.is_empty();
-        // Taken before the snapshot, so that nothing falls between the two.
+        // The cursor is taken before the snapshot, so that no change is lost between the two.
         let cursor = if from_start { self.0.store.position(&who.tenant).await? } else { request.cursor };
-        let snapshot = from_start.then(|| Snapshot {
+        let snapshot = from_start.then(|| SnapshotReader {
             filter: filter.clone(),
             after: None,
             ready: VecDeque::new(),
             last: request.changes_only,
         });
-        let mut watching = Watching {
+        let mut watch = JobWatch {
             service: self.clone(),
             who: who.clone(),
             filter,
@@ -75,89 +74,88 @@ impl Service {
             snapshot,
             ready: VecDeque::new(),
             caught_up: false,
-            over: false,
-            told: Instant::now(),
+            failed: false,
+            last_sent: Instant::now(),
             changed,
             progress,
             _permit: permit,
         };
         if !from_start {
-            watching.read().await?;
+            watch.read().await?;
         }
-        let next = |mut watching: Watching| async move {
-            let item = watching.next().await?;
-            Some((item, watching))
+        let next = |mut watch: JobWatch| async move {
+            let item = watch.next().await?;
+            Some((item, watch))
         };
-        Ok(stream::unfold(watching, next).boxed())
+        Ok(stream::unfold(watch, next).boxed())
     }
 }
 
-pub(super) fn too_many() -> Refusal {
-    Refusal::Exhausted("too many streams are open: try again later".to_owned())
+pub(super) fn too_many_streams() -> Refusal {
+    Refusal::Exhausted("too many streams are open; try again later".to_owned())
 }
 
-/// A walk through the jobs, a page at a time.
-struct Snapshot {
+/// Reads the matching jobs, a page at a time.
+struct SnapshotReader {
     filter: Filter,
     after: Option<(Timestamp, JobId)>,
     ready: VecDeque<Job>,
     last: bool,
 }
 
-impl Snapshot {
-    /// The next job; `None` after the last.
+impl SnapshotReader {
     async fn next(&mut self, service: &Service, who: &Identity) -> Result<Option<Job>, Refusal> {
         if self.ready.is_empty() && !self.last {
-            let page = Page { after: self.after, limit: PAGE, newest_first: false };
-            let reading = service.0.store.jobs(&who.tenant, &self.filter, &page);
-            let Some(jobs) = service.0.shutdown.run_until_begun(reading).await else {
+            let page = Page { after: self.after, limit: PAGE_SIZE, newest_first: false };
+            let read = service.0.store.jobs(&who.tenant, &self.filter, &page);
+            let Some(jobs) = service.0.shutdown.run_until_begun(read).await else {
                 return Err(shutting_down());
             };
             self.ready = jobs?.into();
-            self.last = self.ready.len() < PAGE as usize;
+            self.last = self.ready.len() < PAGE_SIZE as usize;
             self.after = self.ready.back().map(|job| (job.created_at, job.id));
         }
         Ok(self.ready.pop_front())
     }
 }
 
-struct Watching {
+struct JobWatch {
     service: Service,
     who: Identity,
     filter: Filter,
     cursor: Cursor,
-    snapshot: Option<Snapshot>,
-    ready: VecDeque<Change>,
+    snapshot: Option<SnapshotReader>,
+    ready: VecDeque<JobChange>,
     caught_up: bool,
-    over: bool,
-    told: Instant,
+    failed: bool,
+    last_sent: Instant,
     changed: watch::Receiver<u64>,
-    progress: Option<ProgressLook>,
+    progress: Option<ProgressPoll>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Watching {
-    /// The next item. It never ends by itself.
-    async fn next(&mut self) -> Option<Result<Change, Refusal>> {
-        if self.over {
+impl JobWatch {
+    /// The next item; `None` only after a refusal.
+    async fn next(&mut self) -> Option<Result<JobChange, Refusal>> {
+        if self.failed {
             return None;
         }
         let item = self.next_item().await;
-        self.told = Instant::now();
-        self.over = item.is_err();
+        self.last_sent = Instant::now();
+        self.failed = item.is_err();
         Some(item)
     }
 
-    async fn next_item(&mut self) -> Result<Change, Refusal> {
+    async fn next_item(&mut self) -> Result<JobChange, Refusal> {
         if let Some(snapshot) = &mut self.snapshot {
             if let Some(job) = snapshot.next(&self.service, &self.who).await? {
                 if let Some(progress) = &mut self.progress {
-                    progress.sent(&job);
+                    progress.record(&job);
                 }
-                return Ok(Change::Snapshot(job));
+                return Ok(JobChange::Snapshot(job));
             }
             self.snapshot = None;
-            return Ok(Change::Bookmark(self.cursor.clone()));
+            return Ok(JobChange::Bookmark(self.cursor.clone()));
         }
         let shutdown = self.service.0.shutdown.clone();
         loop {
@@ -173,99 +171,100 @@ impl Watching {
     }
 
     async fn wait_and_read(&mut self) -> Result<(), Refusal> {
-        let patience = self.service.0.patience;
-        let bookmark = self.told + patience.bookmark;
+        let limits = self.service.0.limits;
+        let bookmark = self.last_sent + limits.bookmark_interval;
         if self.caught_up {
             tokio::select! {
-                // A closed channel means nobody tells any more; the look below still comes.
-                Ok(()) = self.changed.changed() => sleep(patience.gather).await,
-                () = look_due(&mut self.progress) => return self.read_progress().await,
+                // A closed channel never fires; the timers below still do.
+                Ok(()) = self.changed.changed() => sleep(limits.debounce).await,
+                () = progress_due(&mut self.progress) => return self.read_progress().await,
                 () = sleep_until(bookmark) => {}
             }
         }
         self.read().await?;
         if self.ready.is_empty() && Instant::now() >= bookmark {
-            self.ready.push_back(Change::Bookmark(self.cursor.clone()));
+            self.ready.push_back(JobChange::Bookmark(self.cursor.clone()));
         }
         Ok(())
     }
 
     async fn read(&mut self) -> Result<(), Refusal> {
         self.changed.mark_unchanged();
-        let page = self.service.0.store.changes(&self.who.tenant, &self.cursor, PAGE).await?;
-        self.caught_up = page.jobs.len() < PAGE as usize;
+        let page = self.service.0.store.changes(&self.who.tenant, &self.cursor, PAGE_SIZE).await?;
+        self.caught_up = page.jobs.len() < PAGE_SIZE as usize;
         self.cursor = page.next;
         for (cursor, job) in page.jobs {
             if !self.filter.matches(&job) {
                 continue;
             }
             if let Some(progress) = &mut self.progress {
-                progress.sent(&job);
+                progress.record(&job);
             }
-            self.ready.push_back(Change::Job(cursor, job));
+            self.ready.push_back(JobChange::Job(cursor, job));
         }
         Ok(())
     }
 
-    /// Progress is not a stored change, so its items leave the cursor where it is.
+    /// Progress is not a stored change, so its items carry the current cursor.
     async fn read_progress(&mut self) -> Result<(), Refusal> {
         let Some(progress) = &mut self.progress else { return Ok(()) };
-        progress.heard.mark_unchanged();
-        progress.looked = Instant::now();
+        progress.updated.mark_unchanged();
+        progress.last_read = Instant::now();
         if !(self.filter.states.is_empty() || self.filter.states.contains(&State::Running)) {
             return Ok(());
         }
         let running = Filter { states: vec![State::Running], ..self.filter.clone() };
-        let page = Page { after: None, limit: PROGRESS_JOBS, newest_first: false };
+        let page = Page { after: None, limit: MAX_PROGRESS_JOBS, newest_first: false };
         let jobs = self.service.0.store.jobs(&self.who.tenant, &running, &page).await?;
-        progress.seen.retain(|id, _| jobs.iter().any(|job| job.id == *id));
+        progress.sent.retain(|id, _| jobs.iter().any(|job| job.id == *id));
         for job in jobs {
-            if job.progress.is_some() && progress.is_news(&job) {
-                progress.sent(&job);
-                self.ready.push_back(Change::Job(self.cursor.clone(), job));
+            if job.progress.is_some() && progress.is_new(&job) {
+                progress.record(&job);
+                self.ready.push_back(JobChange::Job(self.cursor.clone(), job));
             }
         }
         Ok(())
     }
 }
 
-/// What a reader knows of progress.
-struct ProgressLook {
-    seen: BTreeMap<JobId, (AttemptNumber, Option<Progress>)>,
-    heard: watch::Receiver<u64>,
-    looked: Instant,
+/// The progress that was sent, and when to read it again.
+struct ProgressPoll {
+    sent: BTreeMap<JobId, (AttemptNumber, Option<Progress>)>,
+    updated: watch::Receiver<u64>,
+    last_read: Instant,
 }
 
-impl ProgressLook {
-    fn new(heard: watch::Receiver<u64>) -> Self {
-        Self { seen: BTreeMap::new(), heard, looked: Instant::now() }
+impl ProgressPoll {
+    fn new(updated: watch::Receiver<u64>) -> Self {
+        Self { sent: BTreeMap::new(), updated, last_read: Instant::now() }
     }
 
-    fn is_news(&self, job: &Job) -> bool {
-        self.seen.get(&job.id) != Some(&(job.attempt, job.progress))
+    fn is_new(&self, job: &Job) -> bool {
+        self.sent.get(&job.id) != Some(&(job.attempt, job.progress))
     }
 
-    fn sent(&mut self, job: &Job) {
+    fn record(&mut self, job: &Job) {
         if job.state == State::Running {
-            self.seen.insert(job.id, (job.attempt, job.progress));
+            self.sent.insert(job.id, (job.attempt, job.progress));
         } else {
-            self.seen.remove(&job.id);
+            self.sent.remove(&job.id);
         }
     }
 }
 
-/// Resolves when it is time to look at progress; never when nobody asked for it.
-async fn look_due(progress: &mut Option<ProgressLook>) {
+/// Resolves when progress has to be read; never when it was not requested.
+async fn progress_due(progress: &mut Option<ProgressPoll>) {
     let Some(progress) = progress else { return std::future::pending().await };
-    let (soonest, latest) = (progress.looked + PROGRESS_PAUSE, progress.looked + PROGRESS_LOOK);
-    let heard = async {
-        if progress.heard.changed().await.is_err() {
+    let earliest = progress.last_read + MIN_PROGRESS_INTERVAL;
+    let latest = progress.last_read + MAX_PROGRESS_INTERVAL;
+    let updated = async {
+        if progress.updated.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
-        sleep_until(soonest).await;
+        sleep_until(earliest).await;
     };
     tokio::select! {
-        () = heard => {}
+        () = updated => {}
         () = sleep_until(latest) => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Work out, results back.
+//! Assignment of jobs to nodes, and the results of their attempts.
 
 use std::sync::Arc;
 
@@ -9,62 +9,63 @@ use vmafx_queue::node::{self as queue, Credentials, Report};
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::{Job, JobId, TenantId};
 
-use super::answer::Work;
-use super::request::{Pull, Release, ReportResult, Session};
+use super::request::{NodeSession, PullWork, ReleaseJob, ReportResult};
+use super::response::AssignedJob;
 use super::session::credentials;
 use super::{Inner, Service, check};
-use crate::dispatch::Place;
+use crate::dispatch::WaitingPull;
 use crate::identity::Identity;
-use crate::metrics::Requeued;
+use crate::metrics::RequeueReason;
 use crate::refusal::Refusal;
 
-/// A job on its way to a node. Dropped before it is delivered, the job waits again at once.
+/// A claimed job on its way to the node. A delivery that is dropped before [`Delivery::deliver`] returns the job to the
+/// queue at once.
 pub struct Delivery {
-    work: Option<Work>,
+    assigned: Option<AssignedJob>,
     tenant: TenantId,
     credentials: Credentials,
     inner: Arc<Inner>,
 }
 
 impl Delivery {
-    /// The node gets it: from here on the lease says whose it is.
-    pub fn deliver(mut self) -> Option<Work> {
-        let work = self.work.take()?;
-        self.inner.metrics.claimed(&work.job);
-        Some(work)
+    /// From here on only the lease can return the job to the queue.
+    pub fn deliver(mut self) -> Option<AssignedJob> {
+        let assigned = self.assigned.take()?;
+        self.inner.metrics.claimed(&assigned.job);
+        Some(assigned)
     }
 }
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        let Some(work) = self.work.take() else { return };
+        let Some(assigned) = self.assigned.take() else { return };
         let (inner, tenant, credentials) =
             (self.inner.clone(), self.tenant.clone(), self.credentials.clone());
-        self.inner.errands.begin(async move {
-            let (job, attempt) = (work.job.id, work.job.attempt);
-            let reason = "the node was gone before it got the job";
+        self.inner.detached.spawn(async move {
+            let (job, attempt) = (assigned.job.id, assigned.job.attempt);
+            let reason = "the node disconnected before it received the job";
             match inner.store.release(&tenant, &credentials, job, attempt, reason).await {
-                Ok(Released::Moved) => inner.metrics.requeued(Requeued::AssignRollback),
+                Ok(Released::Moved) => inner.metrics.requeued(RequeueReason::AssignRollback),
                 Ok(Released::Over | Released::NoSession) => {}
-                // The lease brings it back.
+                // The job returns when its lease expires.
                 Err(error) => {
-                    tracing::warn!(%job, error = &error as &dyn std::error::Error, "cannot give the job back");
+                    tracing::warn!(%job, error = &error as &dyn std::error::Error, "cannot release a job that was not delivered");
                 }
             }
         });
     }
 }
 
-/// What a claim found.
-enum Found {
+enum ClaimOutcome {
     Job(Box<Delivery>),
+    /// With the end of the next back-off that is worth waiting for.
     Nothing(Option<Timestamp>),
     NoSession,
 }
 
 impl Service {
-    /// Hands out the first job that fits, waiting for one if asked to. `None`: there is none.
-    pub async fn pull(&self, who: &Identity, request: Pull) -> Result<Option<Delivery>, Refusal> {
+    /// Assigns the first job that fits, waiting for one if requested. `None`: there is no job.
+    pub async fn pull(&self, who: &Identity, request: PullWork) -> Result<Option<Delivery>, Refusal> {
         let slots = check::pull(&request)?;
         let credentials = credentials(&request.session).ok_or_else(invalid_session)?;
         let mut backends = request.backends;
@@ -72,84 +73,86 @@ impl Service {
         backends.dedup();
         let backends: Arc<[String]> = backends.into();
 
-        let wait = request.wait.min(self.0.patience.longest_pull);
-        let place = if wait.is_zero() || self.0.shutdown.has_begun() {
+        let wait = request.wait.min(self.0.limits.max_pull_wait);
+        let pull = if wait.is_zero() || self.0.shutdown.has_begun() {
             None
         } else {
-            self.0.dispatch.enter(&who.tenant, &backends)
+            self.0.dispatch.enqueue(&who.tenant, &backends)
         };
-        let Some(mut place) = place else {
+        let Some(mut pull) = pull else {
             return Ok(match self.claim(who, &credentials, &backends).await? {
-                Found::Job(delivery) => Some(*delivery),
-                Found::Nothing(_) => None,
-                Found::NoSession => return Err(invalid_session()),
+                ClaimOutcome::Job(delivery) => Some(*delivery),
+                ClaimOutcome::Nothing(_) => None,
+                ClaimOutcome::NoSession => return Err(invalid_session()),
             });
         };
         let until = Instant::now() + wait;
         let shutdown = self.0.shutdown.clone();
         tokio::select! {
-            found = self.wait_for_work(who, &credentials, &backends, slots, &mut place) => found,
+            found = self.wait_for_work(who, &credentials, &backends, slots, &mut pull) => found,
             () = sleep_until(until) => Ok(None),
             () = shutdown.begun() => Ok(None),
         }
     }
 
-    /// Looks, and looks again whenever it is called. It is in line before each look, so that no call is missed.
+    /// Claims, and claims again after each wake-up. The pull is queued before each claim, so that no wake-up is missed.
     async fn wait_for_work(
         &self,
         who: &Identity,
         credentials: &Credentials,
         backends: &Arc<[String]>,
         slots: u32,
-        place: &mut Place,
+        pull: &mut WaitingPull,
     ) -> Result<Option<Delivery>, Refusal> {
         loop {
-            match self.claim(who, credentials, backends).await.inspect_err(|_| place.failed())? {
-                Found::Job(delivery) => {
-                    place.served();
+            match self.claim(who, credentials, backends).await.inspect_err(|_| pull.claim_failed())? {
+                ClaimOutcome::Job(delivery) => {
+                    pull.claimed_job();
                     return Ok(Some(*delivery));
                 }
-                // Known by now to be a session of this tenant, so that it counts against its own bound only.
-                Found::Nothing(next) => place.stay(credentials.session, slots as usize, next),
-                Found::NoSession => return Err(invalid_session()),
+                // The claim has authenticated the session, so that the pull counts against the limit of its own session only.
+                ClaimOutcome::Nothing(next) => pull.found_nothing(credentials.session, slots as usize, next),
+                ClaimOutcome::NoSession => return Err(invalid_session()),
             }
-            if !place.called().await {
+            if !pull.woken().await {
                 return Ok(None);
             }
         }
     }
 
-    /// One look. It runs to its end even if the caller goes away meanwhile: a job found then is given back.
+    /// Claims a job. The claim completes even if the caller goes away meanwhile, and its job then returns to the queue.
     async fn claim(
         &self,
         who: &Identity,
         credentials: &Credentials,
         backends: &Arc<[String]>,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<ClaimOutcome, Refusal> {
         let (inner, tenant) = (self.0.clone(), who.tenant.clone());
         let (credentials, backends) = (credentials.clone(), backends.clone());
-        let (tell, told) = oneshot::channel();
-        self.0.errands.begin(async move {
-            let found = match inner.store.claim(&tenant, &credentials, &backends).await {
-                Ok(Claim::Job(job)) => Ok(Found::Job(Box::new(delivery(&inner, tenant, credentials, *job)))),
-                Ok(Claim::Nothing { next }) => Ok(Found::Nothing(next)),
-                Ok(Claim::NoSession) => Ok(Found::NoSession),
+        let (sender, receiver) = oneshot::channel();
+        self.0.detached.spawn(async move {
+            let outcome = match inner.store.claim(&tenant, &credentials, &backends).await {
+                Ok(Claim::Job(job)) => {
+                    Ok(ClaimOutcome::Job(Box::new(delivery(&inner, tenant, credentials, *job))))
+                }
+                Ok(Claim::Nothing { next }) => Ok(ClaimOutcome::Nothing(next)),
+                Ok(Claim::NoSession) => Ok(ClaimOutcome::NoSession),
                 Err(error) => Err(error.into()),
             };
-            // A delivery that nobody hears of is dropped here, and gives its job back.
-            let _ = tell.send(found);
+            // Without a receiver the delivery is dropped here, which returns its job to the queue.
+            let _ = sender.send(outcome);
         });
-        told.await.unwrap_or(Err(Refusal::Internal))
+        receiver.await.unwrap_or(Err(Refusal::Internal))
     }
 
-    /// Ends the attempt that a node holds. Repeating a report that was accepted is a success without effect.
+    /// Finishes the attempt that a node holds. Repeating an accepted report succeeds without effect.
     pub async fn report(&self, who: &Identity, request: ReportResult) -> Result<(), Refusal> {
         let result = check::report(&request)?;
         let credentials = credentials(&request.session).ok_or_else(invalid_session)?;
-        // What is no id names no job, and the store knows none of this name.
+        // A malformed id becomes the nil id, which no job has.
         let job = request.job_id.parse().unwrap_or(JobId(uuid::Uuid::nil()));
         if !request.is_final {
-            return self.may_report(who, &credentials, job, &request).await;
+            return self.acknowledge(who, &credentials, job, &request).await;
         }
         let attempt = (request.attempt != 0).then_some(request.attempt);
         match self.0.store.report(&who.tenant, &credentials, Report { job, attempt, result }).await? {
@@ -163,8 +166,8 @@ impl Service {
         }
     }
 
-    /// A word in between is acknowledged if its end would be. It is a sign of life of the session, as any call.
-    async fn may_report(
+    /// Accepts a report that is not final if a final one would be accepted. Like every call, it keeps the session alive.
+    async fn acknowledge(
         &self,
         who: &Identity,
         credentials: &Credentials,
@@ -182,8 +185,8 @@ impl Service {
         }
     }
 
-    /// Gives an attempt back; `false` when it was over already.
-    pub async fn release(&self, who: &Identity, request: Release) -> Result<bool, Refusal> {
+    /// Returns an attempt to the queue; `false` when it was finished already.
+    pub async fn release(&self, who: &Identity, request: ReleaseJob) -> Result<bool, Refusal> {
         let reason = check::release(&request)?;
         let credentials = credentials(&request.session).ok_or_else(invalid_session)?;
         let job = request.job_id.parse().unwrap_or(JobId(uuid::Uuid::nil()));
@@ -197,14 +200,14 @@ impl Service {
 
 fn delivery(inner: &Arc<Inner>, tenant: TenantId, credentials: Credentials, job: Job) -> Delivery {
     let scoring_roots = inner.roots.of(&tenant);
-    Delivery { work: Some(Work { job, scoring_roots }), tenant, credentials, inner: inner.clone() }
+    Delivery { assigned: Some(AssignedJob { job, scoring_roots }), tenant, credentials, inner: inner.clone() }
 }
 
 fn invalid_session() -> Refusal {
     Refusal::Denied("invalid session for node".to_owned())
 }
 
-fn not_assigned(job: &str, session: &Session) -> Refusal {
-    let (job, node) = (check::shown(job), check::shown(&session.node_id));
+fn not_assigned(job: &str, session: &NodeSession) -> Refusal {
+    let (job, node) = (check::abbreviated(job), check::abbreviated(&session.node_id));
     Refusal::Denied(format!("job {job:?} is not assigned to node {node:?}"))
 }

@@ -1,4 +1,4 @@
-//! Where jobs are kept, and how patient the queue is.
+//! The store of the queue, and the timeouts of leases and sessions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,83 +11,75 @@ use vmafx_queue::policy::Policy;
 use vmafx_queue::postgres::{self, ConnectError, PostgresStore};
 use vmafx_queue::sqlite::{self, NoStateDirectory, OpenError, SqliteStore, default_path};
 
-use crate::service::check::MOST_LOST_ATTEMPTS;
+use crate::service::check::MAX_LOST_ATTEMPTS;
 
-const SHORTEST_TTL: Duration = Duration::from_secs(1);
-const SHORTEST_SWEEP: Duration = Duration::from_millis(100);
+const MIN_TTL: Duration = Duration::from_secs(1);
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The settings of the store.
 #[derive(Clone, Debug, clap::Args)]
 pub struct StoreArgs {
-    /// Where jobs are kept: in a file, or in a database that many controllers share.
+    /// Store of jobs: a file, or a database that several controllers share.
     #[arg(long, env = "VMAFX_STORE_BACKEND", value_name = "STORE", default_value = "sqlite")]
     pub store_backend: StoreBackend,
 
-    /// The file of the sqlite store; by default vmafx/vmafx-controller.db in the user's directory for state.
+    /// File of the sqlite store. Default: vmafx/vmafx-controller.db in the user's state directory.
     #[arg(long, env = "VMAFX_DB_PATH", value_name = "FILE")]
     pub db_path: Option<PathBuf>,
 
-    /// Address and credentials of the postgres store.
+    /// Connection string of the postgres store.
     #[arg(long, env = "VMAFX_DB_DSN", value_name = "URL", hide_env_values = true)]
     pub db_dsn: Option<SecretString>,
 
-    /// Most connections to the postgres store.
+    /// Maximum number of connections to the postgres store.
     #[arg(long, env = "VMAFX_DB_CONNECTIONS", value_name = "NUMBER", default_value_t = 10)]
     pub db_connections: usize,
 
-    /// How long a running job is kept for a node without a heartbeat.
+    /// Time without heartbeats after which a running job is taken from its node.
     #[arg(long, env = "VMAFX_STORE_LEASE_TTL", value_name = "DURATION", default_value = "60s")]
     pub store_lease_ttl: GoDuration,
 
-    /// How long a node's session is kept without a heartbeat.
+    /// Time without heartbeats after which the session of a node ends.
     #[arg(long, env = "VMAFX_STORE_SESSION_TTL", value_name = "DURATION", default_value = "60s")]
     pub store_session_ttl: GoDuration,
 
-    /// How often it is looked for what ran out.
+    /// Interval at which expired leases, sessions and deadlines are ended.
     #[arg(long, env = "VMAFX_STORE_SWEEP_INTERVAL", value_name = "DURATION", default_value = "5s")]
     pub store_sweep_interval: GoDuration,
 
-    /// The pause of a job after its first lost attempt; it doubles with each.
+    /// Retry delay of a job after its first lost attempt; it doubles with each further one.
     #[arg(long, env = "VMAFX_STORE_BACKOFF_BASE", value_name = "DURATION", default_value = "5s")]
     pub store_backoff_base: GoDuration,
 
-    /// The longest pause.
+    /// Maximum retry delay.
     #[arg(long, env = "VMAFX_STORE_BACKOFF_MAX", value_name = "DURATION", default_value = "5m")]
     pub store_backoff_max: GoDuration,
 
-    /// Lost attempts that end a job whose submitter did not say.
+    /// Lost attempts after which a job fails, unless the job sets its own limit.
     #[arg(long, env = "VMAFX_STORE_MAX_LOST_ATTEMPTS", value_name = "NUMBER", default_value_t = 3)]
     pub store_max_lost_attempts: u32,
 }
 
-/// Kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum StoreBackend {
-    /// One file, one controller.
+    /// A file, for one controller.
     Sqlite,
-    /// A database, many controllers.
+    /// A database, for several controllers.
     Postgres,
 }
 
-/// Why there is no store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreSetupError {
-    /// Settings that cannot be used.
-    #[error("the settings of the store cannot be used")]
-    Refused(#[from] SettingsError),
-    /// Nowhere to put the file.
+    #[error("the settings of the store are invalid")]
+    Settings(#[from] SettingsError),
     #[error("VMAFX_DB_PATH is not set, and there is no default")]
-    NoPlace(#[from] NoStateDirectory),
-    /// The file cannot be opened.
-    #[error("the store cannot be opened (VMAFX_DB_PATH)")]
+    NoStateDirectory(#[from] NoStateDirectory),
+    #[error("cannot open the store (VMAFX_DB_PATH)")]
     File(#[from] OpenError),
-    /// The database cannot be used.
-    #[error("the store cannot be opened (VMAFX_DB_DSN)")]
+    #[error("cannot open the store (VMAFX_DB_DSN)")]
     Database(#[from] ConnectError),
 }
 
 impl StoreArgs {
-    /// Checks the lengths of time.
     pub fn policy(&self) -> Result<Policy, SettingsError> {
         let policy = Policy {
             lease_ttl: self.store_lease_ttl.0,
@@ -104,38 +96,39 @@ impl StoreArgs {
             ("VMAFX_STORE_LEASE_TTL", self.store_lease_ttl),
             ("VMAFX_STORE_SESSION_TTL", self.store_session_ttl),
         ];
-        if let Some((variable, ttl)) = ttls.into_iter().find(|(_, ttl)| ttl.0 < SHORTEST_TTL) {
+        if let Some((variable, ttl)) = ttls.into_iter().find(|(_, ttl)| ttl.0 < MIN_TTL) {
             return refuse(variable, ttl.to_string(), "use 1s or more");
         }
         let (sweep, variable) = (self.store_sweep_interval, "VMAFX_STORE_SWEEP_INTERVAL");
-        if sweep.0 < SHORTEST_SWEEP {
+        if sweep.0 < MIN_SWEEP_INTERVAL {
             return refuse(variable, sweep.to_string(), "use 100ms or more");
         }
-        // A sweep that comes too late gives everybody their full time again, and would then end nothing, ever.
+        // A late sweep renews every lease and session instead of ending them, so the interval stays well below both.
         if sweep.0 * 4 > policy.lease_ttl.min(policy.session_ttl) {
-            let reason = "use less than a quarter of the shorter of lease and session";
+            let reason =
+                "use at most a quarter of the shorter of VMAFX_STORE_LEASE_TTL and VMAFX_STORE_SESSION_TTL";
             return refuse(variable, sweep.to_string(), reason);
         }
         if policy.backoff_max < policy.backoff_base {
             let value = self.store_backoff_max.to_string();
             return refuse("VMAFX_STORE_BACKOFF_MAX", value, "use VMAFX_STORE_BACKOFF_BASE or more");
         }
-        if !(1..=MOST_LOST_ATTEMPTS).contains(&policy.max_lost_attempts) {
+        if !(1..=MAX_LOST_ATTEMPTS).contains(&policy.max_lost_attempts) {
             let value = policy.max_lost_attempts.to_string();
             return refuse("VMAFX_STORE_MAX_LOST_ATTEMPTS", value, "use 1 to 101");
         }
         Ok(policy)
     }
 
-    /// Opens the store, with the schema of this program.
+    /// Opens the store and migrates its schema if necessary.
     pub async fn open(&self, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, StoreSetupError> {
         let policy = self.policy()?;
         match self.store_backend {
             StoreBackend::Sqlite => {
                 let path = self.path()?;
-                tracing::info!(path = %path.display(), "the queue is in a file");
+                tracing::info!(path = %path.display(), "opening the sqlite store");
                 let options = sqlite::Options { path, policy, clock };
-                // Opening waits for the disk, and for a log that was left behind.
+                // Opening blocks on the disk and on the recovery of a write-ahead log.
                 let opened = tokio::task::spawn_blocking(|| SqliteStore::open(options)).await;
                 let store =
                     opened.map_err(|_| OpenError::Thread(std::io::ErrorKind::Interrupted.into()))??;

@@ -1,5 +1,3 @@
-//! The two listeners.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,28 +16,26 @@ use vmafx_queue::clock::Clock;
 
 use super::Addresses;
 use crate::auth::Access;
-use crate::auth::gate::{self, Gate, GrpcGate};
+use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
 use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes};
-use crate::metrics::{self, ControllerMetrics, QueueNumbers};
+use crate::metrics::{self, ControllerMetrics, QueueGauges};
 use crate::service::Service;
 use crate::settings::Settings;
 
-/// What the listeners serve.
-pub(super) struct Parts {
+pub(super) struct ListenerParts {
     pub(super) service: Service,
     pub(super) access: Access,
     pub(super) readiness: Readiness,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) numbers: QueueNumbers,
+    pub(super) gauges: QueueGauges,
     pub(super) calls: CallMetrics,
     pub(super) clock: Arc<dyn Clock>,
 }
 
-/// Opens both and adds their tasks. Both ports are had before either is served: a process that has half of them is
-/// none.
+/// Binds both ports before either is served, so that a port conflict prevents a half-started controller.
 pub(super) async fn open(
     settings: &Settings,
-    parts: Parts,
+    parts: ListenerParts,
     tasks: &mut TaskSet,
 ) -> Result<Addresses, BoxError> {
     let http_options = settings.http.options().await?;
@@ -58,14 +54,14 @@ pub(super) async fn open(
         let router = router(parts, settings.http.body_limit());
         let shutdown = tasks.shutdown();
         let served = serve_with(listener, router, http_options, shutdown.clone());
-        tasks.service("http", bounded(served, "http", drain, shutdown));
+        tasks.service("http", with_drain_timeout(served, "http", drain, shutdown));
     }
     Ok(addresses)
 }
 
 async fn add_grpc(
     settings: &Settings,
-    parts: &Parts,
+    parts: &ListenerParts,
     connections: impl futures::Stream<Item = vmafx_kit::serve::ServerConnection> + Send + 'static,
     drain: Duration,
     tasks: &mut TaskSet,
@@ -75,7 +71,7 @@ async fn add_grpc(
     let (routes, health) = grpc::routes(&parts.service, sizes).await?;
     let layers = ServiceBuilder::new()
         .layer(CountCalls(parts.calls.clone()))
-        .layer(GrpcGate::new(Gate::new(parts.access.authenticator.clone())));
+        .layer(GrpcAuthLayer::new(CallAuthorizer::new(parts.access.authenticator.clone())));
     let server = settings.grpc.server().layer(layers).add_routes(routes);
     let shutdown = tasks.shutdown();
     let ending = {
@@ -87,46 +83,45 @@ async fn add_grpc(
     };
     let connections = connections.map(Ok::<_, std::io::Error>);
     let serving = async move { server.serve_with_incoming_shutdown(connections, ending).await };
-    tasks.service("grpc", bounded(serving, "grpc", drain, shutdown));
+    tasks.service("grpc", with_drain_timeout(serving, "grpc", drain, shutdown));
     Ok(())
 }
 
-/// Serves, and gives up at last on clients that do not let go: the store must still be closed.
-async fn bounded<E: Into<BoxError>>(
+/// Aborts the listener if clients keep their connections open: the store must be closed before the shutdown budget ends.
+async fn with_drain_timeout<E: Into<BoxError>>(
     served: impl Future<Output = Result<(), E>>,
     name: &'static str,
     drain: Duration,
     shutdown: Shutdown,
 ) -> Result<(), BoxError> {
-    let late = async {
+    let drain_timeout = async {
         shutdown.begun().await;
         tokio::time::sleep(drain).await;
     };
     tokio::select! {
         ended = served => ended.map_err(Into::into),
-        () = late => {
-            tracing::warn!(listener = name, "clients did not let go: their connections are cut");
+        () = drain_timeout => {
+            tracing::warn!(listener = name, "closing connections that clients kept open during shutdown");
             Ok(())
         }
     }
 }
 
-/// Probes and metrics for everybody, the rest behind the gate.
-fn router(parts: Parts, largest_body: Option<usize>) -> Router {
-    let Parts { service, access, readiness, metrics, numbers, clock, .. } = parts;
-    let counted = service.metrics().clone();
+fn router(parts: ListenerParts, max_body_bytes: Option<usize>) -> Router {
+    let ListenerParts { service, access, readiness, metrics, gauges, clock, .. } = parts;
+    let controller_metrics = service.metrics().clone();
     let store = service.store().clone();
-    let probes = health::router(readiness).layer(from_fn_with_state(counted.clone(), count_probe));
+    let probes = health::router(readiness).layer(from_fn_with_state(controller_metrics.clone(), count_probe));
     probes
-        .merge(metrics::router(metrics, numbers, counted, store, clock))
-        .merge(crate::http::router(service, largest_body))
-        .layer(from_fn_with_state(Gate::new(access.authenticator), gate::http))
+        .merge(metrics::router(metrics, gauges, controller_metrics, store, clock))
+        .merge(crate::http::router(service, max_body_bytes))
+        .layer(from_fn_with_state(CallAuthorizer::new(access.authenticator), authorize_http))
 }
 
-async fn count_probe(State(counted): State<ControllerMetrics>, request: Request, next: Next) -> Response {
+async fn count_probe(State(metrics): State<ControllerMetrics>, request: Request, next: Next) -> Response {
     match request.uri().path() {
-        "/healthz" => counted.health_requests.inc(),
-        _ => counted.ready_requests.inc(),
+        "/healthz" => metrics.health_requests.inc(),
+        _ => metrics.ready_requests.inc(),
     };
     next.run(request).await
 }

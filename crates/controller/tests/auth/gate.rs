@@ -1,4 +1,4 @@
-//! The gate before real handlers, over real sockets.
+//! The gate in front of real handlers, over real sockets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,36 +15,36 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tonic::Code;
 use tower::ServiceExt;
-use vmafx_controller::auth::gate::{Gate, GrpcGate, http};
-use vmafx_controller::auth::{AuthMetrics, Outcome};
+use vmafx_controller::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
+use vmafx_controller::auth::{AuthMetrics, AuthOutcome};
 use vmafx_controller::identity::Identity;
 use vmafx_kit::serve::incoming;
 use vmafx_kit::tasks::Shutdown;
 
-use crate::issuer::{Answer, Hand, Issuer, counted};
+use crate::issuer::{Issuer, KeyResponse, clock, open_with_metrics};
 
-async fn gate(issuer: &Issuer) -> (Gate, AuthMetrics) {
+async fn gate(issuer: &Issuer) -> (CallAuthorizer, AuthMetrics) {
     let metrics = AuthMetrics::default();
-    let access = counted(&issuer.settings(), &Hand::new(), metrics.clone()).await.unwrap();
-    (Gate::new(access.authenticator), metrics)
+    let access = open_with_metrics(&issuer.settings(), &clock(), metrics.clone()).await.unwrap();
+    (CallAuthorizer::new(access.authenticator), metrics)
 }
 
 fn role(issuer: &Issuer, role: &str) -> String {
     issuer.token_with(|claims| claims["vmafx_roles"] = json!(format!("vmafx:{role}")))
 }
 
-/// A router with a route that somebody forgot to list, and a method too many on one that is listed.
-fn router(gate: Gate) -> Router {
-    let tell = async |who: Option<Extension<Identity>>| match who {
-        Some(Extension(who)) => who.tenant.to_string(),
+/// A router with a route and a method that are missing in the table of roles.
+fn router(gate: CallAuthorizer) -> Router {
+    let tenant = async |identity: Option<Extension<Identity>>| match identity {
+        Some(Extension(identity)) => identity.tenant.to_string(),
         None => "nobody".to_owned(),
     };
     Router::new()
-        .route("/healthz", get(tell))
-        .route("/v1/jobs", get(tell).post(tell).delete(tell))
-        .route("/v1/jobs/{id}", get(tell))
-        .route("/v1/forgotten", get(tell))
-        .layer(from_fn_with_state(gate, http))
+        .route("/healthz", get(tenant))
+        .route("/v1/jobs", get(tenant).post(tenant).delete(tenant))
+        .route("/v1/jobs/{id}", get(tenant))
+        .route("/v1/forgotten", get(tenant))
+        .layer(from_fn_with_state(gate, authorize_http))
 }
 
 #[rstest]
@@ -65,14 +65,14 @@ fn router(gate: Gate) -> Router {
     "/v1/jobs",
     Some("reader"),
     403,
-    "{\"error\":\"this needs one of the roles vmafx:writer, vmafx:admin\"}"
+    "{\"error\":\"this call needs one of the roles vmafx:writer, vmafx:admin\"}"
 )]
 #[case::node_looks(
     "GET",
     "/v1/jobs",
     Some("node"),
     403,
-    "{\"error\":\"this needs one of the roles vmafx:reader, vmafx:writer, vmafx:admin\"}"
+    "{\"error\":\"this call needs one of the roles vmafx:reader, vmafx:writer, vmafx:admin\"}"
 )]
 #[case::writer("POST", "/v1/jobs", Some("writer"), 200, "acme")]
 #[case::unlisted_method(
@@ -88,41 +88,41 @@ fn router(gate: Gate) -> Router {
     "/v1/forgotten",
     Some("admin"),
     403,
-    "{\"error\":\"this method may be called by nobody\"}"
+    "{\"error\":\"no role permits this method\"}"
 )]
 #[case::no_route_unknown("GET", "/nowhere", None, 401, "{\"error\":\"invalid or missing token\"}")]
 #[case::no_route("GET", "/nowhere", Some("reader"), 404, "")]
 #[tokio::test]
-async fn http_is_answered_by_role(
+async fn http_calls_are_authorized_by_role(
     #[case] method: Method,
     #[case] path: &str,
-    #[case] who: Option<&str>,
+    #[case] caller: Option<&str>,
     #[case] status: u16,
     #[case] body: &str,
 ) {
     let issuer = Issuer::start().await;
     let (gate, _) = gate(&issuer).await;
     let mut request = Request::builder().method(method).uri(path);
-    if let Some(who) = who {
-        request = request.header("authorization", format!("Bearer {}", role(&issuer, who)));
+    if let Some(caller) = caller {
+        request = request.header("authorization", format!("Bearer {}", role(&issuer, caller)));
     }
     let response = router(gate).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.status().as_u16(), status);
-    let asked = response.headers().get("www-authenticate").is_some();
-    assert_eq!(asked, status == 401);
-    let seen = response.into_body().collect().await.unwrap().to_bytes();
-    assert_eq!(String::from_utf8_lossy(&seen), body);
+    let challenged = response.headers().get("www-authenticate").is_some();
+    assert_eq!(challenged, status == 401);
+    let received = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(String::from_utf8_lossy(&received), body);
 }
 
 #[tokio::test]
-async fn keys_that_cannot_be_read_are_503() {
+async fn calls_get_503_while_the_keys_cannot_be_read() {
     let issuer = Issuer::start().await;
-    issuer.answers(Answer::Status(StatusCode::BAD_GATEWAY));
+    issuer.respond(KeyResponse::Status(StatusCode::BAD_GATEWAY));
     let (gate, metrics) = gate(&issuer).await;
     let request = Request::get("/v1/jobs").header("authorization", format!("Bearer {}", issuer.token()));
     let response = router(gate).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(metrics.calls(Outcome::KeysUnavailable), 1);
+    assert_eq!(metrics.calls(AuthOutcome::KeysUnavailable), 1);
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn the_body_of_a_refused_request_is_not_read() {
     };
     let router = Router::new()
         .route("/v1/jobs", post(async |body: Bytes| body))
-        .layer(from_fn_with_state(gate.clone(), http));
+        .layer(from_fn_with_state(gate.clone(), authorize_http));
     let request = Request::post("/v1/jobs").body(body(read.clone())).unwrap();
     assert_eq!(router.oneshot(request).await.unwrap().status(), StatusCode::UNAUTHORIZED);
 
@@ -146,20 +146,20 @@ async fn the_body_of_a_refused_request_is_not_read() {
         request.into_body().collect().await.unwrap();
         Ok::<_, std::convert::Infallible>(axum::http::Response::new(Body::empty()))
     });
-    let service = tower::Layer::layer(&GrpcGate::new(gate), inner);
+    let service = tower::Layer::layer(&GrpcAuthLayer::new(gate), inner);
     let request = Request::post("/vmafx.controller.v1.VmafxController/SubmitJob").body(body(read.clone()));
     let response = service.oneshot(request.unwrap()).await.unwrap();
     assert_eq!(response.headers()["grpc-status"], "16");
     assert!(!read.load(Ordering::SeqCst));
 }
 
-/// Serves nothing but the gate: what passes is not implemented.
-async fn grpc<T>(gate: Gate, calls: impl AsyncFnOnce(tonic::transport::Channel) -> T) -> T {
+/// Serves the gate without services: a call that passes the gate is unimplemented.
+async fn grpc<T>(gate: CallAuthorizer, calls: impl AsyncFnOnce(tonic::transport::Channel) -> T) -> T {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let shutdown = Shutdown::new();
     let served = tonic::transport::Server::builder()
-        .layer(GrpcGate::new(gate))
+        .layer(GrpcAuthLayer::new(gate))
         .add_routes(tonic::service::Routes::from(Router::new()))
         .serve_with_incoming_shutdown(
             incoming(listener, None, 8).map(Ok::<_, std::io::Error>),
@@ -185,7 +185,7 @@ fn request<T>(message: T, token: Option<&str>) -> tonic::Request<T> {
 }
 
 #[tokio::test]
-async fn grpc_is_answered_by_role_and_streams_are_too() {
+async fn grpc_calls_and_streams_are_authorized_by_role() {
     use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
     use vmafx_proto::controller::v1::{RegisterNodeRequest, StreamJobsRequest, SubmitJobRequest};
     use vmafx_proto::scoring::v1::vmafx_scoring_client::VmafxScoringClient;
@@ -206,11 +206,11 @@ async fn grpc_is_answered_by_role_and_streams_are_too() {
         );
         assert_eq!(
             submit(&mut client, Some(&token("reader"))).await,
-            (Code::PermissionDenied, "this needs one of the roles vmafx:writer, vmafx:admin".to_owned())
+            (Code::PermissionDenied, "this call needs one of the roles vmafx:writer, vmafx:admin".to_owned())
         );
         assert_eq!(submit(&mut client, Some(&token("writer"))).await.0, Code::Unimplemented);
 
-        // An admin is no node.
+        // The role admin does not include the role node.
         let register = request(RegisterNodeRequest::default(), Some(&token("admin")));
         assert_eq!(client.register_node(register).await.unwrap_err().code(), Code::PermissionDenied);
 
@@ -232,11 +232,11 @@ async fn grpc_is_answered_by_role_and_streams_are_too() {
         assert_eq!(unknown, Code::PermissionDenied);
     })
     .await;
-    assert_eq!(metrics.calls(Outcome::UnknownMethod), 1);
-    assert_eq!(metrics.calls(Outcome::Role), 3);
+    assert_eq!(metrics.calls(AuthOutcome::UnknownMethod), 1);
+    assert_eq!(metrics.calls(AuthOutcome::Role), 3);
 }
 
-/// The code that a method answers to an empty message.
+/// The status code of a method that is called with an empty message.
 async fn raw(channel: tonic::transport::Channel, path: &'static str, token: Option<&str>) -> Code {
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.unwrap();

@@ -1,8 +1,7 @@
-//! An issuer: keys, tokens signed by them, and the server that shows the keys.
+//! A token issuer: its keys, the tokens that they sign, and the server of its key set.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::{KeyPair, KeySize};
@@ -17,45 +16,26 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use vmafx_controller::auth::{Access, AuthArgs, AuthError, AuthMetrics, Time};
+use vmafx_controller::auth::{Access, AuthArgs, AuthError, AuthMetrics, Clocks};
 use vmafx_controller::roots::RootsArgs;
 use vmafx_kit::config::{Environment, ParseExit, parse};
-use vmafx_queue::clock::{Clock, Timestamp};
 
-/// The second at which every test begins.
+use crate::clock::TestClock;
+
+/// The Unix time at which every test starts.
 pub(crate) const NOW: i64 = 1_800_000_000;
 
-/// Goes when it is told to.
-#[derive(Clone)]
-pub(crate) struct Hand(Arc<AtomicI64>);
-
-impl Hand {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(AtomicI64::new(NOW * 1000)))
-    }
-
-    pub(crate) fn advance(&self, by: Duration) {
-        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-
-    pub(crate) fn time(&self) -> Time {
-        Time::by(Arc::new(self.clone()))
-    }
+pub(crate) fn clock() -> TestClock {
+    TestClock::at(NOW)
 }
 
-impl Clock for Hand {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// A key. Making one takes a moment, so tests share a few.
+/// One of a few keys, which all tests share because generating a key is slow.
 pub(crate) fn key(number: usize) -> &'static KeyPair {
     static KEYS: [OnceLock<KeyPair>; 3] = [const { OnceLock::new() }; 3];
     KEYS[number].get_or_init(|| KeyPair::generate(KeySize::Rsa2048).unwrap())
 }
 
-/// The public part, as a key set has it.
+/// The public key as an entry of a key set.
 pub(crate) fn jwk(kid: &str, key: &KeyPair) -> Value {
     let number = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     let public = key.public_key();
@@ -75,9 +55,9 @@ pub(crate) fn mint(header: &Value, claims: &Value, key: &KeyPair) -> String {
     format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
-/// What the server answers.
+/// The response of the key server.
 #[derive(Clone)]
-pub(crate) enum Answer {
+pub(crate) enum KeyResponse {
     Set(Value),
     Status(StatusCode),
     Redirect(String),
@@ -85,58 +65,59 @@ pub(crate) enum Answer {
 }
 
 #[derive(Clone)]
-struct Shown {
-    answer: Arc<Mutex<Answer>>,
+struct KeyServer {
+    response: Arc<Mutex<KeyResponse>>,
     reads: Arc<AtomicUsize>,
+    /// The `Authorization` header of each request.
     tokens: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-/// An issuer with a server. It names itself by its address.
+/// An issuer with a key server, whose URL is also the name of the issuer.
 pub(crate) struct Issuer {
     pub(crate) url: String,
-    shown: Shown,
+    keys: KeyServer,
     _serving: JoinSet<()>,
 }
 
 impl Issuer {
-    /// Shows key 0 as `first`.
+    /// Its key set contains key 0 as `first`.
     pub(crate) async fn start() -> Self {
-        let shown = Shown {
-            answer: Arc::new(Mutex::new(Answer::Set(json!({"keys": [jwk("first", key(0))]})))),
+        let keys = KeyServer {
+            response: Arc::new(Mutex::new(KeyResponse::Set(json!({"keys": [jwk("first", key(0))]})))),
             reads: Arc::default(),
             tokens: Arc::default(),
         };
-        let router = Router::new().route("/keys", get(show)).with_state(shown.clone());
+        let router = Router::new().route("/keys", get(serve_keys)).with_state(keys.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let mut serving = JoinSet::new();
         serving.spawn(async { axum::serve(listener, router).await.unwrap() });
-        Self { url, shown, _serving: serving }
+        Self { url, keys, _serving: serving }
     }
 
     pub(crate) fn endpoint(&self) -> String {
         format!("{}/keys", self.url)
     }
 
-    pub(crate) fn answers(&self, answer: Answer) {
-        *self.shown.answer.lock().unwrap() = answer;
+    pub(crate) fn respond(&self, response: KeyResponse) {
+        *self.keys.response.lock().unwrap() = response;
     }
 
-    pub(crate) fn shows(&self, keys: &[Value]) {
-        self.answers(Answer::Set(json!({ "keys": keys })));
+    pub(crate) fn publish(&self, keys: &[Value]) {
+        self.respond(KeyResponse::Set(json!({ "keys": keys })));
     }
 
-    /// How often the keys were read.
+    /// The number of requests for the key set.
     pub(crate) fn reads(&self) -> usize {
-        self.shown.reads.load(Ordering::SeqCst)
+        self.keys.reads.load(Ordering::SeqCst)
     }
 
-    /// The tokens that came with those.
-    pub(crate) fn tokens_seen(&self) -> Vec<Option<String>> {
-        self.shown.tokens.lock().unwrap().clone()
+    /// The `Authorization` header of each request for the key set.
+    pub(crate) fn received_tokens(&self) -> Vec<Option<String>> {
+        self.keys.tokens.lock().unwrap().clone()
     }
 
-    /// Good claims, which a test may spoil.
+    /// Valid claims.
     pub(crate) fn claims(&self) -> Value {
         json!({
             "iss": self.url, "aud": "vmafx", "sub": "somebody", "exp": NOW + 3600, "nbf": NOW - 60,
@@ -144,19 +125,19 @@ impl Issuer {
         })
     }
 
-    /// A good token.
+    /// A valid token.
     pub(crate) fn token(&self) -> String {
         self.token_with(|_| ())
     }
 
-    /// A token with other claims.
+    /// A token with changed claims.
     pub(crate) fn token_with(&self, change: impl FnOnce(&mut Value)) -> String {
         let mut claims = self.claims();
         change(&mut claims);
         mint(&json!({"alg": "RS256", "kid": "first"}), &claims, key(0))
     }
 
-    /// The settings of a controller that trusts this issuer.
+    /// Settings of a controller that trusts this issuer.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         vec![
             ("VMAFX_JWKS_ENDPOINT", self.endpoint()),
@@ -165,22 +146,22 @@ impl Issuer {
         ]
     }
 
-    /// A controller that trusts this issuer.
-    pub(crate) async fn trusted(&self, hand: &Hand) -> Access {
-        open(&self.settings(), hand).await.unwrap()
+    /// The access control of a controller that trusts this issuer.
+    pub(crate) async fn trusted(&self, clock: &TestClock) -> Access {
+        open(&self.settings(), clock).await.unwrap()
     }
 }
 
-async fn show(State(shown): State<Shown>, headers: HeaderMap) -> Response {
-    shown.reads.fetch_add(1, Ordering::SeqCst);
+async fn serve_keys(State(keys): State<KeyServer>, headers: HeaderMap) -> Response {
+    keys.reads.fetch_add(1, Ordering::SeqCst);
     let token = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
-    shown.tokens.lock().unwrap().push(token);
-    let answer = shown.answer.lock().unwrap().clone();
-    match answer {
-        Answer::Set(set) => axum::Json(set).into_response(),
-        Answer::Status(status) => status.into_response(),
-        Answer::Redirect(to) => (StatusCode::FOUND, [(header::LOCATION, to)]).into_response(),
-        Answer::Bytes(bytes) => bytes.into_response(),
+    keys.tokens.lock().unwrap().push(token);
+    let response = keys.response.lock().unwrap().clone();
+    match response {
+        KeyResponse::Set(set) => axum::Json(set).into_response(),
+        KeyResponse::Status(status) => status.into_response(),
+        KeyResponse::Redirect(to) => (StatusCode::FOUND, [(header::LOCATION, to)]).into_response(),
+        KeyResponse::Bytes(bytes) => bytes.into_response(),
     }
 }
 
@@ -192,21 +173,20 @@ struct Args {
     roots: RootsArgs,
 }
 
-/// What these settings make.
-pub(crate) async fn open(settings: &[(&str, String)], hand: &Hand) -> Result<Access, AuthError> {
-    counted(settings, hand, AuthMetrics::default()).await
+pub(crate) async fn open(settings: &[(&str, String)], clock: &TestClock) -> Result<Access, AuthError> {
+    open_with_metrics(settings, clock, AuthMetrics::default()).await
 }
 
-pub(crate) async fn counted(
+pub(crate) async fn open_with_metrics(
     settings: &[(&str, String)],
-    hand: &Hand,
+    clock: &TestClock,
     metrics: AuthMetrics,
 ) -> Result<Access, AuthError> {
     let env: Environment = settings.iter().map(|(name, value)| (*name, value.clone())).collect();
     let args = match parse::<Args>(["t"], &env, &[]) {
         Ok(args) => args,
         Err(ParseExit::HelpOrVersion(text)) => panic!("{text}"),
-        Err(ParseExit::Invalid(refusal)) => panic!("{refusal}"),
+        Err(ParseExit::Invalid(error)) => panic!("{error}"),
     };
-    args.auth.open(&args.roots, hand.time(), metrics).await
+    args.auth.open(&args.roots, Clocks::single(Arc::new(clock.clone())), metrics).await
 }

@@ -1,4 +1,4 @@
-//! Keys that change, and servers that do not answer.
+//! Keys that change, and key servers that fail.
 
 use std::time::Duration;
 
@@ -8,16 +8,17 @@ use serde_json::json;
 use vmafx_controller::auth::Access;
 use vmafx_controller::refusal::Refusal;
 
-use crate::issuer::{Answer, Hand, Issuer, jwk, key, mint, open};
+use crate::clock::TestClock;
+use crate::issuer::{Issuer, KeyResponse, clock, jwk, key, mint, open};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// A token that names another key than the first.
+/// A token that names the key `kid` and is signed by the key of this number.
 fn signed_by(issuer: &Issuer, kid: &str, number: usize) -> String {
     mint(&json!({"alg": "RS256", "kid": kid}), &issuer.claims(), key(number))
 }
 
-async fn is_good(access: &Access, token: &str) -> bool {
+async fn is_accepted(access: &Access, token: &str) -> bool {
     match access.authenticator.authenticate(Some(token)).await {
         Ok(_) => true,
         Err(Refusal::Unauthenticated) => false,
@@ -25,18 +26,28 @@ async fn is_good(access: &Access, token: &str) -> bool {
     }
 }
 
-/// The claims of a test end after an hour; here they must last.
-fn lasting(issuer: &Issuer) -> String {
-    issuer.token_with(|claims| claims["exp"] = json!(4_000_000_000_i64))
+async fn assert_unavailable(access: &Access, token: &str) {
+    let refusal = access.authenticator.authenticate(Some(token)).await.unwrap_err();
+    assert!(matches!(refusal, Refusal::Unavailable(_)), "{refusal:?}");
+}
+
+/// An issuer and a token of it that was accepted, which expires only after the end of each test.
+async fn with_accepted_token() -> (Issuer, TestClock, Access, String) {
+    let issuer = Issuer::start().await;
+    let clock = clock();
+    let access = issuer.trusted(&clock).await;
+    let token = issuer.token_with(|claims| claims["exp"] = json!(4_000_000_000_i64));
+    assert!(is_accepted(&access, &token).await);
+    (issuer, clock, access, token)
 }
 
 #[tokio::test]
 async fn keys_are_read_once_for_many_tokens() {
     let issuer = Issuer::start().await;
-    let access = issuer.trusted(&Hand::new()).await;
+    let access = issuer.trusted(&clock()).await;
     for subject in 0..20 {
         let token = issuer.token_with(|claims| claims["sub"] = json!(subject.to_string()));
-        assert!(is_good(&access, &token).await);
+        assert!(is_accepted(&access, &token).await);
     }
     assert_eq!(issuer.reads(), 1);
 }
@@ -44,195 +55,168 @@ async fn keys_are_read_once_for_many_tokens() {
 #[tokio::test]
 async fn a_new_key_is_found_once_the_cooldown_is_over() {
     let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
-    assert!(is_good(&access, &issuer.token()).await);
-    issuer.shows(&[jwk("first", key(0)), jwk("second", key(1))]);
+    let clock = clock();
+    let access = issuer.trusted(&clock).await;
+    assert!(is_accepted(&access, &issuer.token()).await);
+    issuer.publish(&[jwk("first", key(0)), jwk("second", key(1))]);
     let new = signed_by(&issuer, "second", 1);
 
-    hand.advance(Duration::from_secs(29));
+    clock.advance(Duration::from_secs(29));
     for _ in 0..10 {
-        assert!(!is_good(&access, &new).await, "asked again before the cooldown was over");
+        assert!(!is_accepted(&access, &new).await, "the keys were read again before the cooldown was over");
     }
     assert_eq!(issuer.reads(), 1);
-    hand.advance(Duration::from_secs(1));
-    assert!(is_good(&access, &new).await);
+    clock.advance(Duration::from_secs(1));
+    assert!(is_accepted(&access, &new).await);
     assert_eq!(issuer.reads(), 2);
 }
 
 #[tokio::test]
-async fn unknown_keys_cannot_make_us_ask_more_often() {
+async fn unknown_keys_do_not_cause_more_reads() {
     let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
+    let clock = clock();
+    let access = issuer.trusted(&clock).await;
     for round in 1..=3 {
         let guesses =
             (0..50).map(|guess| signed_by(&issuer, &format!("guess-{guess}"), 1)).collect::<Vec<_>>();
-        let tries = guesses.iter().map(|token| is_good(&access, token));
+        let tries = guesses.iter().map(|token| is_accepted(&access, token));
         assert_eq!(futures::future::join_all(tries).await, vec![false; 50]);
         assert_eq!(issuer.reads(), round);
-        hand.advance(Duration::from_secs(30));
+        clock.advance(Duration::from_secs(30));
     }
 }
 
-/// Whoever starts a read and hangs up must neither stop it nor make others begin anew.
+/// A caller that starts a read and disconnects must neither cancel the read nor make others start a new one.
 #[tokio::test]
-async fn a_caller_who_hangs_up_leaves_the_read_to_the_next() {
+async fn a_read_survives_the_caller_that_started_it() {
     let issuer = Issuer::start().await;
-    let access = issuer.trusted(&Hand::new()).await;
+    let access = issuer.trusted(&clock()).await;
     let token = issuer.token();
     for _ in 0..5 {
         let mut call = Box::pin(access.authenticator.authenticate(Some(&token)));
         assert!(futures::poll!(call.as_mut()).is_pending());
     }
-    assert!(is_good(&access, &token).await);
+    assert!(is_accepted(&access, &token).await);
     assert_eq!(issuer.reads(), 1);
 }
 
 #[tokio::test]
-async fn a_key_that_was_taken_back_is_good_for_at_most_fifteen_minutes() {
-    let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
-    let token = lasting(&issuer);
-    assert!(is_good(&access, &token).await);
-    issuer.shows(&[jwk("second", key(1))]);
-    hand.advance(14 * MINUTE);
-    assert!(is_good(&access, &token).await);
+async fn a_revoked_key_is_accepted_for_at_most_fifteen_minutes() {
+    let (issuer, clock, access, token) = with_accepted_token().await;
+    issuer.publish(&[jwk("second", key(1))]);
+    clock.advance(14 * MINUTE);
+    assert!(is_accepted(&access, &token).await);
     assert_eq!(issuer.reads(), 1);
-    hand.advance(MINUTE);
-    assert!(!is_good(&access, &token).await, "the key is gone, and the token was remembered");
+    clock.advance(MINUTE);
+    assert!(!is_accepted(&access, &token).await, "the key was revoked, but its token is still cached");
     assert_eq!(issuer.reads(), 2);
 }
 
 #[tokio::test]
-async fn another_key_of_the_same_name_ends_what_the_first_one_signed() {
-    let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
-    let token = lasting(&issuer);
-    assert!(is_good(&access, &token).await);
-    issuer.shows(&[jwk("first", key(1))]);
-    hand.advance(15 * MINUTE);
-    assert!(!is_good(&access, &token).await);
+async fn another_key_with_the_same_id_invalidates_the_tokens_of_the_first() {
+    let (issuer, clock, access, token) = with_accepted_token().await;
+    issuer.publish(&[jwk("first", key(1))]);
+    clock.advance(15 * MINUTE);
+    assert!(!is_accepted(&access, &token).await);
 }
 
 #[tokio::test]
-async fn keys_outlive_their_server_by_a_day() {
-    let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
-    let token = lasting(&issuer);
-    assert!(is_good(&access, &token).await);
-    issuer.answers(Answer::Status(StatusCode::INTERNAL_SERVER_ERROR));
-    hand.advance(Duration::from_secs(24 * 60 * 60 - 1));
-    assert!(is_good(&access, &token).await);
-    assert!(!is_good(&access, &signed_by(&issuer, "second", 1)).await);
+async fn keys_are_used_for_a_day_while_their_server_fails() {
+    let (issuer, clock, access, token) = with_accepted_token().await;
+    issuer.respond(KeyResponse::Status(StatusCode::INTERNAL_SERVER_ERROR));
+    clock.advance(Duration::from_secs(24 * 60 * 60 - 1));
+    assert!(is_accepted(&access, &token).await);
+    assert!(!is_accepted(&access, &signed_by(&issuer, "second", 1)).await);
 
-    hand.advance(Duration::from_secs(1));
-    let refusal = access.authenticator.authenticate(Some(&token)).await.unwrap_err();
-    assert!(matches!(refusal, Refusal::Unavailable(_)), "{refusal:?}");
+    clock.advance(Duration::from_secs(1));
+    assert_unavailable(&access, &token).await;
 
-    issuer.shows(&[jwk("first", key(0))]);
-    hand.advance(Duration::from_secs(30));
-    assert!(is_good(&access, &token).await);
+    issuer.publish(&[jwk("first", key(0))]);
+    clock.advance(Duration::from_secs(30));
+    assert!(is_accepted(&access, &token).await);
 }
 
 #[tokio::test]
-async fn keys_of_yesterday_are_not_used_even_if_nobody_asked_meanwhile() {
-    let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
-    let token = lasting(&issuer);
-    assert!(is_good(&access, &token).await);
-    issuer.answers(Answer::Status(StatusCode::INTERNAL_SERVER_ERROR));
-    hand.advance(25 * 60 * MINUTE);
-    let refusal = access.authenticator.authenticate(Some(&token)).await.unwrap_err();
-    assert!(matches!(refusal, Refusal::Unavailable(_)), "{refusal:?}");
+async fn keys_older_than_a_day_are_not_used_even_without_calls_meanwhile() {
+    let (issuer, clock, access, token) = with_accepted_token().await;
+    issuer.respond(KeyResponse::Status(StatusCode::INTERNAL_SERVER_ERROR));
+    clock.advance(25 * 60 * MINUTE);
+    assert_unavailable(&access, &token).await;
 }
 
 #[tokio::test]
-async fn while_the_server_is_down_it_is_asked_every_half_minute_and_nobody_waits() {
-    let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
-    let token = lasting(&issuer);
-    assert!(is_good(&access, &token).await);
-    issuer.answers(Answer::Status(StatusCode::BAD_GATEWAY));
-    hand.advance(15 * MINUTE);
+async fn while_the_server_is_down_it_is_asked_every_half_minute_and_no_call_waits() {
+    let (issuer, clock, access, token) = with_accepted_token().await;
+    issuer.respond(KeyResponse::Status(StatusCode::BAD_GATEWAY));
+    clock.advance(15 * MINUTE);
     for reads in 2..=4 {
         for _ in 0..10 {
-            assert!(is_good(&access, &token).await);
+            assert!(is_accepted(&access, &token).await);
         }
-        // The second and later ones are read behind our back.
-        vmafx_testkit::wait::until(10 * Duration::from_secs(1), "a read", || async {
-            issuer.reads() == reads
-        })
-        .await
-        .unwrap();
+        // The second and later reads happen in the background.
+        vmafx_testkit::wait::until(Duration::from_secs(10), "a read", || async { issuer.reads() == reads })
+            .await
+            .unwrap();
         settle(&access, &token).await;
-        hand.advance(Duration::from_secs(30));
+        clock.advance(Duration::from_secs(30));
     }
 }
 
-/// Until the failed read is known to be over: then a call within the cooldown begins none.
+/// Yields until the failed read has ended, after which a call within the cooldown starts none.
 async fn settle(access: &Access, token: &str) {
     for _ in 0..50 {
         tokio::task::yield_now().await;
-        assert!(is_good(access, token).await);
+        assert!(is_accepted(access, token).await);
     }
 }
 
 #[tokio::test]
-async fn keys_that_were_never_read_are_no_fault_of_the_caller() {
+async fn callers_get_unavailable_while_the_keys_were_never_read() {
     let issuer = Issuer::start().await;
-    let hand = Hand::new();
-    let access = issuer.trusted(&hand).await;
-    issuer.answers(Answer::Status(StatusCode::SERVICE_UNAVAILABLE));
+    let clock = clock();
+    let access = issuer.trusted(&clock).await;
+    issuer.respond(KeyResponse::Status(StatusCode::SERVICE_UNAVAILABLE));
     for _ in 0..3 {
-        let refusal = access.authenticator.authenticate(Some(&issuer.token())).await.unwrap_err();
-        assert!(matches!(refusal, Refusal::Unavailable(_)), "{refusal:?}");
+        assert_unavailable(&access, &issuer.token()).await;
     }
     assert_eq!(issuer.reads(), 1);
 }
 
 #[rstest]
-#[case::too_many(Answer::Set(json!({"keys": (0..17).map(|n| jwk(&n.to_string(), key(0))).collect::<Vec<_>>()})))]
-#[case::too_long(Answer::Bytes(
+#[case::too_many(KeyResponse::Set(json!({"keys": (0..17).map(|n| jwk(&n.to_string(), key(0))).collect::<Vec<_>>()})))]
+#[case::too_long(KeyResponse::Bytes(
     format!("{{\"pad\": \"{}\", \"keys\": []}}", "x".repeat(1024 * 1024)).into_bytes()
 ))]
-#[case::no_json(Answer::Bytes(b"<html>".to_vec()))]
-#[case::no_keys(Answer::Set(json!({"keys": []})))]
+#[case::no_json(KeyResponse::Bytes(b"<html>".to_vec()))]
+#[case::no_keys(KeyResponse::Set(json!({"keys": []})))]
 #[tokio::test]
-async fn a_set_that_cannot_be_used_whole_is_not_used_at_all(#[case] answer: Answer) {
+async fn a_key_set_that_is_unusable_in_part_is_not_used_at_all(#[case] response: KeyResponse) {
     let issuer = Issuer::start().await;
-    let access = issuer.trusted(&Hand::new()).await;
-    issuer.answers(answer);
-    let refusal = access.authenticator.authenticate(Some(&issuer.token())).await.unwrap_err();
-    assert!(matches!(refusal, Refusal::Unavailable(_)), "{refusal:?}");
+    let access = issuer.trusted(&clock()).await;
+    issuer.respond(response);
+    assert_unavailable(&access, &issuer.token()).await;
 }
 
 #[tokio::test]
-async fn a_redirect_is_followed_and_our_token_goes_to_nobody_else() {
+async fn a_redirect_is_followed_without_our_token() {
     let (issuer, other) = (Issuer::start().await, Issuer::start().await);
-    issuer.answers(Answer::Redirect(other.endpoint()));
+    issuer.respond(KeyResponse::Redirect(other.endpoint()));
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("token");
     std::fs::write(&file, "for-the-cluster\n").unwrap();
     let mut settings = issuer.settings();
     settings.push(("VMAFX_JWKS_TOKEN_FILE", file.to_str().unwrap().to_owned()));
-    let access = open(&settings, &Hand::new()).await.unwrap();
-    assert!(is_good(&access, &issuer.token()).await);
-    assert_eq!(issuer.tokens_seen(), [Some("Bearer for-the-cluster".to_owned())]);
-    assert_eq!(other.tokens_seen(), [None]);
+    let access = open(&settings, &clock()).await.unwrap();
+    assert!(is_accepted(&access, &issuer.token()).await);
+    assert_eq!(issuer.received_tokens(), [Some("Bearer for-the-cluster".to_owned())]);
+    assert_eq!(other.received_tokens(), [None]);
 }
 
 #[tokio::test]
-async fn redirects_end() {
+async fn an_endless_redirect_is_given_up() {
     let issuer = Issuer::start().await;
-    issuer.answers(Answer::Redirect("/keys".to_owned()));
-    let access = issuer.trusted(&Hand::new()).await;
-    let refusal = access.authenticator.authenticate(Some(&issuer.token())).await.unwrap_err();
-    assert!(matches!(refusal, Refusal::Unavailable(_)), "{refusal:?}");
+    issuer.respond(KeyResponse::Redirect("/keys".to_owned()));
+    let access = issuer.trusted(&clock()).await;
+    assert_unavailable(&access, &issuer.token()).await;
     assert_eq!(issuer.reads(), 4);
 }

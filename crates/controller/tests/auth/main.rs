@@ -1,6 +1,8 @@
-//! Who may call, against real issuers on the loopback.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
+//! Authentication and authorization, with real token issuers on the loopback interface.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
+#[path = "../support/clock.rs"]
+mod clock;
 mod gate;
 mod issuer;
 mod keys;

@@ -1,18 +1,18 @@
-//! What is refused at start.
+//! Settings of authentication that are rejected at the start.
 
 use rstest::rstest;
 use vmafx_controller::auth::AuthMetrics;
 use vmafx_controller::identity::{Role, Roles};
 use vmafx_kit::metrics::Metrics;
 
-use crate::issuer::{Hand, counted, open};
+use crate::issuer::{clock, open, open_with_metrics};
 
 #[rstest]
 #[case::nothing(
     &[],
-    "nobody could call: set VMAFX_JWKS_ENDPOINT and VMAFX_AUTH_ISSUER for tokens of an issuer, \
-     VMAFX_AUTH_TOKEN_FILE for tokens of your own, VMAFX_AUTH_TENANTS_SOURCE=file for several tenants, or, on a \
-     machine of your own, VMAFX_AUTH_DISABLED=true"
+    "authentication is not configured: set VMAFX_JWKS_ENDPOINT and VMAFX_AUTH_ISSUER for tokens of an issuer, \
+     VMAFX_AUTH_TOKEN_FILE for static tokens, VMAFX_AUTH_TENANTS_SOURCE=file for several tenants, or, for development \
+     only, VMAFX_AUTH_DISABLED=true"
 )]
 #[case::endpoint_without_issuer(
     &[("VMAFX_JWKS_ENDPOINT", "https://i/keys")],
@@ -20,7 +20,7 @@ use crate::issuer::{Hand, counted, open};
 )]
 #[case::token_of_nobody(
     &[("VMAFX_JWKS_ENDPOINT", "https://i/keys"), ("VMAFX_JWKS_TOKEN_FILE", "/dev/null")],
-    "/dev/null cannot be used (VMAFX_JWKS_TOKEN_FILE): it is no token with an issuer in it: set VMAFX_AUTH_ISSUER"
+    "/dev/null cannot be used (VMAFX_JWKS_TOKEN_FILE): it holds no JSON Web Token with an issuer: set VMAFX_AUTH_ISSUER"
 )]
 #[case::issuer_without_endpoint(
     &[("VMAFX_AUTH_ISSUER", "https://i")],
@@ -63,7 +63,7 @@ use crate::issuer::{Hand, counted, open};
         ("VMAFX_AUTH_TENANTS_SOURCE", "file"), ("VMAFX_AUTH_TENANTS_FILE", "/t"),
         ("VMAFX_AUTH_TENANTS_REFRESH", "2h"),
     ],
-    "VMAFX_AUTH_TENANTS_REFRESH cannot be \"2h\": use a time from 1s to 1h"
+    "VMAFX_AUTH_TENANTS_REFRESH cannot be \"2h\": use a duration from 1s to 1h"
 )]
 #[case::subjects_without_tenant(
     &[("VMAFX_JWKS_ENDPOINT", "https://i/keys"), ("VMAFX_AUTH_ISSUER", "i"), ("VMAFX_AUTH_SUBJECTS", "x=vmafx:node")],
@@ -75,12 +75,12 @@ use crate::issuer::{Hand, counted, open};
     "VMAFX_SCORING_ROOTS cannot be \"data\": it is neither"
 )]
 #[tokio::test]
-async fn settings_that_cannot_be_meant_are_refused(
+async fn contradictory_or_incomplete_settings_are_rejected(
     #[case] settings: &[(&str, &str)],
     #[case] expected: &str,
 ) {
     let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-    let error = anyhow::Error::from(open(&settings, &Hand::new()).await.err().unwrap());
+    let error = anyhow::Error::from(open(&settings, &clock()).await.err().unwrap());
     let found = error.chain().any(|cause| cause.to_string().starts_with(expected));
     assert!(found, "{error:#}");
 }
@@ -90,11 +90,13 @@ async fn without_authentication_everybody_is_admin_and_node_of_dev_and_a_metric_
     let mut metrics = Metrics::new("0");
     let counts = AuthMetrics::new(&mut metrics);
     let settings = [("VMAFX_AUTH_DISABLED", "true".to_owned())];
-    let access = counted(&settings, &Hand::new(), counts).await.unwrap();
+    let access = open_with_metrics(&settings, &clock(), counts).await.unwrap();
     for bearer in [None, Some("anything")] {
-        let who = access.authenticator.authenticate(bearer).await.unwrap();
-        assert_eq!((who.tenant.as_str(), who.roles), ("dev", Roles::of(&[Role::Admin, Role::Node])));
+        let identity = access.authenticator.authenticate(bearer).await.unwrap();
+        assert_eq!(
+            (identity.tenant.as_str(), identity.roles),
+            ("dev", Roles::of(&[Role::Admin, Role::Node]))
+        );
     }
-    assert!(access.authenticator.is_disabled());
     assert!(metrics.encode().unwrap().contains("vmafx_controller_auth_disabled 1\n"));
 }

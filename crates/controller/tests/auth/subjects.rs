@@ -1,15 +1,15 @@
-//! Service accounts, and tokens that are known beforehand.
+//! Service accounts, and the tokens of the token file.
 
 use serde_json::json;
 use vmafx_controller::auth::Access;
 use vmafx_controller::identity::{Identity, Role, Roles};
 use vmafx_controller::refusal::Refusal;
 
-use crate::issuer::{Hand, Issuer, NOW, key, mint, open};
+use crate::issuer::{Issuer, NOW, clock, key, mint, open};
 
 const NODE: &str = "system:serviceaccount:vmafx:vmafx-node";
 
-/// As the kubelet mounts it: no tenant, no roles.
+/// A token as the kubelet mounts it, without tenant and roles.
 fn service_account(issuer: &Issuer, subject: &str) -> String {
     let claims = json!({
         "iss": issuer.url, "aud": ["vmafx"], "sub": subject, "exp": NOW + 3600, "iat": NOW, "nbf": NOW,
@@ -18,7 +18,7 @@ fn service_account(issuer: &Issuer, subject: &str) -> String {
     mint(&json!({"alg": "RS256", "kid": "first"}), &claims, key(0))
 }
 
-async fn who(access: &Access, token: &str) -> Result<Identity, Refusal> {
+async fn identify(access: &Access, token: &str) -> Result<Identity, Refusal> {
     access.authenticator.authenticate(Some(token)).await
 }
 
@@ -28,23 +28,23 @@ async fn a_service_account_has_the_roles_that_the_settings_give_it() {
     let mut settings = issuer.settings();
     settings.push(("VMAFX_AUTH_SUBJECTS", format!("{NODE}=vmafx:node")));
     settings.push(("VMAFX_AUTH_DEFAULT_TENANT", "studio".to_owned()));
-    let access = open(&settings, &Hand::new()).await.unwrap();
-    let node = who(&access, &service_account(&issuer, NODE)).await.unwrap();
+    let access = open(&settings, &clock()).await.unwrap();
+    let node = identify(&access, &service_account(&issuer, NODE)).await.unwrap();
     assert_eq!((node.tenant.as_str(), node.roles), ("studio", Roles::of(&[Role::Node])));
 
-    let other = who(&access, &service_account(&issuer, "system:serviceaccount:vmafx:other")).await;
+    let other = identify(&access, &service_account(&issuer, "system:serviceaccount:vmafx:other")).await;
     assert_eq!(other, Err(Refusal::Incomplete("tenant_id not found in token")));
-    // What the map says of a subject cannot be widened by its token.
+    // A token cannot add roles to those that the settings give its subject.
     let greedy = issuer.token_with(|claims| {
         claims["sub"] = json!(NODE);
         claims["vmafx_roles"] = json!(["vmafx:admin"]);
     });
-    let greedy = who(&access, &greedy).await.unwrap();
+    let greedy = identify(&access, &greedy).await.unwrap();
     assert_eq!((greedy.tenant.as_str(), greedy.roles), ("studio", Roles::of(&[Role::Node])));
 }
 
 #[tokio::test]
-async fn without_a_name_the_issuer_is_that_of_our_own_token_also_when_it_changes() {
+async fn without_a_setting_the_issuer_is_that_of_our_own_token_also_when_it_changes() {
     let issuer = Issuer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("token");
@@ -52,36 +52,40 @@ async fn without_a_name_the_issuer_is_that_of_our_own_token_also_when_it_changes
     let mut settings = issuer.settings();
     settings.retain(|(name, _)| *name != "VMAFX_AUTH_ISSUER");
     settings.push(("VMAFX_JWKS_TOKEN_FILE", own.to_str().unwrap().to_owned()));
-    let access = open(&settings, &Hand::new()).await.unwrap();
+    let access = open(&settings, &clock()).await.unwrap();
     let (token, renamed) = (issuer.token(), issuer.token_with(|claims| claims["iss"] = json!("https://new")));
-    assert!(who(&access, &token).await.is_ok());
-    assert_eq!(who(&access, &renamed).await, Err(Refusal::Unauthenticated));
+    assert!(identify(&access, &token).await.is_ok());
+    assert_eq!(identify(&access, &renamed).await, Err(Refusal::Unauthenticated));
 
-    // The kubelet replaces the file, and the cluster has another name since.
+    // The kubelet replaces the file, and the name of the issuer has changed.
     std::fs::write(&own, &renamed).unwrap();
-    access.upkeep.look().await;
-    assert!(who(&access, &renamed).await.is_ok());
-    assert_eq!(who(&access, &token).await, Err(Refusal::Unauthenticated), "it must not be remembered");
-    // One that cannot be read changes nothing.
+    access.refresher.reload_files().await;
+    assert!(identify(&access, &renamed).await.is_ok());
+    assert_eq!(
+        identify(&access, &token).await,
+        Err(Refusal::Unauthenticated),
+        "the old issuer must not be cached"
+    );
+    // An unusable token changes nothing.
     std::fs::write(&own, "").unwrap();
-    access.upkeep.look().await;
-    assert!(who(&access, &renamed).await.is_ok());
+    access.refresher.reload_files().await;
+    assert!(identify(&access, &renamed).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_name_that_is_set_wins_over_our_own_token() {
+async fn the_issuer_of_the_settings_wins_over_that_of_our_own_token() {
     let issuer = Issuer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("token");
     std::fs::write(&own, issuer.token_with(|claims| claims["iss"] = json!("https://elsewhere"))).unwrap();
     let mut settings = issuer.settings();
     settings.push(("VMAFX_JWKS_TOKEN_FILE", own.to_str().unwrap().to_owned()));
-    let access = open(&settings, &Hand::new()).await.unwrap();
-    assert!(who(&access, &issuer.token()).await.is_ok());
+    let access = open(&settings, &clock()).await.unwrap();
+    assert!(identify(&access, &issuer.token()).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_file_of_subjects_is_read_again_and_what_was_remembered_is_not_kept() {
+async fn a_file_of_subjects_is_read_again_and_invalidates_cached_tokens() {
     let issuer = Issuer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("subjects.yaml");
@@ -92,16 +96,16 @@ async fn a_file_of_subjects_is_read_again_and_what_was_remembered_is_not_kept() 
     write("vmafx:admin");
     let mut settings = issuer.settings();
     settings.push(("VMAFX_AUTH_SUBJECTS", file.to_str().unwrap().to_owned()));
-    let access = open(&settings, &Hand::new()).await.unwrap();
+    let access = open(&settings, &clock()).await.unwrap();
     let token = service_account(&issuer, NODE);
-    assert_eq!(who(&access, &token).await.unwrap().roles, Roles::of(&[Role::Admin]));
+    assert_eq!(identify(&access, &token).await.unwrap().roles, Roles::of(&[Role::Admin]));
 
     write("vmafx:reader");
-    access.upkeep.look().await;
-    assert_eq!(who(&access, &token).await.unwrap().roles, Roles::of(&[Role::Reader]));
+    access.refresher.reload_files().await;
+    assert_eq!(identify(&access, &token).await.unwrap().roles, Roles::of(&[Role::Reader]));
     write("vmafx:typo");
-    access.upkeep.look().await;
-    assert_eq!(who(&access, &token).await.unwrap().roles, Roles::of(&[Role::Reader]));
+    access.refresher.reload_files().await;
+    assert_eq!(identify(&access, &token).await.unwrap().roles, Roles::of(&[Role::Reader]));
 }
 
 #[tokio::test]
@@ -111,18 +115,18 @@ async fn a_token_file_alone_is_enough_and_is_read_again() {
     let entry = |token: &str| format!("tokens: [{{token: {token}, tenant: local, roles: ['vmafx:writer']}}]");
     std::fs::write(&file, entry("0123456789abcdef")).unwrap();
     let settings = [("VMAFX_AUTH_TOKEN_FILE", file.to_str().unwrap().to_owned())];
-    let access = open(&settings, &Hand::new()).await.unwrap();
-    assert_eq!(who(&access, "0123456789abcdef").await.unwrap().tenant.as_str(), "local");
-    assert_eq!(who(&access, "0123456789abcdeF").await, Err(Refusal::Unauthenticated));
+    let access = open(&settings, &clock()).await.unwrap();
+    assert_eq!(identify(&access, "0123456789abcdef").await.unwrap().tenant.as_str(), "local");
+    assert_eq!(identify(&access, "0123456789abcdeF").await, Err(Refusal::Unauthenticated));
 
     std::fs::write(&file, entry("fedcba9876543210")).unwrap();
-    access.upkeep.look().await;
-    assert_eq!(who(&access, "0123456789abcdef").await, Err(Refusal::Unauthenticated));
-    assert!(who(&access, "fedcba9876543210").await.is_ok());
+    access.refresher.reload_files().await;
+    assert_eq!(identify(&access, "0123456789abcdef").await, Err(Refusal::Unauthenticated));
+    assert!(identify(&access, "fedcba9876543210").await.is_ok());
 
     std::fs::remove_file(&file).unwrap();
-    access.upkeep.look().await;
-    assert!(who(&access, "fedcba9876543210").await.is_ok());
+    access.refresher.reload_files().await;
+    assert!(identify(&access, "fedcba9876543210").await.is_ok());
 }
 
 #[tokio::test]
@@ -133,8 +137,8 @@ async fn a_token_file_goes_together_with_an_issuer() {
     std::fs::write(&file, "tokens: [{token: 0123456789abcdef, tenant: t, roles: ['vmafx:node']}]").unwrap();
     let mut settings = issuer.settings();
     settings.push(("VMAFX_AUTH_TOKEN_FILE", file.to_str().unwrap().to_owned()));
-    let access = open(&settings, &Hand::new()).await.unwrap();
-    assert!(who(&access, "0123456789abcdef").await.is_ok());
+    let access = open(&settings, &clock()).await.unwrap();
+    assert!(identify(&access, "0123456789abcdef").await.is_ok());
     assert_eq!(issuer.reads(), 0);
-    assert!(who(&access, &issuer.token()).await.is_ok());
+    assert!(identify(&access, &issuer.token()).await.is_ok());
 }

@@ -1,4 +1,4 @@
-//! Each call, from end to end.
+//! Each call of the service, from end to end.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ async fn a_job_goes_from_submission_to_its_score() {
     let done = get(&mut client, &id).await;
     assert_eq!((done.status(), done.final_score), (wire::JobStatus::Completed, 93.5));
     assert_eq!(done.features, BTreeMap::from([("vif".to_owned(), 0.5)]));
-    // The answer may have been lost on its way.
+    // A node repeats its report if the response was lost.
     node.complete(&work, 93.5).await;
     server.stopped().await;
 }
@@ -44,7 +44,7 @@ async fn a_score_of_zero_is_a_score() {
 }
 
 #[tokio::test]
-async fn a_known_key_answers_with_the_first_job() {
+async fn a_repeated_idempotency_key_returns_the_first_job() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let request = wire::SubmitJobRequest { idempotency_key: "uid-1".into(), ..clips() };
@@ -56,7 +56,7 @@ async fn a_known_key_answers_with_the_first_job() {
 }
 
 #[tokio::test]
-async fn priority_goes_first() {
+async fn the_job_with_the_highest_priority_is_first() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     submit(&mut client, clips()).await;
@@ -67,74 +67,55 @@ async fn priority_goes_first() {
 
 #[tokio::test]
 async fn a_cancel_reaches_the_node_with_its_next_heartbeat() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let node = TestNode::register(server.client().await).await;
-    let work = node.pull().await.unwrap();
+    let (_server, mut client, node, work) = TestServer::with_running_job().await;
+    let id = work.id.clone();
     assert_eq!(node.beat(&[&id]).await, wire::HeartbeatResponse { ok: true, ..Default::default() });
 
     let request = wire::CancelJobRequest { job_id: id.clone(), reason: "not needed".into(), cause: 0 };
     client.cancel_job(request).await.unwrap();
-    let told = node.beat(&[&id, "no-id"]).await;
-    assert_eq!((told.cancel_job_ids, told.lost_job_ids), (vec![id.clone()], vec!["no-id".to_owned()]));
+    let response = node.beat(&[&id, "no-id"]).await;
+    assert_eq!(
+        (response.cancel_job_ids, response.lost_job_ids),
+        (vec![id.clone()], vec!["no-id".to_owned()])
+    );
     let job = get(&mut client, &id).await;
     assert_eq!((job.status(), job.error.as_str()), (wire::JobStatus::Cancelled, "cancelled: not needed"));
-    // The node's last word is acknowledged, and changes nothing.
+    // The report of the node is acknowledged and changes nothing.
     node.complete(&work, 50.0).await;
     assert_eq!(get(&mut client, &id).await.status(), wire::JobStatus::Cancelled);
 }
 
 #[tokio::test]
-async fn an_attempt_that_is_given_back_waits_again_at_once() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let node = TestNode::register(server.client().await).await;
-    let work = node.pull().await.unwrap();
-    let request = wire::ReleaseJobRequest {
-        node_id: node.node_id.clone(),
-        session_token: node.session_token.clone(),
-        job_id: id.clone(),
-        attempt: work.attempt,
-        reason: "shutting down".into(),
-    };
-    assert!(client.release_job(request.clone()).await.unwrap().into_inner().ok);
-    assert!(!client.release_job(request).await.unwrap().into_inner().ok, "it is over already");
+async fn a_released_job_is_pending_again_at_once() {
+    let (_server, _, node, work) = TestServer::with_running_job().await;
+    assert!(node.release(&work).await.unwrap());
+    assert!(!node.release(&work).await.unwrap(), "the attempt has already ended");
     let again = node.pull().await.unwrap();
-    assert_eq!((again.id.as_str(), again.attempt, again.lost_attempts), (id.as_str(), 2, 0));
-    // The first attempt has nothing to say any more.
+    assert_eq!((&again.id, again.attempt, again.lost_attempts), (&work.id, 2, 0));
+    // A report of the first attempt is refused.
     let late = node.report(node.report_request(&work, 1.0)).await.unwrap_err();
     assert_eq!(late.code(), tonic::Code::PermissionDenied);
 }
 
 #[tokio::test]
 async fn a_report_of_an_error_fails_the_job_with_its_reason() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let node = TestNode::register(server.client().await).await;
-    let work = node.pull().await.unwrap();
+    let (_server, mut client, node, work) = TestServer::with_running_job().await;
     let mut failed = node.report_request(&work, 0.0);
     failed.error = "no such clip".into();
     failed.failure_reason = wire::FailureReason::InputNotFound.into();
     node.report(failed).await.unwrap();
-    let job = get(&mut client, &id).await;
+    let job = get(&mut client, &work.id).await;
     assert_eq!((job.status(), job.error.as_str()), (wire::JobStatus::Failed, "no such clip"));
     assert_eq!(job.failure_reason(), wire::FailureReason::InputNotFound);
 }
 
 #[tokio::test]
-async fn a_word_in_between_is_acknowledged_and_changes_nothing() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let node = TestNode::register(server.client().await).await;
-    let work = node.pull().await.unwrap();
-    let before = get(&mut client, &id).await;
-    let between = wire::ReportResultRequest { r#final: false, ..node.report_request(&work, 12.0) };
-    assert!(node.report(between).await.unwrap().into_inner().ok);
-    assert_eq!(get(&mut client, &id).await, before);
+async fn a_report_that_is_not_final_is_acknowledged_and_changes_nothing() {
+    let (_server, mut client, node, work) = TestServer::with_running_job().await;
+    let before = get(&mut client, &work.id).await;
+    let intermediate = wire::ReportResultRequest { r#final: false, ..node.report_request(&work, 12.0) };
+    assert!(node.report(intermediate).await.unwrap().into_inner().ok);
+    assert_eq!(get(&mut client, &work.id).await, before);
 }
 
 #[tokio::test]
@@ -143,13 +124,16 @@ async fn a_waiting_job_is_explained() {
     let mut client = server.client().await;
     let id = submit(&mut client, clips()).await;
     let request = wire::ExplainRequest { job_id: id };
-    let told = client.explain(request.clone()).await.unwrap().into_inner();
-    assert_eq!((told.reason(), told.message.as_str()), (wire::WaitReason::NoNode, "No node is connected."));
+    let explained = client.explain(request.clone()).await.unwrap().into_inner();
+    assert_eq!(
+        (explained.reason(), explained.message.as_str()),
+        (wire::WaitReason::NoNode, "No node is connected.")
+    );
     let _node = TestNode::register(server.client().await).await;
-    let told = client.explain(request).await.unwrap().into_inner();
-    assert_eq!(told.reason(), wire::WaitReason::Ready, "{}", told.message);
+    let explained = client.explain(request).await.unwrap().into_inner();
+    assert_eq!(explained.reason(), wire::WaitReason::Ready, "{}", explained.message);
     let cpu = wire::BackendSupply { backend: "cpu".into(), nodes: 1, slots: 64, busy: 0 };
-    assert_eq!(told.backends, [cpu]);
+    assert_eq!(explained.backends, [cpu]);
 }
 
 #[tokio::test]
@@ -190,14 +174,14 @@ async fn nodes_are_listed_without_their_sessions() {
     let node = TestNode::register(server.client().await).await;
     node.pull().await.unwrap();
     let nodes = client.list_nodes(wire::ListNodesRequest {}).await.unwrap().into_inner().nodes;
-    let [told] = nodes.as_slice() else { panic!("{nodes:?}") };
-    assert_eq!((told.name.as_str(), told.jobs_running), ("node-0", 1));
-    assert_eq!(told.capability.as_ref().unwrap().backends, ["cpu"]);
-    assert!(told.registered_at_ms > 0 && told.last_seen_at_ms >= told.registered_at_ms);
+    let [node] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((node.name.as_str(), node.jobs_running), ("node-0", 1));
+    assert_eq!(node.capability.as_ref().unwrap().backends, ["cpu"]);
+    assert!(node.registered_at_ms > 0 && node.last_seen_at_ms >= node.registered_at_ms);
 }
 
 #[tokio::test]
-async fn a_label_makes_a_sample() {
+async fn a_label_creates_a_sample() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let id = submit(&mut client, wire::SubmitJobRequest { idempotency_key: "k".into(), ..clips() }).await;
@@ -205,8 +189,8 @@ async fn a_label_makes_a_sample() {
         target: Some(wire::label_job_request::Target::IdempotencyKey("k".into())),
         ground_truth: Some(wire::GroundTruth { value, scale: wire::LabelScale::Mos.into() }),
     };
-    let told = client.label_job(label(3.0)).await.unwrap().into_inner();
-    assert_eq!((told.job_id.as_str(), told.sampled), (id.as_str(), false));
+    let labelled = client.label_job(label(3.0)).await.unwrap().into_inner();
+    assert_eq!((labelled.job_id.as_str(), labelled.sampled), (id.as_str(), false));
     let node = TestNode::register(server.client().await).await;
     node.complete(&node.pull().await.unwrap(), 80.0).await;
     assert!(client.label_job(label(4.0)).await.unwrap().into_inner().sampled);
@@ -220,5 +204,5 @@ async fn a_label_makes_a_sample() {
         last = Some(item);
     }
     assert_eq!(values, [50.0, 75.0]);
-    assert_eq!(last.unwrap().sample, None, "the last item says that there is no more");
+    assert_eq!(last.unwrap().sample, None, "the last item marks the end of the stored samples");
 }

@@ -1,4 +1,4 @@
-//! The codes and texts of the contract.
+//! The status codes and messages of errors.
 
 use rstest::rstest;
 use tonic::Code;
@@ -10,19 +10,9 @@ use crate::server::{Client, TestServer};
 
 const UNKNOWN: &str = "0192d3f4-0000-7000-8000-000000000001";
 
-#[rstest]
-#[case::empty("", Code::InvalidArgument, "job_id: is required")]
-#[case::malformed("7", Code::NotFound, "job \"7\" not found")]
-#[case::unknown(UNKNOWN, Code::NotFound, "job \"0192d3f4-0000-7000-8000-000000000001\" not found")]
-#[tokio::test]
-async fn reading_cancelling_and_explaining_what_is_not_there(
-    #[case] job_id: &str,
-    #[case] code: Code,
-    #[case] text: &str,
-) {
+/// Checks that a job can be neither read nor cancelled nor explained.
+pub(crate) async fn assert_refused(client: &mut Client, job_id: &str, code: Code, text: &str) {
     let job_id = job_id.to_owned();
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
     let read = client.get_job(wire::GetJobRequest { job_id: job_id.clone() }).await.unwrap_err();
     let cancel = wire::CancelJobRequest { job_id: job_id.clone(), reason: String::new(), cause: 0 };
     let cancelled = client.cancel_job(cancel).await.unwrap_err();
@@ -32,18 +22,26 @@ async fn reading_cancelling_and_explaining_what_is_not_there(
     }
 }
 
+#[rstest]
+#[case::empty("", Code::InvalidArgument, "job_id: is required")]
+#[case::malformed("7", Code::NotFound, "job \"7\" not found")]
+#[case::unknown(UNKNOWN, Code::NotFound, "job \"0192d3f4-0000-7000-8000-000000000001\" not found")]
 #[tokio::test]
-async fn a_job_of_another_tenant_is_not_there() {
+async fn reading_cancelling_and_explaining_a_job_that_does_not_exist(
+    #[case] job_id: &str,
+    #[case] code: Code,
+    #[case] text: &str,
+) {
+    let server = TestServer::start().await;
+    assert_refused(&mut server.client().await, job_id, code, text).await;
+}
+
+#[tokio::test]
+async fn a_job_of_another_tenant_is_not_found() {
     let server = TestServer::start().await;
     let id = submit(&mut server.client().await, clips()).await;
     let mut other = server.client_of("other").await;
-    let text = format!("job \"{id}\" not found");
-    let read = other.get_job(wire::GetJobRequest { job_id: id.clone() }).await.unwrap_err();
-    let cancel = wire::CancelJobRequest { job_id: id.clone(), reason: String::new(), cause: 0 };
-    let cancelled = other.cancel_job(cancel).await.unwrap_err();
-    for status in [read, cancelled] {
-        assert_eq!((status.code(), status.message()), (Code::NotFound, text.as_str()));
-    }
+    assert_refused(&mut other, &id, Code::NotFound, &format!("job \"{id}\" not found")).await;
     let mut jobs = other.stream_jobs(wire::StreamJobsRequest::default()).await.unwrap().into_inner();
     assert_eq!(jobs.message().await.unwrap(), None);
     let node = TestNode::register(other).await;
@@ -51,7 +49,7 @@ async fn a_job_of_another_tenant_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_cancel_answers_the_same_whatever_became_of_the_job() {
+async fn a_repeated_cancel_has_the_same_response_and_is_counted_once() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let id = submit(&mut client, clips()).await;
@@ -70,12 +68,12 @@ async fn a_clip_outside_the_roots_is_denied() {
     for field in ["reference", "distorted", "report_uri"] {
         let mut request = clips();
         let scoring = request.scoring.as_mut().unwrap();
-        let place = match field {
+        let address = match field {
             "reference" => &mut scoring.reference,
             "distorted" => &mut scoring.distorted,
             _ => &mut scoring.report_uri,
         };
-        *place = "/etc/passwd".into();
+        *address = "/etc/passwd".into();
         let status = client.submit_job(request).await.unwrap_err();
         let text = format!("scoring.{field}: outside the scoring roots");
         assert_eq!((status.code(), status.message()), (Code::PermissionDenied, text.as_str()));
@@ -83,7 +81,7 @@ async fn a_clip_outside_the_roots_is_denied() {
     assert_eq!(server.metric("vmafx_controller_jobs_submitted_total{tenant=\"acme\"}"), None);
 }
 
-/// Somebody who is not the node they say they are.
+/// Callers with the id or the session token of a node, but not both.
 fn impostors(node: &TestNode) -> Vec<TestNode> {
     let with = |node_id: &str, token: &str| TestNode {
         node_id: node_id.to_owned(),
@@ -95,12 +93,8 @@ fn impostors(node: &TestNode) -> Vec<TestNode> {
 }
 
 #[tokio::test]
-async fn a_bad_session_may_do_nothing() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    submit(&mut client, clips()).await;
-    let node = TestNode::register(server.client().await).await;
-    let work = node.pull().await.unwrap();
+async fn an_invalid_session_is_denied_every_call() {
+    let (server, _, node, work) = TestServer::with_running_job().await;
     for impostor in impostors(&node) {
         let pulled = impostor.pull_for(std::time::Duration::ZERO).await.unwrap_err();
         assert_eq!(pulled.code(), Code::PermissionDenied);
@@ -108,20 +102,13 @@ async fn a_bad_session_may_do_nothing() {
             let mut report = impostor.report_request(&work, 1.0);
             report.r#final = is_final;
             let reported = impostor.report(report).await.unwrap_err();
-            let told = (reported.code(), reported.message());
-            assert_eq!(told, (Code::PermissionDenied, "invalid session for node"), "final: {is_final}");
+            let refusal = (reported.code(), reported.message());
+            assert_eq!(refusal, (Code::PermissionDenied, "invalid session for node"), "final: {is_final}");
         }
-        let release = wire::ReleaseJobRequest {
-            node_id: impostor.node_id.clone(),
-            session_token: impostor.session_token.clone(),
-            job_id: work.id.clone(),
-            attempt: 1,
-            reason: String::new(),
-        };
-        assert_eq!(client.release_job(release).await.unwrap_err().code(), Code::PermissionDenied);
+        assert_eq!(impostor.release(&work).await.unwrap_err().code(), Code::PermissionDenied);
         assert_eq!(impostor.beat(&[&work.id]).await, wire::HeartbeatResponse::default());
     }
-    // And the session of another tenant is none here.
+    // The session of a node is invalid for another tenant.
     let foreign = TestNode { client: server.client_of("other").await, ..node.clone() };
     assert_eq!(foreign.beat(&[]).await, wire::HeartbeatResponse::default());
     assert_eq!(foreign.pull_for(std::time::Duration::ZERO).await.unwrap_err().code(), Code::PermissionDenied);
@@ -129,14 +116,11 @@ async fn a_bad_session_may_do_nothing() {
 }
 
 #[tokio::test]
-async fn a_report_on_somebody_elses_job_is_denied() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let holder = TestNode::register(server.client().await).await;
-    let work = holder.pull().await.unwrap();
+async fn a_report_on_the_job_of_another_node_is_denied() {
+    let (server, _, holder, work) = TestServer::with_running_job().await;
+    let id = work.id.as_str();
     let other = TestNode::named(server.client().await, "node-1", &["cpu"]).await;
-    for (job, is_final) in [(id.as_str(), true), (id.as_str(), false), (UNKNOWN, true), ("x", true)] {
+    for (job, is_final) in [(id, true), (id, false), (UNKNOWN, true), ("x", true)] {
         let mut report = other.report_request(&work, 1.0);
         report.job_id = job.to_owned();
         report.r#final = is_final;
@@ -148,7 +132,7 @@ async fn a_report_on_somebody_elses_job_is_denied() {
 }
 
 #[tokio::test]
-async fn somebody_without_a_name_is_refused_everywhere() {
+async fn a_caller_without_a_tenant_is_unauthenticated() {
     let server = TestServer::start().await;
     let channel = server.channel().await;
     let mut client =
@@ -161,9 +145,9 @@ async fn somebody_without_a_name_is_refused_everywhere() {
 
 #[tokio::test]
 async fn a_message_that_is_too_large_is_refused() {
-    let mut setup = crate::server::Setup::default();
-    setup.sizes.receive = 1024;
-    let server = TestServer::with(setup).await;
+    let mut options = crate::server::ServerOptions::default();
+    options.sizes.receive = 1024;
+    let server = TestServer::with(options).await;
     let mut client: Client = server.client().await;
     let large = wire::GetJobRequest { job_id: "x".repeat(2000) };
     assert_eq!(client.get_job(large).await.unwrap_err().code(), Code::OutOfRange);
@@ -172,7 +156,7 @@ async fn a_message_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn a_label_on_what_will_have_no_features_is_a_conflict() {
+async fn a_label_on_a_cancelled_job_is_a_conflict() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let id = submit(&mut client, clips()).await;

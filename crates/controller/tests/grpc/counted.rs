@@ -1,4 +1,4 @@
-//! What is counted, and under which names.
+//! The names and values of the metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ async fn page(server: &TestServer) -> String {
 }
 
 #[tokio::test]
-async fn every_family_of_the_contract_is_there() {
+async fn every_metric_of_the_contract_is_present() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let node = TestNode::register(server.client().await).await;
@@ -35,7 +35,7 @@ async fn every_family_of_the_contract_is_there() {
         let work = node.pull().await.unwrap();
         server.clock.advance(std::time::Duration::from_secs(7));
         node.complete(&work, score).await;
-        // Said twice, counted once.
+        // A repeated report is counted once.
         node.complete(&work, score).await;
     }
     let waiting = submit(&mut client, clips()).await;
@@ -79,7 +79,7 @@ async fn every_family_of_the_contract_is_there() {
 }
 
 #[tokio::test]
-async fn numbers_that_cannot_be_read_are_not_shown_and_the_failure_is_counted() {
+async fn metrics_of_a_failing_store_are_omitted_and_the_failure_is_counted() {
     let server = TestServer::start().await;
     server.store.broken.store(true, Ordering::SeqCst);
     let page = page(&server).await;
@@ -88,7 +88,7 @@ async fn numbers_that_cannot_be_read_are_not_shown_and_the_failure_is_counted() 
 }
 
 #[tokio::test]
-async fn calls_are_counted_by_what_became_of_them() {
+async fn calls_are_counted_by_method_and_status_code() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let missing = wire::GetJobRequest { job_id: "x".into() };

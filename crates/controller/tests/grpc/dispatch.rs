@@ -1,4 +1,4 @@
-//! Pulls that wait.
+//! Pulls that wait for a job.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,28 +8,45 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_testkit::wait;
 
 use crate::node::{TestNode, clips, clips_for, get, submit};
-use crate::server::{Setup, TestServer};
+use crate::server::{ServerOptions, TestServer};
 
-const LONG: Duration = Duration::from_secs(30);
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than any pull of these tests waits.
+const PULL: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-type Pulls = JoinSet<Result<Option<wire::Job>, tonic::Status>>;
+pub(crate) type Pulls = JoinSet<Result<Option<wire::Job>, tonic::Status>>;
 
-/// So many pulls that wait, each for itself.
-async fn waiting(server: &TestServer, node: &TestNode, count: usize) -> Pulls {
+/// Starts this many pulls at once, and waits until each has tried to claim a job.
+pub(crate) async fn waiting(server: &TestServer, node: &TestNode, count: usize) -> Pulls {
     let mut pulls = Pulls::new();
     add_waiting(&mut pulls, server, node, count).await;
     pulls
 }
 
-async fn add_waiting(pulls: &mut Pulls, server: &TestServer, node: &TestNode, count: usize) {
+pub(crate) async fn add_waiting(pulls: &mut Pulls, server: &TestServer, node: &TestNode, count: usize) {
     let before = server.store.claims();
     for _ in 0..count {
         let node = node.clone();
-        pulls.spawn(async move { node.pull_for(LONG).await });
+        pulls.spawn(async move { node.pull_for(PULL).await });
     }
-    let looked = || async { server.store.claims() >= before + count };
-    wait::until(PATIENCE, "all pulls to have looked", looked).await.unwrap();
+    let claimed = || async { server.store.claims() >= before + count };
+    wait::until(TIMEOUT, "the claims of all pulls", claimed).await.unwrap();
+}
+
+/// Submits a job for each pull, and checks that each job goes to one of them.
+pub(crate) async fn submit_one_each(server: &TestServer, mut pulls: Pulls) {
+    let mut client = server.client().await;
+    let mut ids = Vec::new();
+    for _ in 0..pulls.len() {
+        ids.push(submit(&mut client, clips()).await);
+    }
+    let mut got = Vec::new();
+    while let Some(pull) = pulls.join_next().await {
+        got.push(pull.unwrap().unwrap().unwrap().id);
+    }
+    got.sort();
+    ids.sort();
+    assert_eq!(got, ids);
 }
 
 #[tokio::test]
@@ -43,7 +60,7 @@ async fn a_waiting_pull_gets_a_job_that_comes_later() {
 }
 
 #[tokio::test]
-async fn of_two_hundred_who_wait_one_job_wakes_one() {
+async fn one_job_wakes_one_of_two_hundred_waiting_pulls() {
     let server = TestServer::start().await;
     let mut pulls = Pulls::new();
     for number in 0..4 {
@@ -54,29 +71,18 @@ async fn of_two_hundred_who_wait_one_job_wakes_one() {
     let id = submit(&mut server.client().await, clips()).await;
     let work = pulls.join_next().await.unwrap().unwrap().unwrap().unwrap();
     assert_eq!(work.id, id);
-    // The slow look of one per class may fall in between; a herd would be two hundred.
+    // The periodic claim of one pull may coincide. If every pull were woken, there would be two hundred claims.
     let woken = server.store.claims() - before;
     assert!((1..=2).contains(&woken), "{woken} claims for one job");
     server.stopped().await;
 }
 
 #[tokio::test]
-async fn many_jobs_wake_as_many_and_nobody_gets_another_ones() {
+async fn many_jobs_wake_as_many_pulls_and_each_job_is_assigned_once() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
-    let mut pulls = waiting(&server, &node, 60).await;
-    let mut client = server.client().await;
-    let mut ids = Vec::new();
-    for _ in 0..60 {
-        ids.push(submit(&mut client, clips()).await);
-    }
-    let mut got = Vec::new();
-    while let Some(pull) = pulls.join_next().await {
-        got.push(pull.unwrap().unwrap().unwrap().id);
-    }
-    got.sort();
-    ids.sort();
-    assert_eq!(got, ids);
+    let pulls = waiting(&server, &node, 60).await;
+    submit_one_each(&server, pulls).await;
 }
 
 #[tokio::test]
@@ -95,20 +101,11 @@ async fn only_a_node_that_serves_the_backend_is_woken() {
 
 #[tokio::test]
 async fn shutdown_answers_waiting_pulls_at_once() {
-    const HOURS: Duration = Duration::from_hours(2);
-    let mut setup = Setup::default();
-    setup.patience.longest_pull = HOURS;
-    let server = TestServer::with(setup).await;
+    let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
-    let mut pulls = Pulls::new();
-    for _ in 0..5 {
-        let node = node.clone();
-        pulls.spawn(async move { node.pull_for(HOURS).await });
-    }
-    let looked = || async { server.store.claims() >= 5 };
-    wait::until(PATIENCE, "all pulls to have looked", looked).await.unwrap();
+    let mut pulls = waiting(&server, &node, 5).await;
     server.stop();
-    while let Some(pull) = tokio::time::timeout(PATIENCE, pulls.join_next()).await.unwrap() {
+    while let Some(pull) = tokio::time::timeout(TIMEOUT, pulls.join_next()).await.unwrap() {
         assert_eq!(pull.unwrap().unwrap(), None);
     }
     server.stopped().await;
@@ -123,15 +120,15 @@ async fn a_pull_waits_no_longer_than_it_asked_for() {
 
 #[tokio::test]
 async fn a_pull_waits_no_longer_than_the_controller_allows() {
-    let mut setup = Setup::default();
-    setup.patience.longest_pull = Duration::from_millis(30);
-    let server = TestServer::with(setup).await;
+    let mut options = ServerOptions::default();
+    options.patience.max_pull_wait = Duration::from_millis(30);
+    let server = TestServer::with(options).await;
     let node = TestNode::register(server.client().await).await;
     assert_eq!(node.pull_for(Duration::from_hours(1)).await.unwrap(), None);
 }
 
 #[tokio::test]
-async fn a_job_is_not_given_to_a_node_that_hung_up() {
+async fn a_job_is_not_assigned_to_a_node_that_disconnected() {
     let server = TestServer::start().await;
     let gone = TestNode::named(server.client().await, "gone", &["cpu"]).await;
     let here = TestNode::named(server.client().await, "here", &["cpu"]).await;
@@ -148,60 +145,47 @@ async fn a_job_is_not_given_to_a_node_that_hung_up() {
 }
 
 #[tokio::test]
-async fn of_too_many_pulls_of_one_session_the_oldest_is_sent_home() {
+async fn beyond_the_limit_of_pulls_per_session_the_oldest_one_returns() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
     let mut pulls = waiting(&server, &node, 64).await;
     let mut more = waiting(&server, &node, 1).await;
-    let sent_home = pulls.join_next().await.unwrap().unwrap().unwrap();
-    assert_eq!(sent_home, None);
+    let oldest = pulls.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(oldest, None);
     assert_eq!(pulls.len(), 63);
     server.stop();
     assert_eq!(more.join_next().await.unwrap().unwrap().unwrap(), None);
 }
 
 #[tokio::test]
-async fn a_released_job_wakes_the_next() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let first = TestNode::named(server.client().await, "first", &["cpu"]).await;
-    let work = first.pull().await.unwrap();
+async fn a_released_job_wakes_another_pull() {
+    let (server, _, first, work) = TestServer::with_running_job().await;
     let second = TestNode::named(server.client().await, "second", &["cpu"]).await;
     let mut pulls = waiting(&server, &second, 1).await;
-    let release = wire::ReleaseJobRequest {
-        node_id: first.node_id.clone(),
-        session_token: first.session_token.clone(),
-        job_id: id.clone(),
-        attempt: work.attempt,
-        reason: String::new(),
-    };
-    assert!(client.release_job(release).await.unwrap().into_inner().ok);
-    assert_eq!(pulls.join_next().await.unwrap().unwrap().unwrap().unwrap().id, id);
+    assert!(first.release(&work).await.unwrap());
+    assert_eq!(pulls.join_next().await.unwrap().unwrap().unwrap().unwrap().id, work.id);
 }
 
 #[tokio::test]
-async fn a_job_claimed_for_a_node_that_hung_up_meanwhile_waits_again_at_once() {
+async fn a_job_claimed_for_a_node_that_disconnected_meanwhile_is_pending_again_at_once() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let id = submit(&mut client, clips()).await;
     let node = TestNode::register(server.client().await).await;
     server.store.held.store(true, Ordering::SeqCst);
-    let mut pulls = Pulls::new();
-    let gone = node.clone();
-    pulls.spawn(async move { gone.pull_for(LONG).await });
+    let mut pulls = waiting(&server, &node, 1).await;
     let claimed = || async { server.store.claimed.load(Ordering::SeqCst) == 1 };
-    wait::until(PATIENCE, "the claim", claimed).await.unwrap();
+    wait::until(TIMEOUT, "the claim", claimed).await.unwrap();
     assert_eq!(get(&mut client, &id).await.status(), wire::JobStatus::Running);
     pulls.abort_all();
     while pulls.join_next().await.is_some() {}
     let method = "vmafx.controller.v1.VmafxController/PullWork";
-    let given_up = format!("vmafx_controller_grpc_requests_total{{method=\"{method}\",code=\"cancelled\"}}");
-    let noticed = || async { server.metric(&given_up) == Some(1.0) };
-    wait::until(PATIENCE, "the server to notice", noticed).await.unwrap();
+    let cancelled = format!("vmafx_controller_grpc_requests_total{{method=\"{method}\",code=\"cancelled\"}}");
+    let noticed = || async { server.metric(&cancelled) == Some(1.0) };
+    wait::until(TIMEOUT, "the server to notice", noticed).await.unwrap();
     server.store.held.store(false, Ordering::SeqCst);
-    server.store.answers.add_permits(1);
-    let again = node.pull_for(LONG).await.unwrap().unwrap();
+    server.store.permits.add_permits(1);
+    let again = node.pull_for(PULL).await.unwrap().unwrap();
     assert_eq!((again.id.as_str(), again.attempt, again.lost_attempts), (id.as_str(), 2, 0));
     let rolled_back = "vmafx_controller_jobs_requeued_total{reason=\"assign_rollback\"}";
     assert_eq!(server.metric(rolled_back), Some(1.0));

@@ -19,7 +19,7 @@ async fn a_lost_node_costs_an_attempt_and_three_cost_the_job() {
         let work = node.pull().await.unwrap();
         assert_eq!((work.id.as_str(), work.attempt), (id.as_str(), attempt));
         server.pass(LEASE).await;
-        assert!(!node.beat(&[&id]).await.ok, "its session is over");
+        assert!(!node.beat(&[&id]).await.ok, "its session has expired");
         let job = get(&mut client, &id).await;
         assert_eq!(job.lost_attempts, attempt);
         if attempt < 3 {
@@ -37,11 +37,8 @@ async fn a_lost_node_costs_an_attempt_and_three_cost_the_job() {
 
 #[tokio::test]
 async fn a_node_that_sends_heartbeats_keeps_its_job() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let node = TestNode::register(server.client().await).await;
-    let work = node.pull().await.unwrap();
+    let (server, mut client, node, work) = TestServer::with_running_job().await;
+    let id = work.id.clone();
     for _ in 0..5 {
         server.pass(Duration::from_secs(30)).await;
         assert_eq!(node.beat(&[&id]).await, wire::HeartbeatResponse { ok: true, ..Default::default() });
@@ -52,13 +49,10 @@ async fn a_node_that_sends_heartbeats_keeps_its_job() {
 
 #[tokio::test]
 async fn a_report_that_comes_too_late_is_fenced() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let first = TestNode::register(server.client().await).await;
-    let work = first.pull().await.unwrap();
+    let (server, mut client, first, work) = TestServer::with_running_job().await;
+    let id = work.id.clone();
     for _ in 0..3 {
-        // Alive, but silent about the job.
+        // The node is alive, but its heartbeat does not name the job.
         server.pass(Duration::from_secs(30)).await;
         assert!(first.beat(&[]).await.ok);
     }
@@ -73,20 +67,16 @@ async fn a_report_that_comes_too_late_is_fenced() {
 }
 
 #[tokio::test]
-async fn a_waiting_pull_gets_the_job_when_its_pause_is_over() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let gone = TestNode::register(server.client().await).await;
-    gone.pull().await.unwrap();
+async fn a_waiting_pull_gets_the_job_after_its_back_off() {
+    let (server, _, _, lost) = TestServer::with_running_job().await;
     server.pass(LEASE).await;
     let node = TestNode::named(server.client().await, "node-1", &["cpu"]).await;
     let waiting = node.pull_for(Duration::from_secs(25));
-    let pause = async {
+    let back_off = async {
         let entered = || async { server.store.claims() >= 2 };
         vmafx_testkit::wait::until(Duration::from_secs(10), "the pull to wait", entered).await.unwrap();
         server.pass(Duration::from_secs(10)).await;
     };
-    let (work, ()) = tokio::join!(waiting, pause);
-    assert_eq!(work.unwrap().unwrap().id, id);
+    let (work, ()) = tokio::join!(waiting, back_off);
+    assert_eq!(work.unwrap().unwrap().id, lost.id);
 }

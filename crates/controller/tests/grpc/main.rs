@@ -1,7 +1,6 @@
-//! The controller over gRPC: a real server on a real socket, with the queue in a file.
-
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of a test may fail it")]
-#![expect(clippy::float_cmp, reason = "a score comes back to the last bit")]
+//! The gRPC interface of the controller, with a clock and a store that the tests control.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+#![expect(clippy::float_cmp, reason = "a score is returned to the last bit")]
 
 #[path = "../support/clock.rs"]
 mod clock;

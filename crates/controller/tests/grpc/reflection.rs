@@ -1,4 +1,4 @@
-//! What stock clients need.
+//! Reflection and health checks, which third-party clients use.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ async fn reflection_lists_every_service() {
     let mut client = ServerReflectionClient::new(server.channel().await);
     let message_request = Some(MessageRequest::ListServices(String::new()));
     let request = ServerReflectionRequest { host: String::new(), message_request };
-    let mut answers =
+    let mut responses =
         client.server_reflection_info(futures::stream::iter([request])).await.unwrap().into_inner();
-    let answer = answers.message().await.unwrap().unwrap().message_response.unwrap();
-    let MessageResponse::ListServicesResponse(list) = answer else { panic!("{answer:?}") };
+    let response = responses.message().await.unwrap().unwrap().message_response.unwrap();
+    let MessageResponse::ListServicesResponse(list) = response else { panic!("{response:?}") };
     let names: BTreeSet<_> = list.service.into_iter().map(|service| service.name).collect();
     for name in ["vmafx.controller.v1.VmafxController", "vmafx.v1.VmafxScoring", "grpc.health.v1.Health"] {
         assert!(names.contains(name), "{name} in {names:?}");
@@ -29,7 +29,7 @@ async fn reflection_lists_every_service() {
 }
 
 #[tokio::test]
-async fn health_knows_both_services() {
+async fn both_services_are_healthy() {
     let server = TestServer::start().await;
     let mut client = HealthClient::new(server.channel().await);
     for service in ["", "vmafx.controller.v1.VmafxController", "vmafx.v1.VmafxScoring"] {

@@ -1,4 +1,4 @@
-//! `vmafx.v1.VmafxScoring`: a job with a waiting caller.
+//! `vmafx.v1.VmafxScoring`: jobs whose callers wait for the score.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use vmafx_testkit::wait;
 use crate::node::{TestNode, get};
 use crate::server::TestServer;
 
-const LONG: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn clips() -> wire::ScoreRequest {
     wire::ScoreRequest {
@@ -25,10 +25,10 @@ fn clips() -> wire::ScoreRequest {
 async fn a_score_comes_with_its_provenance() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
-    let mut asking = server.scorer().await;
-    let scored = asking.score(clips());
+    let mut caller = server.scorer().await;
+    let scored = caller.score(clips());
     let worked = async {
-        let work = node.pull_for(LONG).await.unwrap().unwrap();
+        let work = node.pull_for(TIMEOUT).await.unwrap().unwrap();
         let mut report = node.report_request(&work, 91.5);
         report.result = Some(queue::ResultDetails {
             model: "vmaf_v0.6.1".into(),
@@ -51,7 +51,7 @@ async fn a_score_comes_with_its_provenance() {
 }
 
 #[tokio::test]
-async fn a_failure_of_the_clip_is_told_apart_from_one_of_ours() {
+async fn an_unusable_clip_and_an_internal_failure_have_different_codes() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
     let reasons = [
@@ -59,15 +59,15 @@ async fn a_failure_of_the_clip_is_told_apart_from_one_of_ours() {
         (queue::FailureReason::WorkerCrashed, Code::Internal),
     ];
     for (reason, code) in reasons {
-        let mut asking = server.scorer().await;
+        let mut caller = server.scorer().await;
         let worked = async {
-            let work = node.pull_for(LONG).await.unwrap().unwrap();
+            let work = node.pull_for(TIMEOUT).await.unwrap().unwrap();
             let mut report = node.report_request(&work, 0.0);
             report.error = "it broke".into();
             report.failure_reason = reason.into();
             node.report(report).await.unwrap();
         };
-        let (scored, ()) = tokio::join!(asking.score(clips()), worked);
+        let (scored, ()) = tokio::join!(caller.score(clips()), worked);
         let status = scored.unwrap_err();
         assert_eq!((status.code(), status.message()), (code, "no score: it broke"));
     }
@@ -75,17 +75,17 @@ async fn a_failure_of_the_clip_is_told_apart_from_one_of_ours() {
 }
 
 #[tokio::test]
-async fn a_caller_who_goes_away_takes_the_job_along() {
+async fn a_job_is_cancelled_when_its_caller_disconnects() {
     let server = TestServer::start().await;
-    let mut client = server.client().await;
+    let client = server.client().await;
     let node = TestNode::register(server.client().await).await;
-    let mut asking = server.scorer().await;
+    let mut caller = server.scorer().await;
     let mut calls = JoinSet::new();
-    calls.spawn(async move { asking.score(clips()).await });
-    let work = node.pull_for(LONG).await.unwrap().unwrap();
+    calls.spawn(async move { caller.score(clips()).await });
+    let work = node.pull_for(TIMEOUT).await.unwrap().unwrap();
     calls.abort_all();
     while calls.join_next().await.is_some() {}
-    let cancelled = wait::until(LONG, "the cancel", || {
+    let cancelled = wait::until(TIMEOUT, "the cancel", || {
         let mut client = client.clone();
         let id = work.id.clone();
         async move {
@@ -95,17 +95,16 @@ async fn a_caller_who_goes_away_takes_the_job_along() {
     });
     assert_eq!(cancelled.await.unwrap().error, "cancelled: the caller went away");
     assert_eq!(node.beat(&[&work.id]).await.cancel_job_ids, [work.id.as_str()]);
-    let _ = get(&mut client, &work.id).await;
 }
 
 #[tokio::test]
 async fn shutdown_answers_the_caller_and_cancels_the_job() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
-    let mut asking = server.scorer().await;
+    let mut caller = server.scorer().await;
     let mut calls = JoinSet::new();
-    calls.spawn(async move { asking.score(clips()).await });
-    let work = node.pull_for(LONG).await.unwrap().unwrap();
+    calls.spawn(async move { caller.score(clips()).await });
+    let work = node.pull_for(TIMEOUT).await.unwrap().unwrap();
     let server = server.restarted().await;
     let status = calls.join_next().await.unwrap().unwrap().unwrap_err();
     assert_eq!((status.code(), status.message()), (Code::Unavailable, "the controller is shutting down"));
@@ -116,33 +115,33 @@ async fn shutdown_answers_the_caller_and_cancels_the_job() {
 #[tokio::test]
 async fn refusals_name_the_fields_of_this_message() {
     let server = TestServer::start().await;
-    let mut asking = server.scorer().await;
+    let mut caller = server.scorer().await;
     let outside = wire::ScoreRequest { reference: "/etc/passwd".into(), ..clips() };
-    let status = asking.score(outside).await.unwrap_err();
+    let status = caller.score(outside).await.unwrap_err();
     let expected = (Code::PermissionDenied, "reference: outside the scoring roots");
     assert_eq!((status.code(), status.message()), expected);
     let options = wire::ScoreOptions { backend: "vulkan".into(), ..Default::default() };
-    let status = asking.score(wire::ScoreRequest { options: Some(options), ..clips() }).await.unwrap_err();
+    let status = caller.score(wire::ScoreRequest { options: Some(options), ..clips() }).await.unwrap_err();
     let text = "options.backend: must be one of cpu, cuda, sycl, hip, metal";
     assert_eq!((status.code(), status.message()), (Code::InvalidArgument, text));
 }
 
 #[tokio::test]
-async fn frames_are_for_nodes() {
+async fn streamed_frames_are_refused() {
     let server = TestServer::start().await;
-    let mut asking = server.scorer().await;
-    let status = asking.score_stream(futures::stream::empty()).await.unwrap_err();
+    let mut caller = server.scorer().await;
+    let status = caller.score_stream(futures::stream::empty()).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
     assert!(status.message().contains("node"), "{}", status.message());
 }
 
 #[tokio::test]
-async fn health_tells_whether_somebody_could_score() {
+async fn health_depends_on_a_connected_node() {
     let server = TestServer::start().await;
-    let mut asking = server.scorer().await;
-    let told = asking.health(wire::HealthRequest {}).await.unwrap().into_inner();
-    assert_eq!((told.ok, told.message.as_str()), (false, "no node is connected"));
+    let mut caller = server.scorer().await;
+    let health = caller.health(wire::HealthRequest {}).await.unwrap().into_inner();
+    assert_eq!((health.ok, health.message.as_str()), (false, "no node is connected"));
     let _node = TestNode::register(server.client().await).await;
-    let told = asking.health(wire::HealthRequest {}).await.unwrap().into_inner();
-    assert_eq!((told.ok, told.message.as_str()), (true, ""));
+    let health = caller.health(wire::HealthRequest {}).await.unwrap().into_inner();
+    assert_eq!((health.ok, health.message.as_str()), (true, ""));
 }

@@ -11,21 +11,21 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_testkit::wait;
 
 use crate::node::{TestNode, clips, submit};
-use crate::server::{Client, Setup, TestServer};
+use crate::server::{Client, ServerOptions, TestServer};
 
-const LONG: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-async fn watch(client: &mut Client, request: wire::StreamJobsRequest) -> Streaming<wire::Job> {
+pub(crate) async fn watch(client: &mut Client, request: wire::StreamJobsRequest) -> Streaming<wire::Job> {
     let request = wire::StreamJobsRequest { watch: true, ..request };
     client.stream_jobs(request).await.unwrap().into_inner()
 }
 
-async fn next(stream: &mut Streaming<wire::Job>) -> wire::Job {
-    timeout(LONG, stream.message()).await.expect("an item in time").unwrap().expect("an item")
+pub(crate) async fn next(stream: &mut Streaming<wire::Job>) -> wire::Job {
+    timeout(TIMEOUT, stream.message()).await.expect("an item in time").unwrap().expect("an item")
 }
 
-/// The next item that is no bookmark.
-async fn next_job(stream: &mut Streaming<wire::Job>) -> wire::Job {
+/// The next item that is not a bookmark.
+pub(crate) async fn next_job(stream: &mut Streaming<wire::Job>) -> wire::Job {
     loop {
         let item = next(stream).await;
         if !item.id.is_empty() {
@@ -57,7 +57,7 @@ async fn a_snapshot_is_every_job_in_order_and_then_the_end() {
 }
 
 #[tokio::test]
-async fn a_snapshot_can_be_narrowed() {
+async fn a_snapshot_can_be_filtered() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let origin = |name: &str| wire::ResourceRef { name: name.into(), ..Default::default() };
@@ -78,7 +78,7 @@ async fn a_snapshot_can_be_narrowed() {
 }
 
 #[tokio::test]
-async fn a_watch_begins_with_what_is_there_and_goes_on_with_what_changes() {
+async fn a_watch_starts_with_a_snapshot_and_continues_with_changes() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let before = submit(&mut client, clips()).await;
@@ -87,7 +87,7 @@ async fn a_watch_begins_with_what_is_there_and_goes_on_with_what_changes() {
     assert_eq!((first.id.as_str(), first.cursor.as_str()), (before.as_str(), ""));
     let bookmark = next(&mut stream).await;
     let expected = wire::Job { cursor: bookmark.cursor.clone(), ..Default::default() };
-    assert_eq!(bookmark, expected, "a bookmark is nothing but its cursor");
+    assert_eq!(bookmark, expected, "a bookmark has nothing but a cursor");
     assert_ne!(bookmark.cursor, "");
 
     let node = TestNode::register(server.client().await).await;
@@ -107,9 +107,9 @@ async fn a_watch_is_resumed_across_a_restart_without_a_gap() {
     let mut client = server.client().await;
     let mut stream = watch(&mut client, wire::StreamJobsRequest::default()).await;
     let bookmark = next(&mut stream).await.cursor;
-    let seen = submit(&mut client, clips()).await;
+    let received = submit(&mut client, clips()).await;
     let item = next_job(&mut stream).await;
-    assert_eq!(item.id, seen);
+    assert_eq!(item.id, received);
     drop(stream);
     let missed = submit(&mut client, clips()).await;
     drop(client);
@@ -120,48 +120,45 @@ async fn a_watch_is_resumed_across_a_restart_without_a_gap() {
     assert_eq!(next_job(&mut resumed).await.id, missed);
     let later = submit(&mut client, clips()).await;
     assert_eq!(next_job(&mut resumed).await.id, later);
-    // From the older cursor both come again.
+    // The older cursor precedes both.
     let mut older = watch(&mut client, from(&bookmark)).await;
-    assert_eq!(next_job(&mut older).await.id, seen);
+    assert_eq!(next_job(&mut older).await.id, received);
     assert_eq!(next_job(&mut older).await.id, missed);
 }
 
 #[tokio::test]
-async fn shutdown_ends_a_watch_with_a_code_that_says_try_again() {
+async fn shutdown_ends_a_watch_with_a_code_that_asks_for_a_retry() {
     let server = TestServer::start().await;
     let mut client = server.client().await;
     let mut stream = watch(&mut client, wire::StreamJobsRequest::default()).await;
     next(&mut stream).await;
     server.stop();
-    let status = timeout(LONG, stream.message()).await.unwrap().unwrap_err();
+    let status = timeout(TIMEOUT, stream.message()).await.unwrap().unwrap_err();
     assert_eq!((status.code(), status.message()), (Code::Unavailable, "the controller is shutting down"));
     server.stopped().await;
 }
 
 #[tokio::test]
-async fn a_watch_says_that_nothing_happens() {
-    let mut setup = Setup::default();
-    setup.patience.bookmark = Duration::from_millis(20);
-    let server = TestServer::with(setup).await;
+async fn a_watch_without_matching_changes_gets_bookmarks() {
+    let mut options = ServerOptions::default();
+    options.patience.bookmark_interval = Duration::from_millis(20);
+    let server = TestServer::with(options).await;
     let mut client = server.client().await;
-    // Nothing that happens matches the filter, yet the cursor moves on.
-    let narrow = wire::StreamJobsRequest { status_filter: vec![3], ..Default::default() };
-    let mut stream = watch(&mut client, narrow).await;
+    // No change matches the filter, but the cursor advances.
+    let filtered = wire::StreamJobsRequest { status_filter: vec![3], ..Default::default() };
+    let mut stream = watch(&mut client, filtered).await;
     let first = next(&mut stream).await.cursor;
     submit(&mut client, clips()).await;
-    let moved_on = async { while next(&mut stream).await.cursor == first {} };
-    timeout(LONG, moved_on).await.expect("a bookmark with another cursor");
+    let advanced = async { while next(&mut stream).await.cursor == first {} };
+    timeout(TIMEOUT, advanced).await.expect("a bookmark with another cursor");
 }
 
 #[tokio::test]
-async fn progress_is_told_to_those_who_asked() {
-    let server = TestServer::start().await;
-    let mut client = server.client().await;
-    let id = submit(&mut client, clips()).await;
-    let node = TestNode::register(server.client().await).await;
-    let work = node.pull().await.unwrap();
-    let asked = wire::StreamJobsRequest { include_progress: true, ..Default::default() };
-    let mut stream = watch(&mut client, asked).await;
+async fn progress_is_sent_on_request() {
+    let (_server, mut client, node, work) = TestServer::with_running_job().await;
+    let id = work.id.clone();
+    let request = wire::StreamJobsRequest { include_progress: true, ..Default::default() };
+    let mut stream = watch(&mut client, request).await;
     assert_eq!(next(&mut stream).await.progress, None);
     next(&mut stream).await;
     let progress = wire::Progress { frames_done: 7, frames_total: 9 };
@@ -177,12 +174,12 @@ async fn progress_is_told_to_those_who_asked() {
         }],
     };
     client.heartbeat(beat).await.unwrap();
-    let told = next_job(&mut stream).await;
-    assert_eq!((told.id, told.progress), (id, Some(progress)));
+    let change = next_job(&mut stream).await;
+    assert_eq!((change.id, change.progress), (id, Some(progress)));
 }
 
 #[tokio::test]
-async fn a_reader_that_does_not_read_holds_a_few_pages() {
+async fn a_client_that_does_not_read_holds_only_a_few_pages() {
     let server = TestServer::start().await;
     let client = server.client().await;
     for _ in 0..30 {
@@ -194,17 +191,17 @@ async fn a_reader_that_does_not_read_holds_a_few_pages() {
         });
         join_all(submits).await;
     }
-    // Six megabytes, and nobody reads: the connection's window is full after a few hundred kilobytes.
+    // Six megabytes, of which the window of the connection takes a few hundred kilobytes.
     let before = server.store.pages();
     let mut reader = server.client().await;
     let mut slow = reader.stream_jobs(wire::StreamJobsRequest::default()).await.unwrap().into_inner();
-    // Others are served meanwhile; none of that makes the slow one read on.
+    // Other calls are served meanwhile, and no further page is read for the slow client.
     let mut quick = server.client().await;
     for _ in 0..50 {
         submit(&mut quick, clips()).await;
     }
     let held = server.store.pages() - before;
-    assert!(held <= 6, "{held} pages of 12 were read for somebody who does not read");
+    assert!(held <= 6, "{held} of 12 pages were read for a client that does not read");
     let mut read = 0;
     while let Some(_job) = slow.message().await.unwrap() {
         read += 1;
@@ -213,10 +210,10 @@ async fn a_reader_that_does_not_read_holds_a_few_pages() {
 }
 
 #[tokio::test]
-async fn there_is_room_for_so_many_streams() {
-    let mut setup = Setup::default();
-    setup.patience.streams = 1;
-    let server = TestServer::with(setup).await;
+async fn the_number_of_streams_is_limited() {
+    let mut options = ServerOptions::default();
+    options.patience.max_streams = 1;
+    let server = TestServer::with(options).await;
     let mut client = server.client().await;
     let mut first = watch(&mut client, wire::StreamJobsRequest::default()).await;
     next(&mut first).await;
@@ -227,7 +224,7 @@ async fn there_is_room_for_so_many_streams() {
         let mut client = client.clone();
         async move { client.stream_jobs(wire::StreamJobsRequest::default()).await }
     };
-    wait::until(LONG, "room for a stream", freed).await.unwrap();
+    wait::until(TIMEOUT, "a free stream", freed).await.unwrap();
 }
 
 fn selector(pool: &str) -> BTreeMap<String, String> {
@@ -271,7 +268,7 @@ async fn samples_are_followed_and_resumed() {
         ..Default::default()
     };
     let mut samples = client.stream_samples(follow("")).await.unwrap().into_inner();
-    let caught_up = timeout(LONG, samples.message()).await.unwrap().unwrap().unwrap();
+    let caught_up = timeout(TIMEOUT, samples.message()).await.unwrap().unwrap().unwrap();
     assert_eq!(caught_up.sample, None);
     let mut made = Vec::new();
     for value in [10.0, 20.0] {
@@ -281,7 +278,7 @@ async fn samples_are_followed_and_resumed() {
         node.complete(&node.pull().await.unwrap(), 70.0).await;
     }
     let next_sample = async |stream: &mut Streaming<wire::StreamSamplesResponse>| loop {
-        let item = timeout(LONG, stream.message()).await.unwrap().unwrap().unwrap();
+        let item = timeout(TIMEOUT, stream.message()).await.unwrap().unwrap().unwrap();
         if let Some(sample) = item.sample {
             return (item.cursor, sample);
         }

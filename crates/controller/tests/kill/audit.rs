@@ -1,4 +1,4 @@
-//! The books: what everybody was told, held against what is there.
+//! The acknowledgements, compared with the stored jobs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -8,23 +8,24 @@ use serde_json::Value;
 use crate::fleet::Ledger;
 use crate::http::Http;
 
-/// Every promise, for every job.
+/// Checks the invariants for every job.
 pub(crate) async fn audit(http: &Http, ledger: &Ledger, jobs: usize) {
     let submitted = ledger.submitted.lock().unwrap().clone();
     let reported = ledger.reported.lock().unwrap().clone();
     let sent = ledger.sent.lock().unwrap().clone();
     let stored = all(http).await;
 
-    assert_eq!(submitted.len(), jobs, "everybody submitted everything");
+    assert_eq!(submitted.len(), jobs, "every submission was acknowledged");
     assert_eq!(stored.len(), jobs, "one job for each key");
     let keys: HashSet<&str> = stored.values().map(|job| job["idempotencyKey"].as_str().unwrap()).collect();
     assert_eq!(keys.len(), jobs, "no key has two jobs");
     for (key, id) in &submitted {
-        let job = stored.get(id).unwrap_or_else(|| panic!("{key} was acknowledged as {id} and is gone"));
+        let job =
+            stored.get(id).unwrap_or_else(|| panic!("{key} was acknowledged as {id} but is not stored"));
         assert_eq!(job["idempotencyKey"], *key);
         assert_eq!(job["status"], "completed", "{job}");
         let score = job["score"].as_f64().unwrap();
-        assert!(sent[id].contains(&score), "nobody reported {score} for {id}: {:?}", sent[id]);
+        assert!(sent[id].contains(&score), "no node reported {score} for {id}: {:?}", sent[id]);
     }
     for (id, (attempt, score)) in &reported {
         let job = &stored[id];
@@ -34,11 +35,11 @@ pub(crate) async fn audit(http: &Http, ledger: &Ledger, jobs: usize) {
     for id in stored.keys() {
         lost += attempts(http, id).await;
     }
-    let (unheard, unanswered) = (jobs - reported.len(), ledger.unanswered.load(Ordering::SeqCst));
+    let (unacknowledged, unanswered) = (jobs - reported.len(), ledger.unanswered.load(Ordering::SeqCst));
     eprintln!(
-        "{jobs} jobs; {unanswered} calls answered by nobody; {lost} attempts lost; {unheard} ends nobody heard of"
+        "{jobs} jobs; {unanswered} calls without an answer; {lost} lost attempts; {unacknowledged} unacknowledged reports"
     );
-    assert!(unanswered > 0, "the strikes met no call");
+    assert!(unanswered > 0, "no kill interrupted a call");
 }
 
 /// All jobs, by id.
@@ -58,7 +59,8 @@ async fn all(http: &Http) -> HashMap<String, Value> {
     }
 }
 
-/// The attempts of a job: numbered without a gap, all over, only the last one completed it. How many were lost.
+/// Checks that the attempts of a job are numbered without a gap, have all ended, and that only the last one completed the
+/// job. Returns the number of lost attempts.
 async fn attempts(http: &Http, id: &str) -> usize {
     let list = http.get(&format!("/v1/jobs/{id}/attempts")).await.expect(200);
     let all = list["attempts"].as_array().unwrap();

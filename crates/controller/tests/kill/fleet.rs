@@ -1,38 +1,37 @@
-//! Those who work and those who submit, none of whom gives up.
+//! Nodes and submitters that retry every call until it is answered.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tonic::{Code, Status};
 use vmafx_proto::controller::v1 as wire;
+use vmafx_testkit::seed::Seed;
 use vmafx_testkit::wait;
 
-use crate::controller::{ALL, Client, client};
-use crate::seed::Seed;
+use crate::controller::Client;
 
-/// Longer than a controller and a database take to come back.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Longer than a controller and a database take to restart.
+const TIMEOUT: Duration = Duration::from_mins(1);
 const PULL_MS: u32 = 500;
-/// One in so many jobs is forgotten by its node, which comes back under another session.
-const FORGET: usize = 40;
+/// One in this many jobs is abandoned by its node, which then registers a new session.
+const ABANDON_ONE_IN: usize = 40;
 
-/// What everybody was told.
+/// Everything that was sent to the controller and acknowledged by it.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// The id that was acknowledged for each key.
+    /// The acknowledged id for each idempotency key.
     pub(crate) submitted: Mutex<HashMap<String, String>>,
-    /// What was acknowledged as the end of each job: the attempt and its score.
+    /// The acknowledged report for each job: its attempt and score.
     pub(crate) reported: Mutex<HashMap<String, (u32, f64)>>,
     /// Every score that was sent, acknowledged or not.
     pub(crate) sent: Mutex<HashMap<String, Vec<f64>>>,
-    /// Calls that were answered by nobody, and made again.
+    /// Calls without an answer, which were retried.
     pub(crate) unanswered: AtomicUsize,
-    /// Acknowledgements so far.
+    /// Number of acknowledgements.
     progress: AtomicUsize,
-    over: AtomicBool,
+    closed: AtomicBool,
 }
 
 impl Ledger {
@@ -44,13 +43,13 @@ impl Ledger {
         self.reported.lock().unwrap().len()
     }
 
-    /// Nodes may go home.
+    /// Lets nodes stop.
     pub(crate) fn close(&self) {
-        self.over.store(true, Ordering::SeqCst);
+        self.closed.store(true, Ordering::SeqCst);
     }
 
-    fn is_over(&self) -> bool {
-        self.over.load(Ordering::SeqCst)
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     fn acknowledged_submit(&self, key: &str, id: &str) {
@@ -66,15 +65,16 @@ impl Ledger {
     }
 }
 
-/// Tries until there is an answer: an error of the connection, of a dead store, of a shutdown says nothing.
+/// Retries a call until it has an answer: after an error of the connection, of a dead store or of a shutdown, the caller cannot
+/// know whether the call took effect.
 async fn answer<T, F>(what: &'static str, ledger: &Ledger, call: impl Fn() -> F) -> Result<T, Status>
 where
     F: Future<Output = Result<T, Status>>,
 {
     let once = || {
-        let asked = call();
+        let response = call();
         async move {
-            match asked.await {
+            match response.await {
                 Err(error) if !is_final(error.code()) => {
                     ledger.unanswered.fetch_add(1, Ordering::SeqCst);
                     Err(error.to_string())
@@ -83,7 +83,7 @@ where
             }
         }
     };
-    wait::until(PATIENCE, what, once).await.unwrap()
+    wait::until(TIMEOUT, what, once).await.unwrap()
 }
 
 fn is_final(code: Code) -> bool {
@@ -93,9 +93,8 @@ fn is_final(code: Code) -> bool {
     )
 }
 
-/// Submits each of its jobs until it is told that it is stored.
-pub(crate) async fn submit(addr: SocketAddr, ledger: Arc<Ledger>, keys: Vec<String>) {
-    let client = client(addr, ALL);
+/// Submits each job until it is acknowledged.
+pub(crate) async fn submit(client: Client, ledger: Arc<Ledger>, keys: Vec<String>) {
     for key in keys {
         let request = wire::SubmitJobRequest {
             scoring: Some(wire::ScoringParams {
@@ -115,11 +114,10 @@ pub(crate) async fn submit(addr: SocketAddr, ledger: Arc<Ledger>, keys: Vec<Stri
     }
 }
 
-/// A node: takes a job, reports it until it is told that this is known or not wanted, and takes the next.
-pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mut seed: Seed) {
-    let client = client(addr, ALL);
+/// A node: pulls a job, reports it until the report is acknowledged or refused, and pulls the next one.
+pub(crate) async fn work(client: Client, ledger: Arc<Ledger>, name: String, mut seed: Seed) {
     let mut session = register(&client, &ledger, &name).await;
-    while !ledger.is_over() {
+    while !ledger.is_closed() {
         let pull = wire::PullWorkRequest {
             node_id: session.node_id.clone(),
             session_token: session.session_token.clone(),
@@ -133,14 +131,14 @@ pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mu
         let job = match pulled.await {
             Ok(Some(job)) => job,
             Ok(None) => continue,
-            // The session ran out while the controller was away.
+            // The session expired while the controller was down.
             Err(refused) => {
                 assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}");
                 session = register(&client, &ledger, &name).await;
                 continue;
             }
         };
-        if seed.below(FORGET) == 0 {
+        if seed.below(ABANDON_ONE_IN) == 0 {
             session = register(&client, &ledger, &name).await;
             continue;
         }
@@ -162,7 +160,7 @@ pub(crate) async fn work(addr: SocketAddr, ledger: Arc<Ledger>, name: String, mu
         });
         match reported.await {
             Ok(_) => ledger.acknowledged_report(&job.id, job.attempt, score),
-            // Its lease or its session ran out meanwhile: somebody else does it.
+            // The lease or the session has expired, and another node gets the job.
             Err(refused) => assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}"),
         }
     }

@@ -10,9 +10,9 @@ use crate::controller::{ALL, Controller, WRITER};
 use crate::http::Http;
 use crate::node::TestNode;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A reader of a stream.
+/// A client of the event stream.
 struct Events {
     response: reqwest::Response,
     text: String,
@@ -40,7 +40,7 @@ impl Events {
 
     async fn next(&mut self) -> Event {
         while self.ready.is_empty() {
-            let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("an event").unwrap();
+            let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("an event").unwrap();
             self.text.push_str(std::str::from_utf8(&chunk.expect("the stream ended")).unwrap());
             while let Some(end) = self.text.find("\n\n") {
                 self.ready.push_back(event(&self.text[..end]));
@@ -81,7 +81,7 @@ async fn submit(http: &Http) -> String {
 }
 
 #[tokio::test]
-async fn the_stream_begins_with_what_is_there_and_goes_on_with_what_changes() {
+async fn the_stream_starts_with_a_snapshot_and_continues_with_changes() {
     let controller = Controller::start(&[]).await;
     let http = controller.http_with(WRITER);
     let before = submit(&http).await;
@@ -98,26 +98,26 @@ async fn the_stream_begins_with_what_is_there_and_goes_on_with_what_changes() {
 }
 
 #[tokio::test]
-async fn a_browser_that_comes_back_misses_nothing_also_not_over_a_restart() {
+async fn a_client_that_reconnects_misses_nothing_even_after_a_restart() {
     let mut controller = Controller::start(&[]).await;
     let http = controller.http_with(WRITER);
     let id = submit(&http).await;
     let mut events = Events::open(&http, "", None).await;
     events.next().await;
-    let seen = events.next().await.id.unwrap();
+    let bookmark = events.next().await.id.unwrap();
     drop(events);
 
     let node = TestNode::register(controller.client(ALL)).await;
     let job = node.pull().await.unwrap();
     node.complete(&job, 42.0).await;
-    controller.kill();
-    controller.begin_again().await;
+    controller.kill().unwrap();
+    controller.restart().await.unwrap();
 
-    let mut events = Events::open(&http, "", Some(&seen)).await;
+    let mut events = Events::open(&http, "", Some(&bookmark)).await;
     let change = events.next().await;
     assert_eq!((&change.data["id"], &change.data["score"]), (&json!(id), &json!(42.0)), "no snapshot again");
-    // The cursor may stand in the query as well, for those who cannot set headers.
-    let mut events = Events::open(&http, &format!("?cursor={seen}&status=completed"), None).await;
+    // The cursor may also be in the query, for clients that cannot set headers.
+    let mut events = Events::open(&http, &format!("?cursor={bookmark}&status=completed"), None).await;
     assert_eq!(events.status_of(&id).await.0, "completed");
 }
 
@@ -128,10 +128,10 @@ async fn a_filter_holds_for_the_stream_too() {
     let mut events = Events::open(&http, "?status=cancelled", None).await;
     assert_eq!(events.next().await.name, "bookmark");
     submit(&http).await;
-    let wanted = submit(&http).await;
-    http.post(&format!("/v1/jobs/{wanted}/cancel"), &json!({})).await.expect(200);
+    let cancelled = submit(&http).await;
+    http.post(&format!("/v1/jobs/{cancelled}/cancel"), &json!({})).await.expect(200);
     let first = events.next().await;
-    assert_eq!(first.data["id"], wanted, "{first:?}");
+    assert_eq!(first.data["id"], cancelled, "{first:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `grpcurl`, which nobody here wrote: it learns the services by reflection and speaks to them.
+//! `grpcurl`, a third-party client that learns the services by reflection.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,11 +15,10 @@ use crate::issuer::{Issuer, key, mint};
 const CONTROLLER: &str = "vmafx.controller.v1.VmafxController";
 const SCORING: &str = "vmafx.v1.VmafxScoring";
 
-/// The client, and whom it speaks to.
 struct Grpcurl {
     program: PathBuf,
     addr: SocketAddr,
-    /// The token by which it learns the services: a node may not.
+    /// The token for reflection, which a token with the role node does not permit.
     reader: String,
 }
 
@@ -28,39 +27,38 @@ impl Grpcurl {
         let assets =
             tokio::task::spawn_blocking(|| assets::ensure(&[Binary::Grpcurl])).await.unwrap().unwrap();
         let program = assets.path(Binary::Grpcurl).to_owned();
-        Self { program, addr: controller.grpc, reader: reader.to_owned() }
+        Self { program, addr: controller.grpc(), reader: reader.to_owned() }
     }
 
-    /// The command, and what it printed or the code of the refusal.
+    /// Runs a command; returns its output, or the status code and message of a failed call.
     fn run(&self, arguments: &[&str]) -> Result<String, (Code, String)> {
         let mut command = Command::new(&self.program);
         let output = command.args(["-plaintext", "-max-time", "20"]).args(arguments).output().unwrap();
         if output.status.success() {
             return Ok(String::from_utf8(output.stdout).unwrap());
         }
-        // The exit code of a refused call is 64 and the code of the refusal.
+        // The exit code of a failed call is 64 plus the status code.
         let code = output.status.code().and_then(|code| code.checked_sub(64));
         let text = String::from_utf8(output.stderr).unwrap();
         let code = code.unwrap_or_else(|| panic!("{arguments:?}: {}: {text}", output.status));
         Err((Code::from_i32(code), text))
     }
 
-    /// One call.
     fn call(&self, token: &str, method: &str, message: &Value) -> Result<Value, (Code, String)> {
-        let (learn, bearer) =
+        let (reflect, bearer) =
             (format!("authorization: Bearer {}", self.reader), format!("authorization: Bearer {token}"));
         let (message, addr) = (message.to_string(), self.addr.to_string());
-        let headers = ["-reflect-header", &learn, "-rpc-header", &bearer];
-        let said = self.run(&[&headers[..], &["-d", &message, &addr, method]].concat())?;
-        Ok(serde_json::from_str(&said).unwrap())
+        let headers = ["-reflect-header", &reflect, "-rpc-header", &bearer];
+        let output = self.run(&[&headers[..], &["-d", &message, &addr, method]].concat())?;
+        Ok(serde_json::from_str(&output).unwrap())
     }
 
-    /// One call of the queue that must succeed.
+    /// Calls a method of `VmafxController`, which must succeed.
     fn queue(&self, token: &str, method: &str, message: &Value) -> Value {
         self.call(token, &format!("{CONTROLLER}/{method}"), message).unwrap()
     }
 
-    /// The code with which one is refused.
+    /// The status code of a call that must fail.
     fn refused(&self, token: &str, method: &str, message: &Value) -> Code {
         self.call(token, &format!("{CONTROLLER}/{method}"), message).unwrap_err().0
     }
@@ -70,8 +68,8 @@ fn clips() -> Value {
     json!({ "scoring": { "reference": "/clips/r.y4m", "distorted": "/clips/d.y4m" }, "priority": 3 })
 }
 
-/// Submits, works as a node, and reads the score.
-fn whole_life(grpcurl: &Grpcurl, writer: &str, node: &str) {
+/// Submits a job, scores it as a node, and reads the score.
+fn score_a_job(grpcurl: &Grpcurl, writer: &str, node: &str) {
     let submitted = grpcurl.queue(writer, "SubmitJob", &clips());
     let capability = json!({ "backends": ["cpu"], "gpuVendor": "cpu", "concurrency": 1 });
     let session = grpcurl.queue(node, "RegisterNode", &json!({ "name": "n", "capability": capability }));
@@ -102,26 +100,26 @@ fn whole_life(grpcurl: &Grpcurl, writer: &str, node: &str) {
 }
 
 #[tokio::test]
-async fn it_learns_submits_works_as_a_node_and_reads_the_score() {
+async fn it_lists_services_submits_a_job_acts_as_a_node_and_reads_the_score() {
     let controller = Controller::start(&[]).await;
     let grpcurl = Grpcurl::new(&controller, READER).await;
-    let (reader, addr) = (format!("authorization: Bearer {READER}"), controller.grpc.to_string());
+    let (reader, addr) = (format!("authorization: Bearer {READER}"), controller.grpc().to_string());
     let services = grpcurl.run(&["-reflect-header", &reader, &addr, "list"]).unwrap();
     for service in [CONTROLLER, SCORING, "grpc.health.v1.Health"] {
         assert!(services.lines().any(|line| line == service), "{services}");
     }
     let health = ["-reflect-header", &reader, "-d", "{}", &addr, "grpc.health.v1.Health/Check"];
     assert!(grpcurl.run(&health).unwrap().contains("SERVING"), "health needs no token");
-    whole_life(&grpcurl, WRITER, NODE);
+    score_a_job(&grpcurl, WRITER, NODE);
 }
 
 #[tokio::test]
 async fn without_a_token_or_with_the_wrong_role_it_is_refused() {
     let controller = Controller::start(&[]).await;
     let grpcurl = Grpcurl::new(&controller, READER).await;
-    let addr = controller.grpc.to_string();
-    let (_, told) = grpcurl.run(&["-d", "{}", &addr, &format!("{CONTROLLER}/GetJob")]).unwrap_err();
-    assert!(told.contains("code = Unauthenticated"), "not even the services are told: {told}");
+    let addr = controller.grpc().to_string();
+    let (_, error) = grpcurl.run(&["-d", "{}", &addr, &format!("{CONTROLLER}/GetJob")]).unwrap_err();
+    assert!(error.contains("code = Unauthenticated"), "reflection needs a token: {error}");
     assert_eq!(grpcurl.refused("", "SubmitJob", &clips()), Code::Unauthenticated);
     assert_eq!(grpcurl.refused("nobody-has-this-token", "SubmitJob", &clips()), Code::Unauthenticated);
     assert_eq!(grpcurl.refused(READER, "SubmitJob", &clips()), Code::PermissionDenied);
@@ -132,7 +130,7 @@ async fn without_a_token_or_with_the_wrong_role_it_is_refused() {
 }
 
 #[tokio::test]
-async fn tokens_of_an_issuer_are_believed_when_they_are_good_and_never_otherwise() {
+async fn only_valid_tokens_of_a_trusted_issuer_are_accepted() {
     let issuer = Issuer::start().await;
     let trusted = issuer.settings();
     let mut settings: Vec<(&str, &str)> =
@@ -152,9 +150,9 @@ async fn tokens_of_an_issuer_are_believed_when_they_are_good_and_never_otherwise
     let role = |role: &'static str| token(&move |claims| claims["vmafx_roles"] = json!([role]));
     let (writer, node) = (role("vmafx:writer"), role("vmafx:node"));
     let grpcurl = Grpcurl::new(&controller, &writer).await;
-    whole_life(&grpcurl, &writer, &node);
+    score_a_job(&grpcurl, &writer, &node);
 
-    let bad = [
+    let invalid = [
         ("expired", token(&|claims| claims["exp"] = json!(now - 3600))),
         ("not valid yet", token(&|claims| claims["nbf"] = json!(now + 3600))),
         ("of another issuer", token(&|claims| claims["iss"] = json!("https://somebody.else"))),
@@ -166,7 +164,7 @@ async fn tokens_of_an_issuer_are_believed_when_they_are_good_and_never_otherwise
             format!("{}.", unsigned.rsplit_once('.').unwrap().0)
         }),
     ];
-    for (what, token) in bad {
+    for (what, token) in invalid {
         assert_eq!(grpcurl.refused(&token, "SubmitJob", &clips()), Code::Unauthenticated, "a token {what}");
     }
     assert_eq!(grpcurl.refused(&role("vmafx:reader"), "SubmitJob", &clips()), Code::PermissionDenied);

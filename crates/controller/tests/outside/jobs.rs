@@ -1,4 +1,4 @@
-//! Jobs and nodes as JSON.
+//! Jobs and nodes in the HTTP API.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn ids(list: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_job_is_there_as_it_was_submitted() {
+async fn a_job_is_stored_as_it_was_submitted() {
     let controller = Controller::start(&[]).await;
     let http = controller.http_with(WRITER);
     let origin = json!({"cluster": "c", "namespace": "n", "name": "nightly", "uid": "u"});
@@ -42,11 +42,11 @@ async fn a_job_is_there_as_it_was_submitted() {
     assert_eq!((&job["origin"], &job["maxLostAttempts"]), (&origin, &json!(7)));
     assert_eq!(job["groundTruth"], 87.5);
     assert!(job["deadlineAt"].as_str().unwrap() > job["createdAt"].as_str().unwrap());
-    assert_eq!(job.get("score"), None, "no score until there is one");
+    assert_eq!(job.get("score"), None, "a pending job has no score");
 }
 
 #[tokio::test]
-async fn a_known_key_answers_with_the_first_job_and_stores_nothing() {
+async fn a_repeated_idempotency_key_returns_the_first_job_and_stores_nothing() {
     let controller = Controller::start(&[]).await;
     let http = controller.http_with(WRITER);
     let first = json!({ "scoring": clips(), "idempotencyKey": "k" });
@@ -55,7 +55,7 @@ async fn a_known_key_answers_with_the_first_job_and_stores_nothing() {
     let again = http.post("/v1/jobs", &other).await.expect(200);
     assert_eq!(again, json!({ "id": id, "deduplicated": true }));
     assert_eq!(ids(&http.get("/v1/jobs").await.expect(200)), [id]);
-    // A key is a tenant's own.
+    // Another tenant may use the same key.
     submit(&controller.http_with(STRANGER), &first).await;
 }
 
@@ -92,8 +92,8 @@ async fn a_list_has_pages_in_both_directions_and_filters() {
     assert_eq!(ids(&http.get("/v1/jobs?status=cancelled").await.expect(200)), [submitted[3].clone()]);
     assert_eq!(http.get("/v1/jobs?namespace=nowhere").await.expect(200)["jobs"], json!([]));
 
-    let turned = newest["nextPageToken"].as_str().unwrap();
-    let refused = http.get(&format!("/v1/jobs?pageToken={turned}")).await.refused(400);
+    let other_order = newest["nextPageToken"].as_str().unwrap();
+    let refused = http.get(&format!("/v1/jobs?pageToken={other_order}")).await.refused(400);
     assert!(refused.starts_with("pageToken: "), "{refused}");
     let refused = http.get("/v1/jobs?status=done").await.refused(400);
     assert_eq!(refused, "status: each must be one of pending, running, completed, failed, cancelled");
@@ -102,21 +102,25 @@ async fn a_list_has_pages_in_both_directions_and_filters() {
 }
 
 #[tokio::test]
-async fn a_job_goes_through_its_life_and_every_view_shows_it() {
+async fn every_resource_of_a_job_shows_its_progress() {
     let controller = Controller::start(&[]).await;
     let http = controller.http_with(WRITER);
     let id = submit(&http, &json!({ "scoring": clips() })).await;
     let job = format!("/v1/jobs/{id}");
     assert_eq!(http.get(&format!("{job}/attempts")).await.expect(200), json!({ "attempts": [] }));
-    let why = http.get(&format!("{job}/explain")).await.expect(200);
-    assert_eq!(why["reason"], "NoNode", "{why}");
+    let explained = http.get(&format!("{job}/explain")).await.expect(200);
+    assert_eq!(explained["reason"], "NoNode", "{explained}");
 
     let node = TestNode::register(controller.client(ALL)).await;
     let nodes = http.get("/v1/nodes").await.expect(200);
     assert_eq!(nodes["nodes"][0]["name"], "node-0");
     assert_eq!(nodes["nodes"][0]["labels"], json!({ "pool": "node-0" }));
-    let why = http.get(&format!("{job}/explain")).await.expect(200);
-    assert_eq!((&why["reason"], &why["backends"][0]["nodes"]), (&json!("Ready"), &json!(1)), "{why}");
+    let explained = http.get(&format!("{job}/explain")).await.expect(200);
+    assert_eq!(
+        (&explained["reason"], &explained["backends"][0]["nodes"]),
+        (&json!("Ready"), &json!(1)),
+        "{explained}"
+    );
 
     let pulled = node.pull().await.unwrap();
     assert_eq!(pulled.id, id);
@@ -142,13 +146,13 @@ async fn a_job_goes_through_its_life_and_every_view_shows_it() {
     let refused = http.post(&format!("{job}/label"), &opinion(0.5)).await.refused(400);
     assert!(refused.contains("1 to 5"), "{refused}");
 
-    // It is over, and a cancel leaves it alone.
+    // A cancel does not change a completed job.
     let after = http.post(&format!("{job}/cancel"), &json!({ "reason": "late" })).await.expect(200);
     assert_eq!(after["status"], "completed");
 }
 
 #[tokio::test]
-async fn a_cancel_ends_a_job_and_a_label_comes_too_late() {
+async fn a_cancelled_job_cannot_be_labelled() {
     let controller = Controller::start(&[]).await;
     let http = controller.http_with(WRITER);
     let id = submit(&http, &json!({ "scoring": clips() })).await;
@@ -166,17 +170,17 @@ async fn a_cancel_ends_a_job_and_a_label_comes_too_late() {
 }
 
 #[tokio::test]
-async fn nobody_sees_the_jobs_of_another_tenant() {
+async fn jobs_of_another_tenant_are_not_found() {
     let controller = Controller::start(&[]).await;
     let id = submit(&controller.http_with(WRITER), &json!({ "scoring": clips() })).await;
     let stranger = controller.http_with(STRANGER);
     assert_eq!(stranger.get("/v1/jobs").await.expect(200)["jobs"], json!([]));
     let unknown = "00000000-0000-7000-8000-000000000000";
-    let of = |id: &str, refused: String| refused.replace(id, "ID");
+    let without = |id: &str, error: String| error.replace(id, "ID");
     for path in ["", "/attempts", "/explain"] {
         let theirs = stranger.get(&format!("/v1/jobs/{id}{path}")).await.refused(404);
-        let nobodys = stranger.get(&format!("/v1/jobs/{unknown}{path}")).await.refused(404);
-        assert_eq!(of(&id, theirs), of(unknown, nobodys), "nothing is learned from the answer");
+        let missing = stranger.get(&format!("/v1/jobs/{unknown}{path}")).await.refused(404);
+        assert_eq!(without(&id, theirs), without(unknown, missing), "the response reveals no job");
     }
     stranger.post(&format!("/v1/jobs/{id}/cancel"), &json!({})).await.refused(404);
     stranger.post(&format!("/v1/jobs/{id}/label"), &json!({ "value": 1 })).await.refused(404);

@@ -1,18 +1,16 @@
-//! The controller as a process, seen from outside: by HTTP, by gRPC, by clients that nobody here wrote, by signals.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers of a test may fail it"
-)]
+//! The controller as a child process: its HTTP and gRPC interfaces, third-party clients, and signals.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+#[path = "../support/clock.rs"]
+#[allow(dead_code, reason = "other tests use all of it")]
+mod clock;
 mod controller;
 mod http;
 #[path = "../auth/issuer.rs"]
-#[allow(dead_code, reason = "tests of tokens use all of it")]
+#[allow(dead_code, reason = "other tests use all of it")]
 mod issuer;
 #[path = "../support/node.rs"]
-#[allow(dead_code, reason = "tests of gRPC use all of it")]
+#[allow(dead_code, reason = "other tests use all of it")]
 mod node;
 
 mod events;
@@ -26,7 +24,7 @@ mod schemathesis;
 mod score;
 mod shutdown;
 
-/// What a node speaks through.
+/// The module in which `node.rs` expects its client.
 mod server {
     pub(crate) use crate::controller::Client;
 }

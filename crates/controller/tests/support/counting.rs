@@ -1,4 +1,4 @@
-//! A store that counts how it is used, and fails when it is told to.
+//! A store that counts calls, and delays or fails them on request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,29 +13,26 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
     Reported, Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, Store, StoreError, TenantId};
+use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, Store, StoreError, StoreResult, TenantId};
 
-/// Counts claims, sweeps and pages.
 pub(crate) struct CountingStore {
     inner: Arc<dyn Store>,
-    /// Claims begun.
+    /// Claims that were started.
     pub(crate) claims: AtomicUsize,
-    /// Sweeps that ended.
+    /// Sweeps that were completed.
     pub(crate) sweeps: AtomicUsize,
     /// Pages of jobs and of changes that were read.
     pub(crate) pages: AtomicUsize,
-    /// Whether statistics fail.
+    /// Whether `stats` fails.
     pub(crate) broken: AtomicBool,
-    /// A claim that has happened is answered when there is a permit.
-    pub(crate) answers: Semaphore,
-    /// Whether claims wait for one.
+    /// While `held` is set, a completed claim needs one of these permits to return.
+    pub(crate) permits: Semaphore,
     pub(crate) held: AtomicBool,
-    /// Claims that have happened.
+    /// Claims that were completed, returned or not.
     pub(crate) claimed: AtomicUsize,
 }
 
 impl CountingStore {
-    /// Around another.
     pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
         Self {
             inner,
@@ -43,45 +40,40 @@ impl CountingStore {
             sweeps: AtomicUsize::new(0),
             pages: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            answers: Semaphore::new(0),
+            permits: Semaphore::new(0),
             held: AtomicBool::new(false),
             claimed: AtomicUsize::new(0),
         }
     }
 
-    /// Claims so far.
     pub(crate) fn claims(&self) -> usize {
         self.claims.load(Ordering::SeqCst)
     }
 
-    /// Sweeps so far.
     pub(crate) fn sweeps(&self) -> usize {
         self.sweeps.load(Ordering::SeqCst)
     }
 
-    /// Pages so far.
     pub(crate) fn pages(&self) -> usize {
         self.pages.load(Ordering::SeqCst)
     }
 }
 
-type Answer<T> = Result<T, StoreError>;
-
 #[async_trait]
 impl Store for CountingStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> Answer<Submitted> {
+    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
         self.inner.submit(tenant, job).await
     }
 
-    async fn job(&self, tenant: &TenantId, id: JobId) -> Answer<Option<Job>> {
+    async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
         self.inner.job(tenant, id).await
     }
 
-    async fn attempts(&self, tenant: &TenantId, id: JobId) -> Answer<Vec<Attempt>> {
+    async fn attempts(&self, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
         self.inner.attempts(tenant, id).await
     }
 
-    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> Answer<Vec<Job>> {
+    async fn jobs(&self, tenant: &TenantId, filter: &Filter, page: &Page) -> StoreResult<Vec<Job>> {
         self.pages.fetch_add(1, Ordering::SeqCst);
         self.inner.jobs(tenant, filter, page).await
     }
@@ -92,15 +84,15 @@ impl Store for CountingStore {
         id: JobId,
         cause: CancelCause,
         reason: &str,
-    ) -> Answer<Option<Cancelled>> {
+    ) -> StoreResult<Option<Cancelled>> {
         self.inner.cancel(tenant, id, cause, reason).await
     }
 
-    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> Answer<Labelled> {
+    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         self.inner.label(tenant, target, label).await
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> Answer<Credentials> {
+    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
         self.inner.register(tenant, node).await
     }
 
@@ -109,21 +101,21 @@ impl Store for CountingStore {
         tenant: &TenantId,
         node: &Credentials,
         beat: Heartbeat,
-    ) -> Answer<Option<HeartbeatReply>> {
+    ) -> StoreResult<Option<HeartbeatReply>> {
         self.inner.heartbeat(tenant, node, beat).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> Answer<Claim> {
+    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
         self.claims.fetch_add(1, Ordering::SeqCst);
         let claim = self.inner.claim(tenant, node, backends).await;
         self.claimed.fetch_add(1, Ordering::SeqCst);
         if self.held.load(Ordering::SeqCst) {
-            self.answers.acquire().await.unwrap().forget();
+            self.permits.acquire().await.unwrap().forget();
         }
         claim
     }
 
-    async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> Answer<Reported> {
+    async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
         self.inner.report(tenant, node, report).await
     }
 
@@ -134,53 +126,53 @@ impl Store for CountingStore {
         job: JobId,
         attempt: AttemptNumber,
         reason: &str,
-    ) -> Answer<Released> {
+    ) -> StoreResult<Released> {
         self.inner.release(tenant, node, job, attempt, reason).await
     }
 
-    async fn explain(&self, tenant: &TenantId, id: JobId) -> Answer<Option<Explained>> {
+    async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         self.inner.explain(tenant, id).await
     }
 
-    async fn nodes(&self, tenant: &TenantId) -> Answer<Vec<Node>> {
+    async fn nodes(&self, tenant: &TenantId) -> StoreResult<Vec<Node>> {
         self.inner.nodes(tenant).await
     }
 
-    async fn nodes_with_resource(&self) -> Answer<Vec<Node>> {
+    async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>> {
         self.inner.nodes_with_resource().await
     }
 
-    async fn position(&self, tenant: &TenantId) -> Answer<Cursor> {
+    async fn position(&self, tenant: &TenantId) -> StoreResult<Cursor> {
         self.inner.position(tenant).await
     }
 
-    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> Answer<Changes> {
+    async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         self.pages.fetch_add(1, Ordering::SeqCst);
         self.inner.changes(tenant, after, limit).await
     }
 
-    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> Answer<Samples> {
+    async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         self.inner.samples(tenant, after, limit).await
     }
 
-    async fn sweep(&self) -> Answer<Swept> {
+    async fn sweep(&self) -> StoreResult<Swept> {
         let swept = self.inner.sweep().await;
         self.sweeps.fetch_add(1, Ordering::SeqCst);
         swept
     }
 
-    async fn prune(&self, keep: &Retention) -> Answer<Pruned> {
+    async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         self.inner.prune(keep).await
     }
 
-    async fn stats(&self) -> Answer<Vec<TenantStats>> {
+    async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         if self.broken.load(Ordering::SeqCst) {
-            return Err(StoreError::Unavailable("told to fail".into()));
+            return Err(StoreError::Unavailable("the test breaks the store".into()));
         }
         self.inner.stats().await
     }
 
-    async fn ready(&self) -> Answer<()> {
+    async fn ready(&self) -> StoreResult<()> {
         self.inner.ready().await
     }
 

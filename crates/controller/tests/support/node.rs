@@ -1,4 +1,4 @@
-//! A node that does what it is told.
+//! A fake node that makes the calls of a real one on request.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,16 +8,11 @@ use vmafx_proto::controller::v1 as wire;
 
 use crate::server::Client;
 
-/// A registered node.
 #[derive(Clone)]
 pub(crate) struct TestNode {
-    /// Its connection.
     pub(crate) client: Client,
-    /// Its session.
     pub(crate) node_id: String,
-    /// Its secret.
     pub(crate) session_token: String,
-    /// What it serves.
     pub(crate) backends: Vec<String>,
 }
 
@@ -27,7 +22,6 @@ impl TestNode {
         Self::named(client, "node-0", &["cpu"]).await
     }
 
-    /// Registers.
     pub(crate) async fn named(mut client: Client, name: &str, backends: &[&str]) -> Self {
         let backends: Vec<String> = backends.iter().map(|&backend| backend.to_owned()).collect();
         let capability = wire::NodeCapability {
@@ -39,11 +33,10 @@ impl TestNode {
         };
         let request =
             wire::RegisterNodeRequest { name: name.to_owned(), capability: Some(capability), resource: None };
-        let told = client.register_node(request).await.unwrap().into_inner();
-        Self { client, node_id: told.node_id, session_token: told.session_token, backends }
+        let session = client.register_node(request).await.unwrap().into_inner();
+        Self { client, node_id: session.node_id, session_token: session.session_token, backends }
     }
 
-    /// What it sends to pull.
     pub(crate) fn pull_request(&self, wait: Duration) -> wire::PullWorkRequest {
         wire::PullWorkRequest {
             node_id: self.node_id.clone(),
@@ -62,13 +55,12 @@ impl TestNode {
         self.pull_for(Duration::ZERO).await.unwrap()
     }
 
-    /// Pulls.
     pub(crate) async fn pull_for(&self, wait: Duration) -> Result<Option<wire::Job>, Status> {
         let request = self.pull_request(wait);
-        self.client.clone().pull_work(request).await.map(|answer| answer.into_inner().job)
+        self.client.clone().pull_work(request).await.map(|response| response.into_inner().job)
     }
 
-    /// A heartbeat that names jobs.
+    /// Sends a heartbeat with these running jobs.
     pub(crate) async fn beat(&self, running: &[&str]) -> wire::HeartbeatResponse {
         let request = wire::HeartbeatRequest {
             node_id: self.node_id.clone(),
@@ -80,7 +72,7 @@ impl TestNode {
         self.client.clone().heartbeat(request).await.unwrap().into_inner()
     }
 
-    /// A final report of a score.
+    /// A final report with this score.
     pub(crate) fn report_request(&self, job: &wire::Job, score: f64) -> wire::ReportResultRequest {
         wire::ReportResultRequest {
             node_id: self.node_id.clone(),
@@ -94,21 +86,31 @@ impl TestNode {
         }
     }
 
-    /// Reports a score.
     pub(crate) async fn complete(&self, job: &wire::Job, score: f64) {
         self.report(self.report_request(job, score)).await.unwrap();
     }
 
-    /// Reports.
     pub(crate) async fn report(
         &self,
         request: wire::ReportResultRequest,
     ) -> Result<Response<wire::ReportResultResponse>, Status> {
         self.client.clone().report_result(request).await
     }
+
+    /// Whether the release ended the attempt.
+    pub(crate) async fn release(&self, job: &wire::Job) -> Result<bool, Status> {
+        let request = wire::ReleaseJobRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            job_id: job.id.clone(),
+            attempt: job.attempt,
+            reason: "shutting down".into(),
+        };
+        self.client.clone().release_job(request).await.map(|response| response.into_inner().ok)
+    }
 }
 
-/// A job that may be scored.
+/// A job whose clips are inside the scoring roots.
 pub(crate) fn clips() -> wire::SubmitJobRequest {
     wire::SubmitJobRequest {
         scoring: Some(wire::ScoringParams {
@@ -120,7 +122,6 @@ pub(crate) fn clips() -> wire::SubmitJobRequest {
     }
 }
 
-/// The same for a backend.
 pub(crate) fn clips_for(backend: &str) -> wire::SubmitJobRequest {
     let mut request = clips();
     if let Some(scoring) = &mut request.scoring {
@@ -129,12 +130,11 @@ pub(crate) fn clips_for(backend: &str) -> wire::SubmitJobRequest {
     request
 }
 
-/// Submits one, and gives its id.
+/// Submits a job and returns its id.
 pub(crate) async fn submit(client: &mut Client, request: wire::SubmitJobRequest) -> String {
     client.submit_job(request).await.unwrap().into_inner().job_id
 }
 
-/// Reads one.
 pub(crate) async fn get(client: &mut Client, job_id: &str) -> wire::Job {
     let request = wire::GetJobRequest { job_id: job_id.to_owned() };
     client.get_job(request).await.unwrap().into_inner()

@@ -1,4 +1,5 @@
-//! A whole controller in this process, spoken to over a real socket.
+//! A controller inside the test process, for tests that need its clock, its store or its metrics. It listens on a real socket.
+//! All other tests start the program: `vmafx_testkit::controller`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,11 +16,12 @@ use tower::ServiceBuilder;
 use vmafx_controller::background;
 use vmafx_controller::grpc::{self, CallMetrics, CountCalls, MessageSizes};
 use vmafx_controller::identity::{Identity, Role, Roles};
-use vmafx_controller::metrics::{ControllerMetrics, QueueNumbers};
-use vmafx_controller::service::{Parts, Patience, Roots, Service};
+use vmafx_controller::metrics::{ControllerMetrics, QueueGauges};
+use vmafx_controller::service::{Roots, Service, ServiceLimits, ServiceParts};
 use vmafx_kit::config::GoDuration;
 use vmafx_kit::metrics::Metrics;
 use vmafx_kit::tasks::{Shutdown, TaskSet};
+use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::scoring::v1::vmafx_scoring_client::VmafxScoringClient;
 use vmafx_queue::policy::Policy;
@@ -30,11 +32,12 @@ use vmafx_queue::{Store, TenantId};
 
 use crate::clock::TestClock;
 use crate::counting::CountingStore;
+use crate::node::{TestNode, clips, submit};
 
-/// Everything within `/clips` may be scored.
-struct Clips;
+/// Scoring roots that accept everything below `/clips`.
+struct ClipRoots;
 
-impl Roots for Clips {
+impl Roots for ClipRoots {
     fn of(&self, tenant: &TenantId) -> Vec<String> {
         vec![format!("/clips/{tenant}"), "/clips".to_owned()]
     }
@@ -44,53 +47,46 @@ impl Roots for Clips {
     }
 }
 
-/// What a test can choose.
 #[derive(Clone)]
-pub(crate) struct Setup {
-    /// The queue's patience.
+pub(crate) struct ServerOptions {
     pub(crate) policy: Policy,
-    /// The service's patience.
-    pub(crate) patience: Patience,
-    /// Bytes of a message.
+    pub(crate) patience: ServiceLimits,
     pub(crate) sizes: MessageSizes,
-    /// The time.
     pub(crate) clock: TestClock,
 }
 
-impl Default for Setup {
+impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             policy: Policy { sweep_interval: Duration::from_millis(20), ..Policy::default() },
-            patience: Patience::default(),
+            patience: ServiceLimits::default(),
             sizes: MessageSizes::default(),
-            clock: TestClock::new(),
+            clock: TestClock::at(1_700_000_000),
         }
     }
 }
 
-/// Where the queue is.
+/// Where the queue is stored.
 #[derive(Clone)]
-pub(crate) enum Place {
-    /// In a file of this directory.
+pub(crate) enum StoreLocation {
+    /// SQLite, in this directory.
     File(Arc<tempfile::TempDir>),
-    /// In a database.
+    /// Postgres.
     Database(Arc<vmafx_testkit::postgres::PostgresDatabase>),
 }
 
-impl Place {
-    /// An empty file.
+impl StoreLocation {
     pub(crate) fn file() -> Self {
         Self::File(Arc::new(tempfile::tempdir().unwrap()))
     }
 
-    /// An empty database.
     pub(crate) async fn database() -> Self {
         let server = vmafx_testkit::postgres::PostgresServer::shared().await.unwrap();
         Self::Database(Arc::new(server.database().await.unwrap()))
     }
 
-    async fn open(&self, setup: &Setup) -> Arc<dyn Store> {
-        let (policy, clock) = (setup.policy, Arc::new(setup.clock.clone()));
+    async fn open(&self, options: &ServerOptions) -> Arc<dyn Store> {
+        let (policy, clock) = (options.policy, Arc::new(options.clock.clone()));
         match self {
             Self::File(directory) => {
                 let path = directory.path().join("queue.db");
@@ -106,55 +102,57 @@ impl Place {
     }
 }
 
-/// A controller.
 pub(crate) struct TestServer {
-    /// Where it listens.
     pub(crate) addr: SocketAddr,
-    /// Its store.
     pub(crate) store: Arc<CountingStore>,
-    /// Its operations.
     pub(crate) service: Service,
-    /// Its metrics.
     pub(crate) metrics: Arc<Metrics>,
-    /// The queue's numbers among them.
-    pub(crate) numbers: QueueNumbers,
-    /// Its time.
+    pub(crate) numbers: QueueGauges,
     pub(crate) clock: TestClock,
     shutdown: Shutdown,
     running: JoinSet<()>,
-    place: Place,
-    setup: Setup,
+    location: StoreLocation,
+    options: ServerOptions,
 }
 
 impl TestServer {
-    /// A new one, with an empty queue.
+    /// Starts with an empty queue and default options.
     pub(crate) async fn start() -> Self {
-        Self::with(Setup::default()).await
+        Self::with(ServerOptions::default()).await
     }
 
-    /// The same, otherwise.
-    pub(crate) async fn with(setup: Setup) -> Self {
-        Self::on(setup, Place::file()).await
+    pub(crate) async fn with(options: ServerOptions) -> Self {
+        Self::on(options, StoreLocation::file()).await
     }
 
-    /// On a queue that may have been used before, or be in use by another controller.
-    pub(crate) async fn on(setup: Setup, place: Place) -> Self {
-        let clock = Arc::new(setup.clock.clone());
-        let store = Arc::new(CountingStore::new(place.open(&setup).await));
+    /// A server with one job, which a node is running.
+    pub(crate) async fn with_running_job() -> (Self, Client, TestNode, wire::Job) {
+        let server = Self::start().await;
+        let mut client = server.client().await;
+        submit(&mut client, clips()).await;
+        let node = TestNode::register(server.client().await).await;
+        let work = node.pull().await.unwrap();
+        (server, client, node, work)
+    }
+
+    /// Starts with a store that may contain jobs or, in Postgres, be used by another controller.
+    pub(crate) async fn on(options: ServerOptions, location: StoreLocation) -> Self {
+        let clock = Arc::new(options.clock.clone());
+        let store = Arc::new(CountingStore::new(location.open(&options).await));
         let mut tasks = TaskSet::default();
         let shutdown = tasks.shutdown();
         let mut metrics = Metrics::new("test");
         let counted = ControllerMetrics::new(&mut metrics);
         let calls = CallMetrics::new(&mut metrics);
-        let numbers = QueueNumbers::default();
+        let numbers = QueueGauges::default();
         metrics.collector(numbers.clone());
-        let service = Service::new(Parts {
+        let service = Service::new(ServiceParts {
             store: store.clone(),
             clock,
-            roots: Arc::new(Clips),
+            roots: Arc::new(ClipRoots),
             metrics: counted,
-            policy: setup.policy,
-            patience: setup.patience,
+            policy: options.policy,
+            limits: options.patience,
             shutdown: shutdown.clone(),
         });
         let keep = Retention {
@@ -168,7 +166,7 @@ impl TestServer {
 
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
-        let (routes, _health) = grpc::routes(&service, setup.sizes).await.unwrap();
+        let (routes, _health) = grpc::routes(&service, options.sizes).await.unwrap();
         let layers = ServiceBuilder::new()
             .layer(CountCalls(calls))
             .layer(tonic::service::InterceptorLayer::new(trusting_gate));
@@ -186,59 +184,58 @@ impl TestServer {
             closed.close().await;
         });
         let metrics = Arc::new(metrics);
-        let clock = setup.clock.clone();
-        Self { addr, store, service, metrics, numbers, clock, shutdown, running, place, setup }
+        let clock = options.clock.clone();
+        Self { addr, store, service, metrics, numbers, clock, shutdown, running, location, options }
     }
 
-    /// Begins the shutdown.
+    /// Starts the shutdown.
     pub(crate) fn stop(&self) {
         self.shutdown.begin();
     }
 
-    /// Stops, and waits until everything is closed.
+    /// Shuts down and waits until the store is closed.
     pub(crate) async fn stopped(mut self) {
         self.shutdown.begin();
         self.running.join_next().await.unwrap().unwrap();
     }
 
-    /// Another controller on the same file, after this one was stopped.
+    /// Shuts down, and starts another controller with the same store.
     pub(crate) async fn restarted(mut self) -> Self {
         self.shutdown.begin();
         self.running.join_next().await.unwrap().unwrap();
-        let (setup, place) = (self.setup.clone(), self.place.clone());
+        let (options, location) = (self.options.clone(), self.location.clone());
         drop(self);
-        Self::on(setup, place).await
+        Self::on(options, location).await
     }
 
-    /// Somebody of the tenant `acme`.
+    /// A client of the tenant `acme`.
     pub(crate) async fn client(&self) -> Client {
         self.client_of("acme").await
     }
 
-    /// Somebody of a tenant.
     pub(crate) async fn client_of(&self, tenant: &'static str) -> Client {
         let channel = self.channel().await;
         VmafxControllerClient::with_interceptor(channel, TenantName(tenant))
     }
 
-    /// Somebody who wants a score at once.
+    /// A client of the scoring service, of the tenant `acme`.
     pub(crate) async fn scorer(&self) -> VmafxScoringClient<InterceptedService<Channel, TenantName>> {
         VmafxScoringClient::with_interceptor(self.channel().await, TenantName("acme"))
     }
 
-    /// A connection without a name.
+    /// A connection without a tenant.
     pub(crate) async fn channel(&self) -> Channel {
         let endpoint = Endpoint::from_shared(format!("http://{}", self.addr)).unwrap();
         endpoint.connect().await.unwrap()
     }
 
-    /// One line of the metrics, without its value.
+    /// The value of a series, which is named with its labels.
     pub(crate) fn metric(&self, name: &str) -> Option<f64> {
         let page = self.metrics.encode().unwrap();
         page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
     }
 
-    /// Moves the clock on in steps that are no jump, with a sweep after each.
+    /// Advances the clock in steps that the store does not take for a jump of the clock, and waits for a sweep after each.
     pub(crate) async fn pass(&self, time: Duration) {
         let step = Duration::from_secs(5);
         let mut left = time;
@@ -246,18 +243,17 @@ impl TestServer {
             let by = left.min(step);
             self.clock.advance(by);
             left -= by;
-            // The one under way may have looked at the clock before.
-            let seen = self.store.sweeps();
-            let swept = || async { self.store.sweeps() >= seen + 2 };
+            // Two sweeps, because the one in progress may have read the clock before.
+            let before = self.store.sweeps();
+            let swept = || async { self.store.sweeps() >= before + 2 };
             vmafx_testkit::wait::until(Duration::from_secs(20), "two sweeps", swept).await.unwrap();
         }
     }
 }
 
-/// A client that says whose it is.
 pub(crate) type Client = VmafxControllerClient<InterceptedService<Channel, TenantName>>;
 
-/// Puts the tenant's name into every call.
+/// Adds the name of the tenant to every call, for `trusting_gate`.
 #[derive(Clone)]
 pub(crate) struct TenantName(&'static str);
 
@@ -268,8 +264,8 @@ impl tonic::service::Interceptor for TenantName {
     }
 }
 
-/// Believes everybody: the real gate has tests of its own.
-#[expect(clippy::unnecessary_wraps, reason = "interceptors may refuse")]
+/// Authenticates every caller as the tenant that it names, with all roles: the real gate is tested in `auth/gate.rs`.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of an interceptor")]
 fn trusting_gate(mut request: Request<()>) -> Result<Request<()>, Status> {
     let tenant = request.metadata().get("x-test-tenant").and_then(|name| name.to_str().ok());
     if let Some(tenant) = tenant {

@@ -1,4 +1,4 @@
-//! Reads a key set over HTTP.
+//! Fetches a key set over HTTP.
 
 use std::fmt;
 use std::io;
@@ -18,20 +18,16 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::set::{KeySet, SetError};
+use super::key_set::{KeySet, KeySetError};
 
-/// For all of it: looking up the name, TLS, redirects, the last byte.
-const WITHIN: Duration = Duration::from_secs(10);
-/// Most bytes of a set.
-const LONGEST: usize = 1024 * 1024;
-/// Most redirects.
-const HOPS: usize = 3;
+/// Covers name resolution, TLS, all redirects and the body.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+const MAX_REDIRECTS: usize = 3;
 
-/// Where a key set is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint(Uri);
 
-/// Why a text is no such place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not a URL such as https://issuer.example/keys")]
 pub(crate) struct EndpointError;
@@ -50,8 +46,8 @@ impl FromStr for Endpoint {
 }
 
 impl Endpoint {
-    /// Whether what comes from there may be replaced on its way.
-    pub(crate) fn is_open_to_the_network(&self) -> bool {
+    /// Whether the response crosses the network in plain text, where it could be replaced.
+    pub(crate) fn is_unencrypted(&self) -> bool {
         let local = self.0.host().is_some_and(|host| {
             let host = host.trim_matches(['[', ']']);
             host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
@@ -66,38 +62,36 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Why there is no key set.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     #[error("cannot read {}", .0.display())]
     File(PathBuf, #[source] io::Error),
     #[error("{} holds no PEM certificate", .0.display())]
     NoCertificate(PathBuf),
-    #[error("this machine trusts no authority: name one (VMAFX_JWKS_CA_FILE)")]
-    NoAuthorities,
+    #[error("the system has no CA certificates: set VMAFX_JWKS_CA_FILE")]
+    NoCaCertificates,
     #[error("TLS cannot be set up")]
     Tls(#[source] rustls::Error),
-    #[error("the token for the key set cannot be sent")]
+    #[error("the token for the key endpoint is not a valid header value (VMAFX_JWKS_TOKEN_FILE)")]
     Token(#[source] http::header::InvalidHeaderValue),
-    #[error("the request cannot be made")]
+    #[error("the request is invalid")]
     Request(#[source] http::Error),
-    #[error("no answer")]
+    #[error("the request failed")]
     Connection(#[source] hyper_util::client::legacy::Error),
-    #[error("no whole answer of at most {LONGEST} bytes")]
+    #[error("the response broke off or is larger than {MAX_BODY_BYTES} bytes")]
     Body(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("no answer within {WITHIN:?}")]
-    Late,
-    #[error("the answer is {0}")]
+    #[error("no response within {FETCH_TIMEOUT:?}")]
+    Timeout,
+    #[error("the response has status {0}")]
     Status(StatusCode),
-    #[error("a redirect leads to no usable place, or from https to http")]
+    #[error("a redirect leads to an invalid URL or from https to http")]
     Redirect,
-    #[error("more than {HOPS} redirects")]
-    Loop,
+    #[error("more than {MAX_REDIRECTS} redirects")]
+    TooManyRedirects,
     #[error("the key set cannot be used")]
-    Set(#[source] SetError),
+    Set(#[source] KeySetError),
 }
 
-/// Reads one key set.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetcher {
     endpoint: Endpoint,
@@ -107,8 +101,8 @@ pub(crate) struct Fetcher {
 }
 
 impl Fetcher {
-    /// `ca_file` holds the authorities to trust instead of the machine's; `token_file` a token to send along. Both
-    /// are read each time, since both are replaced while we run.
+    /// `ca_file` replaces the CA certificates of the system; `token_file` holds a bearer token to send. Both files are
+    /// read for each fetch because both are rotated while the controller runs.
     pub(crate) fn new(endpoint: Endpoint, ca_file: Option<PathBuf>, token_file: Option<PathBuf>) -> Self {
         let text = endpoint.to_string();
         Self { endpoint, text, ca_file, token_file }
@@ -119,10 +113,10 @@ impl Fetcher {
     }
 
     pub(crate) async fn fetch(&self) -> Result<KeySet, FetchError> {
-        tokio::time::timeout(WITHIN, self.follow()).await.unwrap_or(Err(FetchError::Late))
+        tokio::time::timeout(FETCH_TIMEOUT, self.follow_redirects()).await.unwrap_or(Err(FetchError::Timeout))
     }
 
-    async fn follow(&self) -> Result<KeySet, FetchError> {
+    async fn follow_redirects(&self) -> Result<KeySet, FetchError> {
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(self.tls().await?)
             .https_or_http()
@@ -131,33 +125,32 @@ impl Fetcher {
         let client: Client<_, Empty<axum::body::Bytes>> =
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         let token = self.token().await?;
-        let mut place = self.endpoint.0.clone();
-        for _ in 0..=HOPS {
-            let mut request =
-                Request::get(&place).header(ACCEPT, "application/jwk-set+json, application/json");
-            // Whoever we are sent to has no right to our token.
-            if let Some(token) = token.as_ref().filter(|_| same_origin(&place, &self.endpoint.0)) {
+        let mut url = self.endpoint.0.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let mut request = Request::get(&url).header(ACCEPT, "application/jwk-set+json, application/json");
+            // The target of a redirect to another origin must not receive the token.
+            if let Some(token) = token.as_ref().filter(|_| same_origin(&url, &self.endpoint.0)) {
                 request = request.header(AUTHORIZATION, token);
             }
             let request = request.body(Empty::new()).map_err(FetchError::Request)?;
             let response = client.request(request).await.map_err(FetchError::Connection)?;
             match response.status() {
                 StatusCode::OK => {
-                    let body = Limited::new(response.into_body(), LONGEST);
+                    let body = Limited::new(response.into_body(), MAX_BODY_BYTES);
                     let body = body.collect().await.map_err(FetchError::Body)?;
                     return KeySet::parse(&body.to_bytes()).map_err(FetchError::Set);
                 }
-                status if status.is_redirection() => place = next(&place, &response)?,
+                status if status.is_redirection() => url = redirect_target(&url, &response)?,
                 status => return Err(FetchError::Status(status)),
             }
         }
-        Err(FetchError::Loop)
+        Err(FetchError::TooManyRedirects)
     }
 
     async fn tls(&self) -> Result<rustls::ClientConfig, FetchError> {
         let roots = match &self.ca_file {
-            Some(file) => authorities(file).await?,
-            None if self.endpoint.0.scheme_str() == Some("https") => system().await?,
+            Some(file) => ca_certificates(file).await?,
+            None if self.endpoint.0.scheme_str() == Some("https") => system_ca_certificates().await?,
             None => RootCertStore::empty(),
         };
         let provider = Arc::new(aws_lc_rs::default_provider());
@@ -181,8 +174,8 @@ fn same_origin(one: &Uri, other: &Uri) -> bool {
     one.scheme() == other.scheme() && one.authority() == other.authority()
 }
 
-/// Where a redirect leads: another URL, or another path of this one.
-fn next<B>(from: &Uri, response: &Response<B>) -> Result<Uri, FetchError> {
+/// The target is a whole URL or another path of the same origin.
+fn redirect_target<B>(from: &Uri, response: &Response<B>) -> Result<Uri, FetchError> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let location = location.ok_or(FetchError::Redirect)?;
     let to: Uri = if location.starts_with('/') && !location.starts_with("//") {
@@ -192,12 +185,12 @@ fn next<B>(from: &Uri, response: &Response<B>) -> Result<Uri, FetchError> {
     } else {
         location.parse::<Endpoint>().map_err(|_| FetchError::Redirect)?.0
     };
-    let weaker = from.scheme_str() == Some("https") && to.scheme_str() != Some("https");
-    if weaker { Err(FetchError::Redirect) } else { Ok(to) }
+    let downgrade = from.scheme_str() == Some("https") && to.scheme_str() != Some("https");
+    if downgrade { Err(FetchError::Redirect) } else { Ok(to) }
 }
 
-/// Those of the file and no others: a private authority is named so that no public one can stand in.
-async fn authorities(file: &Path) -> Result<RootCertStore, FetchError> {
+/// Only the certificates of the file, so that no public CA can vouch for a private issuer.
+async fn ca_certificates(file: &Path) -> Result<RootCertStore, FetchError> {
     let pem = tokio::fs::read(file).await;
     let pem = pem.map_err(|source| FetchError::File(file.to_owned(), source))?;
     let mut roots = RootCertStore::empty();
@@ -205,13 +198,13 @@ async fn authorities(file: &Path) -> Result<RootCertStore, FetchError> {
     if roots.is_empty() { Err(FetchError::NoCertificate(file.to_owned())) } else { Ok(roots) }
 }
 
-/// Those of the machine. Reading them takes a while, so not on a thread that has others waiting.
-async fn system() -> Result<RootCertStore, FetchError> {
+/// Loading the certificates of the system blocks on file I/O.
+async fn system_ca_certificates() -> Result<RootCertStore, FetchError> {
     let read = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
-    let certificates = read.map_err(|_| FetchError::NoAuthorities)?.certs;
+    let certificates = read.map_err(|_| FetchError::NoCaCertificates)?.certs;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates);
-    if roots.is_empty() { Err(FetchError::NoAuthorities) } else { Ok(roots) }
+    if roots.is_empty() { Err(FetchError::NoCaCertificates) } else { Ok(roots) }
 }
 
 #[cfg(test)]
@@ -229,13 +222,13 @@ mod tests {
     #[case::relative("https://a/x", "y", None)]
     #[case::file("https://a/x", "file:///etc/passwd", None)]
     #[case::user("https://a/x", "https://u@b/y", None)]
-    fn a_redirect_leads_to_a_place_no_worse(
+    fn a_redirect_is_followed_unless_it_is_weaker(
         #[case] from: &str,
         #[case] location: &str,
         #[case] expected: Option<&str>,
     ) {
         let response = Response::builder().header(LOCATION, location).body(()).unwrap();
-        let to = next(&from.parse().unwrap(), &response).ok().map(|to| to.to_string());
+        let to = redirect_target(&from.parse().unwrap(), &response).ok().map(|to| to.to_string());
         assert_eq!(to.as_deref(), expected);
     }
 
@@ -245,7 +238,7 @@ mod tests {
     #[case("http://127.0.0.1:8080/keys", false)]
     #[case("http://[::1]:8080/keys", false)]
     #[case("http://localhost/keys", false)]
-    fn keys_that_could_be_replaced_on_their_way_are_known(#[case] text: &str, #[case] open: bool) {
-        assert_eq!(text.parse::<Endpoint>().unwrap().is_open_to_the_network(), open);
+    fn an_unencrypted_endpoint_is_recognized(#[case] text: &str, #[case] open: bool) {
+        assert_eq!(text.parse::<Endpoint>().unwrap().is_unencrypted(), open);
     }
 }

@@ -1,4 +1,4 @@
-//! The tenants of a file.
+//! The tenants file.
 //!
 //! ```yaml
 //! tenants:
@@ -18,24 +18,24 @@ use super::tenant::Tenant;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RawTenantFile {
     tenants: Vec<Value>,
 }
 
-/// Good tenants, and what is wrong with the others.
-pub(super) struct Contents {
+/// The valid tenants, and what is wrong with the others.
+pub(super) struct TenantFile {
     pub(super) tenants: Vec<Tenant>,
     pub(super) problems: Vec<String>,
 }
 
-/// Reads a file. Each tenant stands for itself: one that is wrong does not lock out the others, and of a name that
-/// is there twice nobody can say who is meant, so no copy counts.
-pub(super) fn read(text: &str) -> Result<Contents, String> {
-    let file: File = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+/// An invalid tenant does not lock out the others. Tenants with the same name are all invalid, because it is unknown
+/// which one is meant.
+pub(super) fn parse(text: &str) -> Result<TenantFile, String> {
+    let file: RawTenantFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     let mut problems = Vec::new();
     let mut by_name: BTreeMap<String, Vec<Tenant>> = BTreeMap::new();
     for (number, value) in (1..).zip(file.tenants) {
-        match Tenant::read(value) {
+        match Tenant::parse(value) {
             Ok(tenant) => by_name.entry(tenant.id.to_string()).or_default().push(tenant),
             Err(problem) => problems.push(format!("tenant {number}: {problem}")),
         }
@@ -44,10 +44,10 @@ pub(super) fn read(text: &str) -> Result<Contents, String> {
     for (name, mut copies) in by_name {
         match (copies.pop(), copies.is_empty()) {
             (Some(only), true) => tenants.push(only),
-            _ => problems.push(format!("tenant {name:?} is there more than once")),
+            _ => problems.push(format!("tenant {name:?} is listed more than once")),
         }
     }
-    Ok(Contents { tenants, problems })
+    Ok(TenantFile { tenants, problems })
 }
 
 #[cfg(test)]
@@ -59,24 +59,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_or_double_is_left_out_and_told() {
+    fn invalid_and_duplicate_tenants_are_skipped_and_reported() {
         let text = format!("tenants:\n{}{}{}{}", one("good"), one("twice"), one("BAD"), one("twice"));
-        let contents = read(&text).unwrap();
+        let contents = parse(&text).unwrap();
         let names: Vec<_> = contents.tenants.iter().map(|tenant| tenant.id.as_str()).collect();
         assert_eq!(names, ["good"]);
         assert_eq!(
             contents.problems,
             [
-                "tenant 3: tenantId must be 2 to 64 small letters, digits and inner hyphens",
-                "tenant \"twice\" is there more than once"
+                "tenant 3: tenantId must be 2 to 64 lowercase letters, digits and inner hyphens",
+                "tenant \"twice\" is listed more than once"
             ]
         );
     }
 
     #[test]
-    fn what_is_no_list_of_tenants_is_refused() {
+    fn a_file_without_a_list_of_tenants_is_refused() {
         for text in ["", "tenants: 7", "tenants: []\nmore: 1", "[]"] {
-            assert!(read(text).is_err(), "{text}");
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 }

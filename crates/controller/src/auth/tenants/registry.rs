@@ -1,7 +1,7 @@
-//! The tenants as they are known now.
+//! The current tenants.
 //!
-//! One snapshot serves one call from begin to end. A snapshot that could not be renewed for ten intervals serves
-//! nobody: a tenant that was suspended meanwhile would go on.
+//! Each call uses one snapshot from start to end. A snapshot that could not be refreshed for ten intervals is stale and
+//! refuses every call: otherwise a tenant that was suspended meanwhile would keep its access.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,155 +12,150 @@ use std::time::Duration;
 use vmafx_queue::TenantId;
 use vmafx_queue::clock::Timestamp;
 
-use super::file::{self, Contents};
+use super::file::{self, TenantFile};
 use super::tenant::Tenant;
-use crate::auth::cause::Outcome;
-use crate::auth::document::{self, DocumentError};
-use crate::auth::jwks::{Fetcher, Keys};
-use crate::auth::jwt::Presented;
+use crate::auth::clocks::Clocks;
+use crate::auth::config_file::{self, ConfigFileError};
+use crate::auth::jwks::{Fetcher, KeyCache};
+use crate::auth::jwt::UnverifiedToken;
 use crate::auth::metrics::AuthMetrics;
-use crate::auth::provider::{checked, signed, subject};
-use crate::auth::time::Time;
-use crate::auth::verified::Verified;
+use crate::auth::outcome::AuthOutcome;
+use crate::auth::provider::{log_subject, validate_claims, verify_signature};
+use crate::auth::token_cache::VerifiedToken;
 use crate::identity::Identity;
 use crate::service::Roots;
 
 const FILE: &str = "VMAFX_AUTH_TENANTS_FILE";
-/// So many intervals without a read, and the tenants are too old to be trusted.
-const PATIENCE: u32 = 10;
+const MAX_MISSED_REFRESHES: u32 = 10;
 
-/// A tenant and the keys of its issuer.
-struct Member {
+struct RegisteredTenant {
     tenant: Tenant,
-    keys: Arc<Keys>,
+    keys: Arc<KeyCache>,
 }
 
+#[derive(Default)]
 struct Snapshot {
-    by_name: HashMap<TenantId, Arc<Member>>,
-    by_issuer: HashMap<String, Vec<Arc<Member>>>,
+    by_name: HashMap<TenantId, Arc<RegisteredTenant>>,
+    by_issuer: HashMap<String, Vec<Arc<RegisteredTenant>>>,
     generation: u64,
     text: String,
 }
 
-/// All tenants.
-pub(crate) struct Registry {
+pub(crate) struct TenantRegistry {
     file: PathBuf,
     interval: Duration,
     ca_file: Option<PathBuf>,
     current: RwLock<Arc<Snapshot>>,
     read_at: Mutex<Timestamp>,
-    time: Time,
+    clocks: Clocks,
     metrics: AuthMetrics,
 }
 
-impl Registry {
-    /// Reads the file, in which everything must be right to begin with.
+impl TenantRegistry {
+    /// Fails unless every tenant in the file is valid now.
     pub(crate) async fn open(
         file: PathBuf,
         interval: Duration,
         ca_file: Option<PathBuf>,
-        time: Time,
+        clocks: Clocks,
         metrics: AuthMetrics,
-    ) -> Result<Self, DocumentError> {
-        let text = document::read(&file, FILE).await?;
-        let refused = |problem| DocumentError::Content { variable: FILE, file: file.clone(), problem };
-        let Contents { tenants, problems } = file::read(&text).map_err(refused)?;
+    ) -> Result<Self, ConfigFileError> {
+        let text = config_file::read(&file, FILE).await?;
+        let refused = |problem| ConfigFileError::Content { variable: FILE, file: file.clone(), problem };
+        let TenantFile { tenants, problems } = file::parse(&text).map_err(refused)?;
         if !problems.is_empty() {
             return Err(refused(problems.join("; ")));
         }
-        let empty = Snapshot {
-            by_name: HashMap::new(),
-            by_issuer: HashMap::new(),
-            generation: 0,
-            text: String::new(),
-        };
-        let read_at = Mutex::new(time.steady());
-        let current = RwLock::new(Arc::new(empty));
-        let registry = Self { file, interval, ca_file, current, read_at, time, metrics };
+        let read_at = Mutex::new(clocks.monotonic());
+        let registry = Self { file, interval, ca_file, current: RwLock::default(), read_at, clocks, metrics };
         registry.replace(tenants, text);
         Ok(registry)
     }
 
-    /// How often to refresh.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Reads the file again. What is wrong in it is left out and told; a file that cannot be read at all leaves
-    /// everything as it is, and the time runs.
+    /// Reads the file again. Invalid tenants are skipped and logged. An unreadable file leaves the snapshot as it is, and
+    /// the snapshot ages.
     pub(crate) async fn refresh(&self) {
-        let contents = match document::read(&self.file, FILE).await {
+        let contents = match config_file::read(&self.file, FILE).await {
             Ok(text) if text == self.snapshot().text => {
-                self.was_read();
+                self.mark_read();
                 return;
             }
-            Ok(text) => file::read(&text).map(|contents| (contents, text)).map_err(|problem| {
-                DocumentError::Content { variable: FILE, file: self.file.clone(), problem }
+            Ok(text) => file::parse(&text).map(|contents| (contents, text)).map_err(|problem| {
+                ConfigFileError::Content { variable: FILE, file: self.file.clone(), problem }
             }),
             Err(error) => Err(error),
         };
         match contents {
-            Ok((Contents { tenants, problems }, text)) => {
+            Ok((TenantFile { tenants, problems }, text)) => {
                 for problem in problems {
-                    tracing::error!(file = %self.file.display(), problem, "a tenant is left out");
+                    tracing::error!(file = %self.file.display(), problem, "skipped an invalid tenant");
                 }
-                tracing::info!(tenants = tenants.len(), "the tenants changed");
+                tracing::info!(tenants = tenants.len(), "loaded changed tenants");
                 self.replace(tenants, text);
-                self.was_read();
+                self.mark_read();
             }
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::error!(error, "the tenants cannot be read; those before stay for ten intervals");
+                tracing::error!(
+                    error,
+                    "cannot read the tenants; the previous ones are used for ten refresh intervals"
+                );
             }
         }
     }
 
-    /// Changes when the tenants do.
     pub(crate) fn generation(&self) -> u64 {
         self.snapshot().generation
     }
 
-    /// Whether the tenants are known well enough to decide by.
-    pub(crate) fn check_age(&self) -> Result<(), Outcome> {
+    pub(crate) fn check_age(&self) -> Result<(), AuthOutcome> {
         let read_at = *self.read_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = self.time.since(read_at) <= self.interval * PATIENCE;
-        if fresh { Ok(()) } else { Err(Outcome::TenantsStale) }
+        let fresh = self.clocks.since(read_at) <= self.interval * MAX_MISSED_REFRESHES;
+        if fresh { Ok(()) } else { Err(AuthOutcome::TenantsStale) }
     }
 
-    /// Whether a tenant that is known by other means than a signed token may go on.
-    pub(crate) fn admits(&self, tenant: &TenantId) -> Result<(), Outcome> {
+    /// For callers with a static token, whose tenant does not come from an issuer.
+    pub(crate) fn check_enabled(&self, tenant: &TenantId) -> Result<(), AuthOutcome> {
         self.check_age()?;
         match self.snapshot().by_name.get(tenant) {
             Some(member) if member.tenant.enabled => Ok(()),
-            Some(_) => Err(Outcome::Suspended),
-            None => Err(Outcome::UnknownTenant),
+            Some(_) => Err(AuthOutcome::Suspended),
+            None => Err(AuthOutcome::UnknownTenant),
         }
     }
 
-    /// Who presents a token. Its issuer picks the tenants it may be of; each holds it against its own keys,
-    /// audience and name, and exactly one must recognise it.
-    pub(crate) async fn identify(&self, presented: &Presented<'_>, second: i64) -> Result<Verified, Outcome> {
+    /// The candidates are the tenants of the token's issuer. Each one checks the token against its own keys, audience
+    /// and name, and exactly one must match.
+    pub(crate) async fn identify(
+        &self,
+        token: &UnverifiedToken<'_>,
+        now: i64,
+    ) -> Result<VerifiedToken, AuthOutcome> {
         self.check_age()?;
         let snapshot = self.snapshot();
-        let candidates = snapshot.by_issuer.get(&presented.issuer).ok_or(Outcome::Issuer)?;
-        let mut signatures: HashMap<&str, Result<_, Outcome>> = HashMap::new();
-        let mut recognised = Vec::new();
-        let mut refused = Outcome::UnknownTenant;
+        let candidates = snapshot.by_issuer.get(&token.issuer).ok_or(AuthOutcome::Issuer)?;
+        let mut signatures: HashMap<&str, Result<_, AuthOutcome>> = HashMap::new();
+        let mut matches = Vec::new();
+        let mut refused = AuthOutcome::UnknownTenant;
         for member in candidates {
-            // Tenants that share an issuer's keys share the work of checking a signature.
+            // The signature is verified once for all tenants that share an endpoint.
             let endpoint = member.keys.endpoint();
             if !signatures.contains_key(endpoint) {
-                signatures.insert(endpoint, signed(presented, &member.keys).await);
+                signatures.insert(endpoint, verify_signature(token, &member.keys).await);
             }
-            let Some(Ok((claims, edition))) = signatures.get(endpoint) else {
+            let Some(Ok((claims, version))) = signatures.get(endpoint) else {
                 if let Some(Err(outcome)) = signatures.get(endpoint) {
                     refused = *outcome;
                 }
                 continue;
             };
             let tenant = &member.tenant;
-            let window = match checked(claims, &tenant.issuer, tenant.audience.as_deref(), second) {
-                Ok(window) => window,
+            let validity = match validate_claims(claims, &tenant.issuer, tenant.audience.as_deref(), now) {
+                Ok(validity) => validity,
                 Err(outcome) => {
                     refused = outcome;
                     continue;
@@ -169,20 +164,22 @@ impl Registry {
             match claims.text(&tenant.names.tenant) {
                 Some(name) if name == tenant.id.as_str() => {
                     let roles = tenant.roles(claims.roles(&tenant.names.roles));
-                    let identity = Identity { tenant: tenant.id.clone(), subject: subject(claims), roles };
-                    let (keys, kid) = (Arc::clone(&member.keys), presented.kid.clone());
+                    let identity =
+                        Identity { tenant: tenant.id.clone(), subject: log_subject(claims), roles };
+                    let (keys, kid) = (Arc::clone(&member.keys), token.kid.clone());
                     let generation = snapshot.generation;
-                    let verified = Verified { identity, window, keys, kid, edition: *edition, generation };
-                    recognised.push((tenant.enabled, verified));
+                    let verified =
+                        VerifiedToken { identity, validity, keys, kid, version: *version, generation };
+                    matches.push((tenant.enabled, verified));
                 }
                 Some(_) => {}
-                None => refused = Outcome::NoTenant,
+                None => refused = AuthOutcome::NoTenant,
             }
         }
-        match (recognised.pop(), recognised.is_empty()) {
+        match (matches.pop(), matches.is_empty()) {
             (Some((true, verified)), true) => Ok(verified),
-            (Some((false, _)), true) => Err(Outcome::Suspended),
-            (Some(_), false) => Err(Outcome::UnknownTenant),
+            (Some((false, _)), true) => Err(AuthOutcome::Suspended),
+            (Some(_), false) => Err(AuthOutcome::UnknownTenant),
             (None, _) => Err(refused),
         }
     }
@@ -191,27 +188,27 @@ impl Registry {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn was_read(&self) {
-        *self.read_at.lock().unwrap_or_else(PoisonError::into_inner) = self.time.steady();
+    fn mark_read(&self) {
+        *self.read_at.lock().unwrap_or_else(PoisonError::into_inner) = self.clocks.monotonic();
     }
 
-    /// Keys that were read stay, as long as a tenant still wants them.
+    /// Keeps the key caches of endpoints that are still in use.
     fn replace(&self, tenants: Vec<Tenant>, text: String) {
         let before = self.snapshot();
-        let mut keys: HashMap<String, Arc<Keys>> = before
+        let mut keys: HashMap<String, Arc<KeyCache>> = before
             .by_name
             .values()
             .map(|member| (member.keys.endpoint().to_owned(), Arc::clone(&member.keys)))
             .collect();
         let mut by_name = HashMap::new();
-        let mut by_issuer: HashMap<String, Vec<Arc<Member>>> = HashMap::new();
+        let mut by_issuer: HashMap<String, Vec<Arc<RegisteredTenant>>> = HashMap::new();
         for tenant in tenants {
             let endpoint = tenant.endpoint.to_string();
             let keys = keys.entry(endpoint).or_insert_with(|| {
                 let fetcher = Fetcher::new(tenant.endpoint.clone(), self.ca_file.clone(), None);
-                Arc::new(Keys::new(fetcher, self.time.clone(), self.metrics.clone()))
+                Arc::new(KeyCache::new(fetcher, self.clocks.clone(), self.metrics.clone()))
             });
-            let member = Arc::new(Member { keys: Arc::clone(keys), tenant });
+            let member = Arc::new(RegisteredTenant { keys: Arc::clone(keys), tenant });
             by_issuer.entry(member.tenant.issuer.clone()).or_default().push(Arc::clone(&member));
             by_name.insert(member.tenant.id.clone(), member);
         }
@@ -220,7 +217,7 @@ impl Registry {
     }
 }
 
-impl Roots for Registry {
+impl Roots for TenantRegistry {
     fn of(&self, tenant: &TenantId) -> Vec<String> {
         self.snapshot().by_name.get(tenant).map(|member| member.tenant.roots.of(tenant)).unwrap_or_default()
     }
@@ -233,8 +230,8 @@ impl Roots for Registry {
     }
 }
 
-impl fmt::Debug for Registry {
+impl fmt::Debug for TenantRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").field("file", &self.file).finish_non_exhaustive()
+        f.debug_struct("TenantRegistry").field("file", &self.file).finish_non_exhaustive()
     }
 }

@@ -1,20 +1,20 @@
-//! One tenant: as it is written, and as it is used.
+//! A tenant: its document in the file, and its validated form.
 
 use serde::Deserialize;
 use serde_json::Value;
 use vmafx_queue::TenantId;
 
-use crate::auth::claims::Told;
+use crate::auth::claims::RoleClaim;
 use crate::auth::jwks::Endpoint;
 use crate::auth::provider::ClaimNames;
-use crate::auth::tokens::roles;
+use crate::auth::static_tokens::parse_roles;
 use crate::identity::{Role, Roles};
 use crate::roots::ScoringRoots;
 
-/// As it is written; the same fields as a `VmafxTenant` has.
+/// Has the same fields as a `VmafxTenant`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Written {
+struct TenantDocument {
     tenant_id: String,
     enabled: Option<bool>,
     oidc: Oidc,
@@ -48,7 +48,6 @@ struct Scoring {
     roots: Vec<String>,
 }
 
-/// As it is used.
 #[derive(Clone, Debug)]
 pub(super) struct Tenant {
     pub(super) id: TenantId,
@@ -63,55 +62,65 @@ pub(super) struct Tenant {
 }
 
 impl Tenant {
-    /// Reads one, strictly.
-    pub(super) fn read(value: Value) -> Result<Self, String> {
-        let written: Written = serde_json::from_value(value).map_err(|error| error.to_string())?;
-        if !is_label(&written.tenant_id) {
-            return Err("tenantId must be 2 to 64 small letters, digits and inner hyphens".to_owned());
+    pub(super) fn parse(value: Value) -> Result<Self, String> {
+        let document: TenantDocument = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        if !is_valid_id(&document.tenant_id) {
+            return Err("tenantId must be 2 to 64 lowercase letters, digits and inner hyphens".to_owned());
         }
-        let id = TenantId::new(&written.tenant_id).map_err(|error| format!("tenantId: {error}"))?;
-        let (allowed, default) = written.rbac.read()?;
-        let Oidc { issuer, jwks_endpoint, audience, tenant_claim, roles_claim } = written.oidc;
+        let id = TenantId::new(&document.tenant_id).map_err(|error| format!("tenantId: {error}"))?;
+        let (allowed, default) = document.rbac.parse()?;
+        let Oidc { issuer, jwks_endpoint, audience, tenant_claim, roles_claim } = document.oidc;
         if issuer.is_empty() {
             return Err("oidc.issuer is empty".to_owned());
         }
         let endpoint = jwks_endpoint.parse().map_err(|error| format!("oidc.jwksEndpoint: {error}"))?;
-        let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
         let names = ClaimNames {
-            tenant: some(tenant_claim).unwrap_or_else(|| "tid".to_owned()),
-            roles: some(roles_claim).unwrap_or_else(|| "vmafx_roles".to_owned()),
+            tenant: non_empty(tenant_claim).unwrap_or_else(|| "tid".to_owned()),
+            roles: non_empty(roles_claim).unwrap_or_else(|| "vmafx_roles".to_owned()),
         };
-        let roots = ScoringRoots::of_each(written.scoring.roots.iter().map(String::as_str))
+        let roots = ScoringRoots::from_roots(document.scoring.roots.iter().map(String::as_str))
             .map_err(|error| format!("scoring.roots: {:?}: {}", error.root, error.problem))?;
-        let enabled = written.enabled.unwrap_or(true);
-        Ok(Self { id, enabled, issuer, endpoint, audience: some(audience), names, allowed, default, roots })
+        let enabled = document.enabled.unwrap_or(true);
+        Ok(Self {
+            id,
+            enabled,
+            issuer,
+            endpoint,
+            audience: non_empty(audience),
+            names,
+            allowed,
+            default,
+            roots,
+        })
     }
 
-    /// The roles of a caller: those of the token that the tenant allows, or the default where the token is silent.
-    pub(super) fn roles(&self, told: Told) -> Roles {
-        match told {
-            Told::Roles(roles) => roles.and(self.allowed),
-            Told::Nothing => self.default,
+    /// The roles of the token that the tenant allows, or the default role if the token has no role claim.
+    pub(super) fn roles(&self, claim: RoleClaim) -> Roles {
+        match claim {
+            RoleClaim::Roles(roles) => roles.intersection(self.allowed),
+            RoleClaim::Absent => self.default,
         }
     }
 }
 
 impl Rbac {
-    /// What is allowed, and what is given to those who ask for nothing.
-    fn read(self) -> Result<(Roles, Roles), String> {
+    /// Returns the allowed and the default roles.
+    fn parse(self) -> Result<(Roles, Roles), String> {
         let allowed = match self.allowed_roles {
-            Some(names) => roles(&names).map_err(|problem| format!("rbac.allowedRoles: {problem}"))?,
+            Some(names) => parse_roles(&names).map_err(|problem| format!("rbac.allowedRoles: {problem}"))?,
             None => Roles::of(&[Role::Reader, Role::Writer]),
         };
         let default = match self.default_role.filter(|name| !name.is_empty()) {
-            // Not asked for, so no error where it is not allowed.
-            None => Roles::of(&[Role::Reader]).and(allowed),
+            // An implicit default that is not allowed is dropped; an explicit one is an error.
+            None => Roles::of(&[Role::Reader]).intersection(allowed),
             Some(name) => {
-                let default = roles(&[name]).map_err(|problem| format!("rbac.defaultRole: {problem}"))?;
-                if default.meets(Roles::of(&[Role::Node])) {
-                    return Err("rbac.defaultRole may not be vmafx:node".to_owned());
+                let default =
+                    parse_roles(&[name]).map_err(|problem| format!("rbac.defaultRole: {problem}"))?;
+                if default.intersects(Roles::of(&[Role::Node])) {
+                    return Err("rbac.defaultRole must not be vmafx:node".to_owned());
                 }
-                if !default.meets(allowed) {
+                if !default.intersects(allowed) {
                     return Err("rbac.defaultRole is not among rbac.allowedRoles".to_owned());
                 }
                 default
@@ -122,7 +131,7 @@ impl Rbac {
 }
 
 /// `^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`
-fn is_label(id: &str) -> bool {
+fn is_valid_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = id.as_bytes();
     (2..=64).contains(&bytes.len())
@@ -148,24 +157,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default() {
-        let tenant = Tenant::read(with("enabled", Value::Null)).unwrap();
+    fn absent_fields_have_defaults() {
+        let tenant = Tenant::parse(with("enabled", Value::Null)).unwrap();
         assert!(tenant.enabled);
         assert_eq!((tenant.names.tenant.as_str(), tenant.names.roles.as_str()), ("tid", "vmafx_roles"));
-        assert_eq!(tenant.roles(Told::Nothing), Roles::of(&[Role::Reader]));
+        assert_eq!(tenant.roles(RoleClaim::Absent), Roles::of(&[Role::Reader]));
         assert!(tenant.roots.is_empty());
-        assert!(!Tenant::read(with("enabled", json!(false))).unwrap().enabled);
+        assert!(!Tenant::parse(with("enabled", json!(false))).unwrap().enabled);
     }
 
     #[rstest]
-    #[case::filtered(json!({}), Told::Roles(Roles::of(&Role::ALL)), &[Role::Reader, Role::Writer])]
-    #[case::nothing_left(json!({}), Told::Roles(Roles::of(&[Role::Admin])), &[])]
-    #[case::unknown_is_not_silent(json!({}), Told::Roles(Roles::NONE), &[])]
-    #[case::default(json!({"defaultRole": "vmafx:writer"}), Told::Nothing, &[Role::Writer])]
-    #[case::default_not_allowed(json!({"allowedRoles": ["vmafx:node"]}), Told::Nothing, &[])]
-    #[case::node(json!({"allowedRoles": ["vmafx:node"]}), Told::Roles(Roles::of(&Role::ALL)), &[Role::Node])]
-    fn roles_are_those_the_tenant_allows(#[case] rbac: Value, #[case] told: Told, #[case] expected: &[Role]) {
-        assert_eq!(Tenant::read(with("rbac", rbac)).unwrap().roles(told), Roles::of(expected));
+    #[case::filtered(json!({}), RoleClaim::Roles(Roles::of(&Role::ALL)), &[Role::Reader, Role::Writer])]
+    #[case::nothing_left(json!({}), RoleClaim::Roles(Roles::of(&[Role::Admin])), &[])]
+    #[case::unknown_role_is_not_absent(json!({}), RoleClaim::Roles(Roles::NONE), &[])]
+    #[case::default(json!({"defaultRole": "vmafx:writer"}), RoleClaim::Absent, &[Role::Writer])]
+    #[case::default_not_allowed(json!({"allowedRoles": ["vmafx:node"]}), RoleClaim::Absent, &[])]
+    #[case::node(json!({"allowedRoles": ["vmafx:node"]}), RoleClaim::Roles(Roles::of(&Role::ALL)), &[Role::Node])]
+    fn roles_are_those_the_tenant_allows(
+        #[case] rbac: Value,
+        #[case] claim: RoleClaim,
+        #[case] expected: &[Role],
+    ) {
+        assert_eq!(Tenant::parse(with("rbac", rbac)).unwrap().roles(claim), Roles::of(expected));
     }
 
     #[rstest]
@@ -180,13 +193,13 @@ mod tests {
     #[case::endpoint(with("oidc", json!({"issuer": "i", "jwksEndpoint": "keys"})), "oidc.jwksEndpoint: it is not a URL")]
     #[case::node_by_default(
         with("rbac", json!({"defaultRole": "vmafx:node", "allowedRoles": ["vmafx:node"]})),
-        "may not be vmafx:node"
+        "must not be vmafx:node"
     )]
     #[case::default_not_allowed(with("rbac", json!({"defaultRole": "vmafx:admin"})), "not among rbac.allowedRoles")]
     #[case::unknown_role(with("rbac", json!({"allowedRoles": ["root"]})), "\"root\" is not one of")]
     #[case::root(with("scoring", json!({"roots": ["data"]})), "scoring.roots: \"data\": it is neither")]
-    fn what_is_wrong_is_refused(#[case] document: Value, #[case] expected: &str) {
-        let problem = Tenant::read(document).unwrap_err();
+    fn an_invalid_tenant_is_refused(#[case] document: Value, #[case] expected: &str) {
+        let problem = Tenant::parse(document).unwrap_err();
         assert!(problem.contains(expected), "{problem}");
     }
 }

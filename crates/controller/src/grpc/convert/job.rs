@@ -1,4 +1,4 @@
-//! Jobs as everybody sees them.
+//! Jobs, to the wire.
 
 use vmafx_proto::controller::v1 as wire;
 use vmafx_queue::Job;
@@ -6,23 +6,21 @@ use vmafx_queue::clock::Timestamp;
 use vmafx_queue::transition::State;
 
 use super::resource_ref;
-use crate::service::answer::{Change, Work};
+use crate::service::response::{AssignedJob, JobChange};
 
-/// A job for a node: the only message with scoring roots.
-pub(in crate::grpc) fn work(work: Work) -> wire::Job {
-    wire::Job { scoring_roots: work.scoring_roots, ..job(work.job) }
+/// A job for its node: the only message with scoring roots.
+pub(in crate::grpc) fn assigned_job(assigned: AssignedJob) -> wire::Job {
+    wire::Job { scoring_roots: assigned.scoring_roots, ..job(assigned.job) }
 }
 
-/// An item of a watch.
-pub(in crate::grpc) fn change(change: Change) -> wire::Job {
+pub(in crate::grpc) fn change(change: JobChange) -> wire::Job {
     match change {
-        Change::Snapshot(found) => job(found),
-        Change::Job(cursor, found) => wire::Job { cursor, ..job(found) },
-        Change::Bookmark(cursor) => wire::Job { cursor, ..wire::Job::default() },
+        JobChange::Snapshot(current) => job(current),
+        JobChange::Job(cursor, current) => wire::Job { cursor, ..job(current) },
+        JobChange::Bookmark(cursor) => wire::Job { cursor, ..wire::Job::default() },
     }
 }
 
-/// A job.
 pub(in crate::grpc) fn job(job: Job) -> wire::Job {
     let (score, features, details) = match job.result {
         Some(success) => (success.score, success.features, success.details),
@@ -32,14 +30,14 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
         id: job.id.to_string(),
         status: status(job.state).into(),
         scoring: Some(job.scoring.into()),
-        // Part of the contract, never filled.
+        // The contract has this field, but the controller never fills it.
         partial_results: Vec::new(),
         assigned_node: job.node.unwrap_or_default(),
         error: job.error,
         created_at: seconds(job.created_at),
         updated_at: seconds(job.updated_at),
         final_score: score,
-        // Only nodes are told, by `work`.
+        // Only `assigned_job` sets it, for nodes.
         scoring_roots: Vec::new(),
         priority: job.priority,
         attempt: job.attempt,
@@ -61,7 +59,7 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
             .label
             .map(|label| wire::GroundTruth { value: label.value(), scale: wire::LabelScale::Percent.into() }),
         revision: job.revision,
-        // Only where a stream can be resumed, by `change`.
+        // Only `change` sets it, where a stream can resume.
         cursor: String::new(),
         deadline_at_ms: milliseconds(job.deadline_at),
         cancel_cause: job.cancel_cause.map_or(0, |cause| wire::CancelCause::from(cause).into()),
@@ -78,12 +76,12 @@ fn status(state: State) -> wire::JobStatus {
     }
 }
 
-/// Whole seconds, as the frozen fields have them.
+/// The unit of the frozen fields.
 fn seconds(at: Timestamp) -> i64 {
     at.0.div_euclid(1000)
 }
 
-/// 0 when it has not happened.
+/// 0 for an event that has not happened.
 pub(super) fn milliseconds(at: Option<Timestamp>) -> i64 {
     at.map_or(0, |at| at.0)
 }

@@ -1,4 +1,4 @@
-//! What nodes say and hear.
+//! Messages of nodes.
 
 use std::time::Duration;
 
@@ -10,39 +10,38 @@ use vmafx_queue::node::{self as queue, Node};
 
 use super::{origin, resource_ref};
 use crate::grpc::controller::milliseconds;
-use crate::service::answer::Registered;
 use crate::service::request::{
-    Capability, Heartbeat, Pull, Register, Release, ReportResult, Secret, Session,
+    DeclaredCapability, Heartbeat, NodeSession, PullWork, RegisterNode, ReleaseJob, ReportResult,
+    SessionSecret,
 };
+use crate::service::response::Registration;
 
-fn session(node_id: String, token: String) -> Session {
-    Session { node_id, token: Secret(token) }
+fn session(node_id: String, token: String) -> NodeSession {
+    NodeSession { node_id, token: SessionSecret(token) }
 }
 
-/// A registration.
-pub(in crate::grpc) fn register(request: wire::RegisterNodeRequest) -> Register {
+pub(in crate::grpc) fn register(request: wire::RegisterNodeRequest) -> RegisterNode {
     let wire::RegisterNodeRequest { name, capability, resource } = request;
-    Register { name, capability: self::capability(capability), resource: resource.map(origin) }
+    RegisterNode { name, capability: self::capability(capability), resource: resource.map(origin) }
 }
 
-/// A node that says nothing can do the least.
-fn capability(capability: Option<wire::NodeCapability>) -> Capability {
+/// A node without a capability gets the defaults.
+fn capability(capability: Option<wire::NodeCapability>) -> DeclaredCapability {
     let wire::NodeCapability { gpu_vendor, backends, concurrency, labels, device } =
         capability.unwrap_or_default();
-    Capability { gpu_vendor, backends, concurrency, labels, device }
+    DeclaredCapability { gpu_vendor, backends, concurrency, labels, device }
 }
 
-/// The answer to a registration.
-pub(in crate::grpc) fn registered(registered: Registered) -> wire::RegisterNodeResponse {
+pub(in crate::grpc) fn registered(registration: Registration) -> wire::RegisterNodeResponse {
     wire::RegisterNodeResponse {
-        node_id: registered.credentials.session.to_string(),
-        session_token: registered.credentials.token.0,
-        lease_ttl_ms: milliseconds(registered.lease_ttl),
-        session_ttl_ms: milliseconds(registered.session_ttl),
+        node_id: registration.credentials.session.to_string(),
+        session_token: registration.credentials.token.0,
+        lease_ttl_ms: milliseconds(registration.lease_ttl),
+        session_ttl_ms: milliseconds(registration.session_ttl),
     }
 }
 
-/// A connected node, as others see it: without its session.
+/// A connected node, without its session.
 pub(in crate::grpc) fn node(node: Node) -> wire::Node {
     let queue::Capability { vendor, backends, slots, labels, device } = node.capability;
     let capability = wire::NodeCapability {
@@ -62,15 +61,11 @@ pub(in crate::grpc) fn node(node: Node) -> wire::Node {
     }
 }
 
-/// A heartbeat. `jobs_running` is informational: what counts are the ids.
+/// Ignores `jobs_running`: the ids count.
 pub(in crate::grpc) fn heartbeat(request: wire::HeartbeatRequest) -> Heartbeat {
-    let progress = request.progress.into_iter().filter_map(|told| {
-        let progress = told.progress?;
-        Some((
-            told.job_id,
-            told.attempt,
-            Progress { done: progress.frames_done, total: progress.frames_total },
-        ))
+    let progress = request.progress.into_iter().filter_map(|job| {
+        let progress = job.progress?;
+        Some((job.job_id, job.attempt, Progress { done: progress.frames_done, total: progress.frames_total }))
     });
     Heartbeat {
         session: session(request.node_id, request.session_token),
@@ -79,10 +74,9 @@ pub(in crate::grpc) fn heartbeat(request: wire::HeartbeatRequest) -> Heartbeat {
     }
 }
 
-/// A pull.
-pub(in crate::grpc) fn pull(request: wire::PullWorkRequest) -> Pull {
-    let Capability { backends, concurrency, .. } = capability(request.capability);
-    Pull {
+pub(in crate::grpc) fn pull(request: wire::PullWorkRequest) -> PullWork {
+    let DeclaredCapability { backends, concurrency, .. } = capability(request.capability);
+    PullWork {
         session: session(request.node_id, request.session_token),
         backends,
         concurrency,
@@ -90,7 +84,7 @@ pub(in crate::grpc) fn pull(request: wire::PullWorkRequest) -> Pull {
     }
 }
 
-/// A report. `partial_scores` are part of the contract and never stored.
+/// Ignores `partial_scores`, which the contract has but nothing stores.
 pub(in crate::grpc) fn report(request: wire::ReportResultRequest) -> ReportResult {
     ReportResult {
         session: session(request.node_id, request.session_token),
@@ -107,9 +101,8 @@ pub(in crate::grpc) fn report(request: wire::ReportResultRequest) -> ReportResul
     }
 }
 
-/// A release.
-pub(in crate::grpc) fn release(request: wire::ReleaseJobRequest) -> Release {
-    Release {
+pub(in crate::grpc) fn release(request: wire::ReleaseJobRequest) -> ReleaseJob {
+    ReleaseJob {
         session: session(request.node_id, request.session_token),
         job_id: request.job_id,
         attempt: request.attempt,
@@ -126,7 +119,7 @@ mod tests {
     #[test]
     fn every_field_of_a_registration_is_read() {
         let labels = BTreeMap::from([("pool".to_owned(), "a".to_owned())]);
-        let asked = wire::RegisterNodeRequest {
+        let request = wire::RegisterNodeRequest {
             name: "node-0".into(),
             capability: Some(wire::NodeCapability {
                 gpu_vendor: "nvidia".into(),
@@ -137,9 +130,9 @@ mod tests {
             }),
             resource: Some(wire::ResourceRef { name: "pool-a".into(), ..Default::default() }),
         };
-        let expected = Register {
+        let expected = RegisterNode {
             name: "node-0".into(),
-            capability: Capability {
+            capability: DeclaredCapability {
                 gpu_vendor: "nvidia".into(),
                 backends: vec!["cuda".into()],
                 concurrency: 4,
@@ -148,23 +141,12 @@ mod tests {
             },
             resource: Some(vmafx_queue::job::Origin { name: "pool-a".into(), ..Default::default() }),
         };
-        assert_eq!(register(asked), expected);
+        assert_eq!(register(request), expected);
     }
 
     #[test]
     fn every_field_of_a_report_is_read() {
-        let scores = wire::PooledScores {
-            mean: 1.0,
-            harmonic_mean: 2.0,
-            min: 3.0,
-            max: 4.0,
-            stddev: 5.0,
-            p1: 6.0,
-            p5: 7.0,
-            p10: 8.0,
-            p50: 9.0,
-        };
-        let asked = wire::ReportResultRequest {
+        let request = wire::ReportResultRequest {
             node_id: "n".into(),
             session_token: "t".into(),
             job_id: "j".into(),
@@ -174,16 +156,7 @@ mod tests {
             partial_scores: vec![1.0],
             error: "e".into(),
             attempt: 2,
-            result: Some(wire::ResultDetails {
-                model: "m".into(),
-                model_digest: "d".into(),
-                backend: "cpu".into(),
-                frames: 48,
-                size: Some(wire::PictureSize { width: 16, height: 9 }),
-                scores: Some(scores),
-                warnings: vec!["w".into()],
-                report_uri: "/r".into(),
-            }),
+            result: Some(wire::ResultDetails { model: "m".into(), ..Default::default() }),
             failure_reason: 3,
         };
         let expected = ReportResult {
@@ -194,18 +167,18 @@ mod tests {
             success: ScoreResult {
                 score: 93.0,
                 features: BTreeMap::from([("vif".to_owned(), 0.5)]),
-                details: asked.result.clone().map(score_details),
+                details: request.result.clone().map(score_details),
             },
             error: "e".into(),
             failure_reason: FailureReason::InputInvalid,
         };
-        assert_eq!(report(asked), expected);
+        assert_eq!(report(request), expected);
     }
 
     #[test]
     fn every_field_of_a_heartbeat_and_a_pull_is_read() {
         let progress = wire::Progress { frames_done: 3, frames_total: 9 };
-        let asked = wire::HeartbeatRequest {
+        let request = wire::HeartbeatRequest {
             node_id: "n".into(),
             session_token: "t".into(),
             jobs_running: 1,
@@ -217,9 +190,9 @@ mod tests {
             running_job_ids: vec!["j".into()],
             progress: vec![("j".into(), 2, Progress { done: 3, total: 9 })],
         };
-        assert_eq!(heartbeat(asked), expected);
+        assert_eq!(heartbeat(request), expected);
 
-        let asked = wire::PullWorkRequest {
+        let request = wire::PullWorkRequest {
             node_id: "n".into(),
             session_token: "t".into(),
             capability: Some(wire::NodeCapability {
@@ -229,12 +202,12 @@ mod tests {
             }),
             wait_ms: 1500,
         };
-        let expected = Pull {
+        let expected = PullWork {
             session: session("n".into(), "t".into()),
             backends: vec!["cpu".into()],
             concurrency: 2,
             wait: Duration::from_millis(1500),
         };
-        assert_eq!(pull(asked), expected);
+        assert_eq!(pull(request), expected);
     }
 }

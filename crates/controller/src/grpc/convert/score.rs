@@ -1,4 +1,4 @@
-//! Direct scores.
+//! Requests and responses of `VmafxScoring`.
 
 use tonic::{Code, Status};
 use vmafx_job::{FailureReason, ScoringRequest};
@@ -8,19 +8,16 @@ use vmafx_queue::Job;
 use vmafx_queue::transition::State;
 
 use crate::refusal::Refusal;
-use crate::service::request::Score;
 
-/// A request for a score. An option that cannot be followed is refused: a score that ignores it would be wrong.
-pub(in crate::grpc) fn score(request: wire::ScoreRequest) -> Result<Score, Refusal> {
+/// Refuses options that are not supported, because a score that ignores them would be wrong.
+pub(in crate::grpc) fn score(request: wire::ScoreRequest) -> Result<ScoringRequest, Refusal> {
     let wire::ScoreRequest { reference, distorted, model, options } = request;
     let mut params =
         controller::ScoringParams { reference, distorted, model, ..controller::ScoringParams::default() };
     if let Some(options) = options {
         set_options(&mut params, options)?;
     }
-    let scoring =
-        ScoringRequest::try_from(params).map_err(|error| rename(Refusal::invalid_request("", error)))?;
-    Ok(Score { scoring })
+    ScoringRequest::try_from(params).map_err(|error| rename_field(Refusal::invalid_request("", error)))
 }
 
 fn set_options(params: &mut controller::ScoringParams, options: wire::ScoreOptions) -> Result<(), Refusal> {
@@ -34,7 +31,7 @@ fn set_options(params: &mut controller::ScoringParams, options: wire::ScoreOptio
     params.backend.clone_from(&options.backend);
     params.frame_step = options.subsample;
     params.features.clone_from(&options.feature);
-    nothing_left(&wire::ScoreOptions {
+    refuse_unsupported(&wire::ScoreOptions {
         width: 0,
         height: 0,
         pixel_format: 0,
@@ -68,23 +65,23 @@ fn raw_video(options: &wire::ScoreOptions) -> Result<Option<controller::RawVideo
     };
     let bit_depth = match (depth, options.bitdepth) {
         (None, 0) => 8,
-        (None, told) => told,
+        (None, declared) => declared,
         (Some(depth), 0) => depth,
-        (Some(depth), told) if told == depth => depth,
+        (Some(depth), declared) if declared == depth => depth,
         (Some(_), _) => return Err(Refusal::invalid("options.bitdepth", "contradicts the pixel format")),
     };
     Ok(Some(controller::RawVideo { width, height, pixel_format: pixel_format.into(), bit_depth }))
 }
 
-/// Refuses the first option that is set, taking the message apart so that none is forgotten.
+/// Refuses the first option that is set. Destructuring the message makes sure that no option is forgotten.
 #[expect(clippy::float_cmp, reason = "a number that was not set is exactly zero")]
-fn nothing_left(options: &wire::ScoreOptions) -> Result<(), Refusal> {
+fn refuse_unsupported(options: &wire::ScoreOptions) -> Result<(), Refusal> {
     macro_rules! refuse {
         ($($field:ident),* $(,)?) => {{
             let plain = wire::ScoreOptions::default();
             let wire::ScoreOptions { $($field),* } = options;
             $(if *$field != plain.$field {
-                let problem = "is not supported: leave it out";
+                let problem = "is not supported; leave it out";
                 return Err(Refusal::invalid(concat!("options.", stringify!($field)), problem));
             })*
         }};
@@ -129,8 +126,8 @@ fn nothing_left(options: &wire::ScoreOptions) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The service knows the fields by their names in a job; here they stand elsewhere.
-pub(in crate::grpc) fn rename(refusal: Refusal) -> Refusal {
+/// The service names fields as in a job; `ScoreRequest` has other names for them.
+pub(in crate::grpc) fn rename_field(refusal: Refusal) -> Refusal {
     const NAMES: [(&str, &str); 8] = [
         ("input.width", "options.width"),
         ("input.height", "options.height"),
@@ -146,7 +143,7 @@ pub(in crate::grpc) fn rename(refusal: Refusal) -> Refusal {
     Refusal::Invalid { field: renamed.unwrap_or(field), problem }
 }
 
-/// A score, or `None` if the job has none.
+/// `None` if the job has no score.
 pub(in crate::grpc) fn scored(job: Job) -> Option<wire::ScoreResponse> {
     let success = job.result?;
     let details = success.details.unwrap_or_default();
@@ -161,7 +158,7 @@ pub(in crate::grpc) fn scored(job: Job) -> Option<wire::ScoreResponse> {
         model_sha256: sha256.to_owned(),
         model: details.model,
         backend_used: details.backend,
-        // One backend computes a whole job.
+        // One backend computes all features of a job.
         feature_backends: Vec::new(),
         precision: String::new(),
     };
@@ -172,7 +169,6 @@ pub(in crate::grpc) fn scored(job: Job) -> Option<wire::ScoreResponse> {
     })
 }
 
-/// Why there is no score.
 pub(in crate::grpc) fn not_scored(state: State, reason: FailureReason, error: &str) -> Status {
     let code = match (state, reason) {
         (State::Cancelled, _) => Code::Aborted,
@@ -190,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(options: wire::ScoreOptions) -> Result<Score, Refusal> {
+    fn with_options(options: wire::ScoreOptions) -> Result<ScoringRequest, Refusal> {
         score(wire::ScoreRequest {
             reference: "/r".into(),
             distorted: "/d".into(),
@@ -200,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_that_is_followed_is_read() {
+    fn every_supported_option_is_read() {
         let options = wire::ScoreOptions {
             width: 16,
             height: 9,
@@ -218,7 +214,7 @@ mod tests {
             pixel_format: vmafx_job::PixelFormat::Yuv422p,
             bit_depth: vmafx_job::BitDepth::Ten,
         };
-        let scoring = ScoringRequest {
+        let expected = ScoringRequest {
             reference: "/r".into(),
             distorted: "/d".into(),
             model: Some("m".into()),
@@ -232,21 +228,18 @@ mod tests {
             },
             report_uri: None,
         };
-        assert_eq!(asked(options), Ok(Score { scoring }));
+        assert_eq!(with_options(options), Ok(expected));
     }
 
     #[rstest]
-    #[case(wire::ScoreOptions { threads: 2, ..Default::default() }, "options.threads: is not supported: leave it out")]
-    #[case(wire::ScoreOptions { view_distance: 1.5, ..Default::default() }, "options.view_distance: is not supported: leave it out")]
-    #[case(wire::ScoreOptions { view_distance: f64::NAN, ..Default::default() }, "options.view_distance: is not supported: leave it out")]
+    #[case(wire::ScoreOptions { threads: 2, ..Default::default() }, "options.threads: is not supported; leave it out")]
+    #[case(wire::ScoreOptions { view_distance: 1.5, ..Default::default() }, "options.view_distance: is not supported; leave it out")]
+    #[case(wire::ScoreOptions { view_distance: f64::NAN, ..Default::default() }, "options.view_distance: is not supported; leave it out")]
     #[case(wire::ScoreOptions { pixel_format: 99, ..Default::default() }, "options.pixel_format: 99 is not a value of this enum")]
     #[case(wire::ScoreOptions { width: 5, ..Default::default() }, "options.pixel_format: is required with a size")]
     #[case(wire::ScoreOptions { pixel_format: 4, bitdepth: 12, ..Default::default() }, "options.bitdepth: contradicts the pixel format")]
-    fn an_option_that_cannot_be_followed_is_refused(
-        #[case] options: wire::ScoreOptions,
-        #[case] expected: &str,
-    ) {
-        assert_eq!(asked(options).unwrap_err().to_string(), expected);
+    fn an_unsupported_option_is_refused(#[case] options: wire::ScoreOptions, #[case] expected: &str) {
+        assert_eq!(with_options(options).unwrap_err().to_string(), expected);
     }
 
     #[rstest]
@@ -254,6 +247,6 @@ mod tests {
     #[case("input.bit_depth", "options.bitdepth")]
     #[case("reference", "reference")]
     fn a_refusal_names_the_field_of_this_message(#[case] job: &str, #[case] here: &str) {
-        assert_eq!(rename(Refusal::invalid(job, "x")), Refusal::invalid(here, "x"));
+        assert_eq!(rename_field(Refusal::invalid(job, "x")), Refusal::invalid(here, "x"));
     }
 }

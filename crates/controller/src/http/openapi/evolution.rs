@@ -1,4 +1,4 @@
-//! The evolution gate of the `OpenAPI` document: it only grows.
+//! The evolution gate: the `OpenAPI` document only grows.
 //!
 //! `tests/baseline/openapi.json` is the document of the last release. Whatever a client of that release sends must still be
 //! accepted, and whatever it reads must still be there: no path, method, response code or property may go, no request
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Who writes the document that a schema describes.
+/// Whether clients send or receive the values of a schema.
 #[derive(Clone, Copy, PartialEq)]
 enum Direction {
     Request,
@@ -33,83 +33,82 @@ fn breaches(old: &Value, new: &Value) -> Vec<String> {
 }
 
 impl Documents<'_> {
-    fn breach(&mut self, place: &str, what: impl Into<String>) {
-        self.breaches.push(format!("{place}: {}", what.into()));
+    fn breach(&mut self, path: &str, problem: impl Into<String>) {
+        self.breaches.push(format!("{path}: {}", problem.into()));
     }
 
-    fn operation(&mut self, place: &str, old: &Value, new: &Value) {
+    fn operation(&mut self, path: &str, old: &Value, new: &Value) {
         if new.is_null() {
-            return self.breach(place, "was removed");
+            return self.breach(path, "was removed");
         }
         let parameter = |operation: &Value, name: &Value| {
             list(&operation["parameters"]).iter().find(|one| one["name"] == *name).cloned()
         };
         for one in list(&old["parameters"]) {
-            let place = format!("{place} ?{}", text(&one["name"]));
+            let path = format!("{path} ?{}", text(&one["name"]));
             match parameter(new, &one["name"]) {
-                Some(now) => self.schema(Direction::Request, &place, &one["schema"], &now["schema"]),
-                None => self.breach(&place, "was removed"),
+                Some(now) => self.schema(Direction::Request, &path, &one["schema"], &now["schema"]),
+                None => self.breach(&path, "was removed"),
             }
         }
         for one in list(&new["parameters"]) {
             let optional = parameter(old, &one["name"]).is_none_or(|before| before["required"] != true);
             if one["required"] == true && optional {
-                self.breach(place, format!("{} became required", one["name"]));
+                self.breach(path, format!("{} became required", one["name"]));
             }
         }
         let body = |value: &Value| value["content"]["application/json"]["schema"].clone();
         let (old_body, new_body) = (body(&old["requestBody"]), body(&new["requestBody"]));
-        self.schema(Direction::Request, &format!("{place} request"), &old_body, &new_body);
+        self.schema(Direction::Request, &format!("{path} request"), &old_body, &new_body);
         for (code, response) in object(&old["responses"]) {
-            let place = format!("{place} {code}");
+            let path = format!("{path} {code}");
             match new["responses"].get(code) {
-                Some(now) => self.schema(Direction::Response, &place, &body(response), &body(now)),
-                None => self.breach(&place, "was removed"),
+                Some(now) => self.schema(Direction::Response, &path, &body(response), &body(now)),
+                None => self.breach(&path, "was removed"),
             }
         }
     }
 
-    fn schema(&mut self, direction: Direction, place: &str, old: &Value, new: &Value) {
+    fn schema(&mut self, direction: Direction, path: &str, old: &Value, new: &Value) {
         let (old, new) = (resolved(old, self.old), resolved(new, self.new));
-        if old.is_null() || old == new {
+        // Equal schemas are compared too, because what they refer to may differ.
+        if old.is_null() {
             return;
         }
-        for alternatives in ["oneOf", "anyOf"] {
-            let old_ones = list(&old[alternatives]);
-            if !old_ones.is_empty() {
-                for one in old_ones {
-                    let kept = list(&new["oneOf"]).iter().chain(list(&new["anyOf"])).any(|now| {
-                        let mut trial = Documents { old: self.old, new: self.new, breaches: Vec::new() };
-                        trial.schema(direction, place, one, now);
-                        trial.breaches.is_empty()
-                    });
-                    if !kept {
-                        self.breach(place, format!("an alternative was removed: {one}"));
-                    }
+        let before = alternatives(&old);
+        if !before.is_empty() && values(&old).is_none() {
+            for one in before {
+                let kept = alternatives(&new).into_iter().any(|now| {
+                    let mut trial = Documents { old: self.old, new: self.new, breaches: Vec::new() };
+                    trial.schema(direction, path, one, now);
+                    trial.breaches.is_empty()
+                });
+                if !kept {
+                    self.breach(path, format!("an alternative was removed: {one}"));
                 }
-                return;
             }
+            return;
         }
         let (wide, narrow) = match direction {
             Direction::Request => (types(&new), types(&old)),
             Direction::Response => (types(&old), types(&new)),
         };
         if !wide.is_empty() && !narrow.is_subset(&wide) {
-            self.breach(place, format!("the type changed from {} to {}", old["type"], new["type"]));
+            self.breach(path, format!("the type changed from {} to {}", old["type"], new["type"]));
         }
         if direction == Direction::Request {
-            self.not_narrower(place, &old, &new);
+            self.not_narrower(path, &old, &new);
         }
-        self.properties(direction, place, &old, &new);
-        self.schema(direction, &format!("{place}[]"), &old["items"], &new["items"]);
+        self.properties(direction, path, &old, &new);
+        self.schema(direction, &format!("{path}[]"), &old["items"], &new["items"]);
     }
 
-    fn not_narrower(&mut self, place: &str, old: &Value, new: &Value) {
+    fn not_narrower(&mut self, path: &str, old: &Value, new: &Value) {
         let (before, now) = (values(old), values(new));
         if let Some(now) = now
             && before.is_none_or(|before| !before.is_subset(&now))
         {
-            self.breach(place, "an accepted value was removed");
+            self.breach(path, "an accepted value was removed");
         }
         for (bound, grows) in [
             ("minimum", false),
@@ -122,25 +121,25 @@ impl Documents<'_> {
             let Some(now) = new[bound].as_f64() else { continue };
             let wider =
                 old[bound].as_f64().is_some_and(|before| if grows { now >= before } else { now <= before });
-            // A minimum of 0 of something that cannot be negative is none.
+            // A new minimum of 0 refuses nothing, because these numbers and lengths cannot be negative.
             if !wider && (now != 0.0 || grows) {
-                self.breach(place, format!("{bound} is narrower"));
+                self.breach(path, format!("{bound} is narrower"));
             }
         }
         if new["pattern"].is_string() && new["pattern"] != old["pattern"] {
-            self.breach(place, "the pattern changed");
+            self.breach(path, "the pattern changed");
         }
     }
 
-    fn properties(&mut self, direction: Direction, place: &str, old: &Value, new: &Value) {
+    fn properties(&mut self, direction: Direction, path: &str, old: &Value, new: &Value) {
         let required = |schema: &Value| {
             list(&schema["required"]).iter().map(|name| text(name).to_owned()).collect::<BTreeSet<_>>()
         };
         for (name, property) in object(&old["properties"]) {
-            let place = format!("{place}.{name}");
+            let path = format!("{path}.{name}");
             match new["properties"].get(name) {
-                Some(now) => self.schema(direction, &place, property, now),
-                None => self.breach(&place, "was removed"),
+                Some(now) => self.schema(direction, &path, property, now),
+                None => self.breach(&path, "was removed"),
             }
         }
         let (before, now) = (required(old), required(new));
@@ -149,25 +148,28 @@ impl Documents<'_> {
             Direction::Response => before.difference(&now).cloned().collect::<Vec<_>>(),
         };
         for name in lost {
-            let what = if direction == Direction::Request { "became required" } else { "became optional" };
-            self.breach(&format!("{place}.{name}"), what);
+            let problem = if direction == Direction::Request { "became required" } else { "became optional" };
+            self.breach(&format!("{path}.{name}"), problem);
         }
     }
 }
 
-/// A schema without references and without the alternative of `null`.
+/// Resolves references and drops the alternative `null`.
 fn resolved(schema: &Value, document: &Value) -> Value {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = document.pointer(reference.trim_start_matches('#')).cloned().unwrap_or_default();
         return resolved(&target, document);
     }
-    for alternatives in ["oneOf", "anyOf"] {
-        let left: Vec<_> = list(&schema[alternatives]).iter().filter(|one| one["type"] != "null").collect();
-        if let [one] = left.as_slice() {
-            return resolved(one, document);
-        }
+    match alternatives(schema).as_slice() {
+        [one] => resolved(one, document),
+        _ => schema.clone(),
     }
-    schema.clone()
+}
+
+/// The alternatives of a schema, except `null`.
+fn alternatives(schema: &Value) -> Vec<&Value> {
+    let all = list(&schema["oneOf"]).iter().chain(list(&schema["anyOf"]));
+    all.filter(|one| one["type"] != "null").collect()
 }
 
 fn types(schema: &Value) -> BTreeSet<&str> {
@@ -178,7 +180,7 @@ fn types(schema: &Value) -> BTreeSet<&str> {
     named.into_iter().filter_map(Value::as_str).filter(|name| *name != "null").collect()
 }
 
-/// The values of an enum, however it is written.
+/// The values of an enum, written as `enum`, `const`, alternatives of `const`, or a pattern of alternatives.
 fn values(schema: &Value) -> Option<BTreeSet<String>> {
     if let Some(all) = schema["enum"].as_array() {
         return Some(all.iter().filter(|one| !one.is_null()).map(ToString::to_string).collect());
@@ -267,6 +269,22 @@ mod tests {
     #[case::kind(changed("/properties/b", json!({"type": ["integer", "string"]})), "post /jobs 200.b: the type changed from \"integer\" to [\"integer\",\"string\"]")]
     fn a_response_must_keep_what_clients_read(#[case] response: Value, #[case] expected: &str) {
         assert_eq!(breaches(&document(&base(), &base()), &document(&base(), &response)), [expected]);
+    }
+
+    #[test]
+    fn a_change_behind_an_unchanged_reference_is_found() {
+        let with = |referenced: Value| {
+            let mut all = document(&json!({"$ref": "#/components/schemas/A"}), &base());
+            all["components"] = json!({"schemas": {
+                "A": {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/B"}}}, "B": referenced,
+            }});
+            all
+        };
+        let constants =
+            json!({"oneOf": [{"const": "x", "type": "string"}, {"const": "y", "type": "string"}]});
+        assert_eq!(breaches(&with(constants.clone()), &with(json!({"enum": ["x", "y", null]}))), [""; 0]);
+        let expected = "post /jobs request.b: an accepted value was removed";
+        assert_eq!(breaches(&with(constants), &with(json!({"enum": ["x"]}))), [expected]);
     }
 
     #[test]

@@ -1,15 +1,14 @@
-//! One operation of the document.
+//! Builder for one operation of the document.
 
 use axum::http::Method;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// What a method on a path does.
 pub(super) struct Operation {
     pub(super) method: Method,
     pub(super) path: &'static str,
     document: Map<String, Value>,
-    open: bool,
+    needs_token: bool,
 }
 
 impl Operation {
@@ -19,21 +18,20 @@ impl Operation {
         document.insert("summary".into(), summary.into());
         document.insert("parameters".into(), json!([]));
         document.insert("responses".into(), json!({}));
-        let operation = Self { method, path, document, open: false };
+        let operation = Self { method, path, document, needs_token: true };
         if !path.contains("{id}") {
             return operation;
         }
         let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string", "format": "uuid" } });
-        operation.parameter(id).refuses(404, "There is no such job")
+        operation.parameter(id).refuses(404, "The job does not exist.")
     }
 
-    /// Whoever asks.
     pub(super) fn without_token(mut self) -> Self {
-        self.open = true;
+        self.needs_token = false;
         self
     }
 
-    /// Every field of the type stands in the query.
+    /// Adds every field of the type as a query parameter.
     pub(super) fn query<Q: JsonSchema>(self, schemas: &mut SchemaGenerator) -> Self {
         let schema = Q::json_schema(schemas).to_value();
         let fields = schema["properties"].as_object().cloned().unwrap_or_default();
@@ -64,10 +62,10 @@ impl Operation {
     fn body(mut self, schema: &Value, required: bool) -> Self {
         let body = json!({ "required": required, "content": super::content(schema) });
         self.document.insert("requestBody".into(), body);
-        self.refuses(400, "The request is wrong").refuses(413, "The body is too large")
+        self.refuses(413, "The body is too large.")
     }
 
-    pub(super) fn answers(self, status: u16, description: &str, schema: &Value) -> Self {
+    pub(super) fn responds(self, status: u16, description: &str, schema: &Value) -> Self {
         self.response(status, json!({ "description": description, "content": super::content(schema) }))
     }
 
@@ -76,9 +74,10 @@ impl Operation {
         self.response(200, json!({ "description": description, "content": content }))
     }
 
-    /// `description` is for readers of this code; the document has one answer for all refusals.
-    pub(super) fn refuses(self, status: u16, _description: &'static str) -> Self {
-        self.response(status, json!({ "$ref": "#/components/responses/Error" }))
+    /// All refusals share one response; a reference may replace its description.
+    pub(super) fn refuses(self, status: u16, description: &str) -> Self {
+        let response = json!({ "$ref": "#/components/responses/Error", "description": description });
+        self.response(status, response)
     }
 
     fn response(mut self, status: u16, response: Value) -> Self {
@@ -87,16 +86,16 @@ impl Operation {
     }
 
     pub(super) fn document(mut self) -> Value {
-        if self.open {
+        if !self.needs_token {
             self.document.insert("security".into(), json!([]));
             return Value::Object(self.document);
         }
         let all = self
-            .refuses(400, "The request is wrong")
-            .refuses(401, "No token, or a bad one")
-            .refuses(403, "The role is missing, or the clip is outside the roots")
-            .refuses(429, "Too many streams")
-            .refuses(503, "Shutting down");
+            .refuses(400, "The request is invalid.")
+            .refuses(401, "The token is missing or invalid.")
+            .refuses(403, "The caller lacks a role, or a clip is outside the scoring roots.")
+            .refuses(429, "Too many streams are open.")
+            .refuses(503, "The controller is shutting down.");
         Value::Object(all.document)
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs, attempts and why they wait.
+//! Jobs, attempts and explanations.
 
 use std::collections::BTreeMap;
 
@@ -12,90 +12,90 @@ use vmafx_queue::transition::State;
 use super::PRINTABLE;
 use super::scoring::{Scoring, Size};
 use super::time::rfc3339;
-use crate::service::answer;
+use crate::service::response;
 
 /// A page of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobList {
-    /// The jobs.
+    /// The jobs of this page.
     pub jobs: Vec<Job>,
-    /// Asks for the next page; empty: there is none.
+    /// `pageToken` of the next page; empty on the last page.
     pub next_page_token: String,
 }
 
-/// A job.
+/// A job and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
-    /// Its id.
+    /// Id of the job.
     pub id: Uuid,
-    /// Where it stands: pending, running, completed, failed or cancelled.
+    /// State of the job: pending, running, completed, failed or cancelled.
     pub status: Status,
-    /// What to score.
+    /// The clips to compare, and how.
     pub scoring: Scoring,
-    /// Higher is handed out first.
+    /// Jobs of higher priority are assigned first.
     pub priority: i32,
-    /// The submitter's own name for it.
+    /// The idempotency key of the submission.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// The resource that wants it.
+    /// The Kubernetes resource that the job was submitted for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// The node that holds it, or held it last.
+    /// The node of the latest attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// How often it was handed out.
+    /// Number of the latest attempt; 0: none yet.
     pub attempt: u32,
-    /// How many attempts were lost with their node.
+    /// Attempts that were lost with their node.
     pub lost_attempts: u32,
-    /// The number that makes it fail.
+    /// The job fails when `lostAttempts` reaches this number.
     pub max_lost_attempts: u32,
-    /// How far the running attempt is.
+    /// Progress of the running attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// The pooled score, when completed.
+    /// The pooled score of a completed job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Mean of each feature, when completed.
+    /// Mean of each feature of a completed job.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub features: BTreeMap<String, f64>,
-    /// What else the node told, when completed.
+    /// Details of the result of a completed job.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<Result>,
-    /// Why it failed or was cancelled.
+    pub result: Option<JobResult>,
+    /// Why the job failed or was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// One word for it, when failed.
+    /// The reason of a failed job, as one word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
-    /// What viewers said, 0 to 100.
+    /// The quality that viewers gave the distorted clip, from 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ground_truth: Option<f64>,
-    /// When it was submitted.
+    /// When the job was submitted.
     pub created_at: String,
-    /// When it last changed.
+    /// When the job last changed.
     pub updated_at: String,
-    /// When the latest attempt was handed out.
+    /// When the latest attempt started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    /// When it was over.
+    /// When the job completed, failed or was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
-    /// Not handed out before, after a lost attempt.
+    /// End of the back-off after a lost attempt; the job is not assigned before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_at: Option<String>,
-    /// When the running attempt is given up unless its node is heard of.
+    /// When the lease of the running attempt expires unless its node sends a heartbeat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<String>,
-    /// When it fails if it is not over.
+    /// When the job fails if it is not finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_at: Option<String>,
-    /// Rises with every change but progress.
+    /// Increases with every change of the job except its progress.
     pub revision: u64,
 }
 
-/// Where a job stands.
+/// State of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
@@ -122,16 +122,16 @@ impl From<State> for Status {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Origin {
-    /// Name of the cluster.
+    /// Name of the cluster, as its operator is configured.
     #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub cluster: String,
-    /// Its namespace.
+    /// Namespace of the resource.
     #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub namespace: String,
-    /// Its name.
+    /// Name of the resource.
     #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub name: String,
-    /// Its UID.
+    /// UID of the resource.
     #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub uid: String,
 }
@@ -148,37 +148,38 @@ impl From<queue::job::Origin> for Origin {
     }
 }
 
-/// How far an attempt is.
+/// Progress of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// Frame pairs scored.
     pub frames_done: u64,
-    /// 0: not known.
+    /// Frame pairs in total; 0: unknown.
     pub frames_total: u64,
 }
 
-/// What a completed job tells beyond score and features.
+/// Details of the result of a completed job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Result {
-    /// The model really used.
+#[schemars(rename = "Result")]
+pub struct JobResult {
+    /// The model that was used.
     pub model: String,
-    /// Its digest.
+    /// Digest of the model file.
     pub model_digest: String,
-    /// The backend really used.
+    /// The backend that was used.
     pub backend: String,
     /// Frame pairs scored.
     pub frames: u64,
-    /// The size of the comparison.
+    /// The size at which the frames were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// The frames' scores as single numbers.
+    /// The scores of the frames, pooled in several ways.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<PooledScores>,
-    /// What a careful reader should know.
+    /// Warnings about the score.
     pub warnings: Vec<String>,
-    /// Where the per-frame report is.
+    /// URI of the per-frame report.
     #[serde(rename = "reportURI", skip_serializing_if = "String::is_empty", default)]
     pub report_uri: String,
 }
@@ -216,7 +217,7 @@ impl From<&queue::Job> for Job {
     }
 }
 
-impl From<&ScoreDetails> for Result {
+impl From<&ScoreDetails> for JobResult {
     fn from(details: &ScoreDetails) -> Self {
         Self {
             model: details.model.clone(),
@@ -231,30 +232,30 @@ impl From<&ScoreDetails> for Result {
     }
 }
 
-/// The attempts of a job, first to last.
+/// The attempts of a job, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptList {
-    /// The attempts.
+    /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
 }
 
-/// One handing-out of a job.
+/// One assignment of a job to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
-    /// Its number, from 1.
+    /// Number of the attempt, from 1.
     pub number: u32,
-    /// The node that held it.
+    /// Name of the node.
     pub node: String,
-    /// From when.
+    /// When the attempt started.
     pub started_at: String,
-    /// Until when; left out while it runs.
+    /// When the attempt ended; absent while it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
-    /// How it ended: completed, failed, released, expired or cancelled.
+    /// How the attempt ended: completed, failed, released, expired or cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// What was said at its end.
+    /// Why the attempt ended without a score.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub error: String,
 }
@@ -276,37 +277,37 @@ impl From<queue::job::Attempt> for Attempt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// `NoNode`, `NoBackend`, `BackingOff`, `Busy`, `Ready`; `None` when it does not wait.
+    /// `NoNode`, `NoBackend`, `BackingOff`, `Busy` or `Ready`; `None` when the job does not wait.
     pub reason: String,
-    /// The whole answer, for people.
+    /// The explanation in sentences, with numbers.
     pub message: String,
     /// Waiting jobs of higher priority that compete for the same nodes.
     pub ahead_by_priority: u64,
-    /// The same of equal priority, older.
+    /// Older waiting jobs of equal priority that compete for the same nodes.
     pub ahead_by_age: u64,
     /// Every connected backend.
     pub backends: Vec<BackendSupply>,
-    /// The earliest instant at which it can be handed out, if that is not now.
+    /// The earliest instant at which the job can be assigned, if that is in the future.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_eligible_at: Option<String>,
 }
 
-/// Nodes of one backend.
+/// Capacity of the nodes that serve one backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendSupply {
-    /// Its name.
+    /// Name of the backend.
     pub backend: String,
-    /// Connected nodes that serve it.
+    /// Connected nodes that serve the backend.
     pub nodes: u32,
-    /// Jobs they can run.
+    /// Jobs that these nodes can run at once.
     pub slots: u32,
-    /// Jobs they run.
+    /// Jobs that these nodes are running.
     pub busy: u32,
 }
 
-impl From<answer::Explanation> for Explanation {
-    fn from(why: answer::Explanation) -> Self {
+impl From<response::WaitExplanation> for Explanation {
+    fn from(explanation: response::WaitExplanation) -> Self {
         let supply = |(backend, supply): (String, queue::store::Supply)| BackendSupply {
             backend,
             nodes: supply.nodes,
@@ -314,12 +315,12 @@ impl From<answer::Explanation> for Explanation {
             busy: supply.busy,
         };
         Self {
-            reason: why.reason.word().to_owned(),
-            message: why.message,
-            ahead_by_priority: why.ahead_by_priority,
-            ahead_by_age: why.ahead_by_age,
-            backends: why.backends.into_iter().map(supply).collect(),
-            next_eligible_at: why.next_eligible_at.map(rfc3339),
+            reason: explanation.reason.as_str().to_owned(),
+            message: explanation.message,
+            ahead_by_priority: explanation.ahead_by_priority,
+            ahead_by_age: explanation.ahead_by_age,
+            backends: explanation.backends.into_iter().map(supply).collect(),
+            next_eligible_at: explanation.next_eligible_at.map(rfc3339),
         }
     }
 }

@@ -1,20 +1,20 @@
-//! What viewers said.
+//! Labels of jobs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::service::request;
 
-/// What viewers said about the distorted clip.
+/// The quality that viewers gave the distorted clip.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("if" = { "properties": { "scale": { "const": "mos" } }, "required": ["scale"] },
     "then" = { "properties": { "value": { "minimum": 1, "maximum": 5 } } }))]
 pub struct LabelJob {
-    /// On the scale below.
+    /// The quality, in the unit of `scale`.
     #[schemars(range(min = 0, max = 100))]
     pub value: f64,
-    /// Its unit.
+    /// Unit of `value`.
     #[serde(default)]
     pub scale: LabelScale,
 }

@@ -1,4 +1,4 @@
-//! Nodes.
+//! Connected nodes.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,36 @@ use vmafx_queue::node as queue;
 use super::job::Origin;
 use super::time::rfc3339;
 
-/// Live nodes, by name.
+/// The connected nodes, ordered by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeList {
-    /// The nodes.
+    /// The nodes, ordered by name.
     pub nodes: Vec<Node>,
 }
 
-/// A live node.
+/// A connected node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// Name of the process.
+    /// Name of the node process.
     pub name: String,
-    /// Vendor of its device.
+    /// Vendor of the compute device.
     pub gpu_vendor: String,
-    /// Its device.
+    /// Name of the compute device.
     pub device: String,
-    /// Backends it serves.
+    /// Backends that the node serves.
     pub backends: Vec<String>,
-    /// Jobs it can run at once.
+    /// Jobs that the node can run at once.
     pub slots: u32,
-    /// Jobs it runs.
+    /// Jobs that the node is running.
     pub jobs: u32,
-    /// Its labels.
+    /// Labels of the node.
     pub labels: BTreeMap<String, String>,
-    /// The VmafxNode it belongs to.
+    /// The VmafxNode that the process belongs to.
     pub resource: Option<Origin>,
-    /// When it came.
+    /// When the node registered.
     pub registered_at: String,
-    /// When it was last heard of.
+    /// When the node last called the controller.
     pub last_seen_at: String,
 }
 

@@ -1,4 +1,4 @@
-//! What stands behind the question mark.
+//! Query parameters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use vmafx_queue::transition::State;
 
 use super::PRINTABLE;
 use crate::refusal::Refusal;
-use crate::service::request::{List, Watch, Which};
+use crate::service::request::{JobFilter, ListJobs, WatchJobs};
 
-/// Words of states, separated by commas.
+/// Names of states, separated by commas.
 const STATES: &str =
     "^((pending|running|completed|failed|cancelled)(,(pending|running|completed|failed|cancelled))*)?$";
 
-/// Nothing stands there.
+/// Refuses every parameter.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoQuery {}
 
-/// Which jobs, and which page of them.
+/// Selects jobs, and one page of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ListQuery {
@@ -37,16 +37,16 @@ pub struct ListQuery {
     /// Only jobs of the resource with this UID.
     #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub uid: String,
-    /// At most so many; 0: 100.
+    /// Maximum number of jobs on the page; 0: 100.
     #[schemars(range(max = 1000))]
     pub page_size: u32,
-    /// `nextPageToken` of the page before.
+    /// `nextPageToken` of the previous page.
     pub page_token: String,
-    /// Oldest first, or newest first.
+    /// Order of the jobs by their creation.
     pub order: Order,
 }
 
-/// Direction of a list.
+/// Order of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Order {
@@ -57,7 +57,7 @@ pub enum Order {
     Newest,
 }
 
-/// Which changes.
+/// Selects changes of jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct EventsQuery {
@@ -76,19 +76,19 @@ pub struct EventsQuery {
     /// Only jobs of the resource with this UID.
     #[schemars(length(max = 253), regex(pattern = PRINTABLE))]
     pub uid: String,
-    /// Resume after this one; `Last-Event-ID` goes before it.
+    /// Resume after this cursor; the header `Last-Event-ID` takes precedence.
     pub cursor: String,
-    /// Also when only the progress changed.
+    /// Also send jobs of which only the progress changed.
     pub progress: bool,
 }
 
-impl TryFrom<ListQuery> for List {
+impl TryFrom<ListQuery> for ListJobs {
     type Error = Refusal;
 
     fn try_from(query: ListQuery) -> Result<Self, Refusal> {
         let origin = [query.cluster, query.namespace, query.name, query.uid];
         Ok(Self {
-            which: which(&query.status, origin)?,
+            filter: filter(&query.status, origin)?,
             page_size: query.page_size,
             page_token: query.page_token,
             newest_first: query.order == Order::Newest,
@@ -96,13 +96,13 @@ impl TryFrom<ListQuery> for List {
     }
 }
 
-impl TryFrom<EventsQuery> for Watch {
+impl TryFrom<EventsQuery> for WatchJobs {
     type Error = Refusal;
 
     fn try_from(query: EventsQuery) -> Result<Self, Refusal> {
         let origin = [query.cluster, query.namespace, query.name, query.uid];
         Ok(Self {
-            which: which(&query.status, origin)?,
+            filter: filter(&query.status, origin)?,
             cursor: query.cursor,
             include_progress: query.progress,
             changes_only: false,
@@ -110,19 +110,19 @@ impl TryFrom<EventsQuery> for Watch {
     }
 }
 
-fn which(status: &str, origin: [String; 4]) -> Result<Which, Refusal> {
-    let state = |word: &str| {
-        State::from_name(word.trim()).ok_or_else(|| {
+fn filter(state_names: &str, origin: [String; 4]) -> Result<JobFilter, Refusal> {
+    let state = |name: &str| {
+        State::from_name(name.trim()).ok_or_else(|| {
             let all = State::ALL.map(State::name).join(", ");
             Refusal::invalid("status", format!("each must be one of {all}"))
         })
     };
-    let wanted = match status {
+    let states = match state_names {
         "" => Vec::new(),
-        words => words.split(',').map(state).collect::<Result<_, _>>()?,
+        names => names.split(',').map(state).collect::<Result<_, _>>()?,
     };
-    let named = origin.iter().any(|part| !part.is_empty());
+    let has_origin = origin.iter().any(|part| !part.is_empty());
     let [cluster, namespace, name, uid] = origin;
-    let origin = named.then_some(Origin { cluster, namespace, name, uid });
-    Ok(Which { states: wanted, origin, job_ids: Vec::new() })
+    let origin = has_origin.then_some(Origin { cluster, namespace, name, uid });
+    Ok(JobFilter { states, origin, job_ids: Vec::new() })
 }

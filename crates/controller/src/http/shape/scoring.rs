@@ -1,8 +1,8 @@
 //! A scoring request as the HTTP API spells it.
 //!
-//! The document is that of [`ScoringRequest`], but for what the first release of this API wrote differently: a scaling rule
-//! and a length rule in lower case, a size as an object, empty texts where nothing was said. Requests may use either
-//! spelling; answers keep the first one.
+//! The JSON is that of [`ScoringRequest`], except where the first release of this API differs: scaling and length rules
+//! in lower case, a size as an object, empty texts for absent options. Requests may use either spelling; responses keep
+//! the first one.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -20,8 +20,8 @@ static SCHEMA: LazyLock<Schema> =
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scoring(pub ScoringRequest);
 
-/// Texts that are empty where nothing is said.
-const TEXTS: [&str; 3] = ["model", "backend", "reportURI"];
+/// Texts whose empty value means that they are absent.
+const OPTIONAL_TEXTS: [&str; 3] = ["model", "backend", "reportURI"];
 
 impl Serialize for Scoring {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -31,30 +31,30 @@ impl Serialize for Scoring {
             if let Some(scale) = options.scale_to {
                 let scale = match scale {
                     ScaleTo::Size(size) => json!({"width": size.width, "height": size.height}),
-                    rule => lower(&rule),
+                    rule => lowercase(&rule),
                 };
                 fields.insert("scaleTo".to_owned(), scale);
             }
             if let Some(rule) = options.length_mismatch {
-                fields.insert("lengthMismatch".to_owned(), lower(&rule));
+                fields.insert("lengthMismatch".to_owned(), lowercase(&rule));
             }
-            for (field, nothing) in [("model", json!("")), ("backend", json!("")), ("frameStep", json!(0))] {
-                fields.entry(field).or_insert(nothing);
+            for (field, absent) in [("model", json!("")), ("backend", json!("")), ("frameStep", json!(0))] {
+                fields.entry(field).or_insert(absent);
             }
         }
         document.serialize(to)
     }
 }
 
-fn lower(word: &impl ToString) -> Value {
-    word.to_string().to_ascii_lowercase().into()
+fn lowercase(name: &impl ToString) -> Value {
+    name.to_string().to_ascii_lowercase().into()
 }
 
 impl<'de> Deserialize<'de> for Scoring {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut fields = Map::deserialize(from)?;
-        known_fields(&fields, SCHEMA.as_value()).map_err(D::Error::custom)?;
-        for field in TEXTS {
+        refuse_unknown_fields(&fields, SCHEMA.as_value()).map_err(D::Error::custom)?;
+        for field in OPTIONAL_TEXTS {
             if fields.get(field).is_some_and(|text| text == "") {
                 fields.remove(field);
             }
@@ -69,20 +69,20 @@ impl<'de> Deserialize<'de> for Scoring {
     }
 }
 
-/// Reads one field beside clips that can be read: errors of flattened fields do not name them.
+/// Parses one field together with valid clips, to find the invalid one: errors of flattened fields do not name it.
 fn parse_alone(name: &str, value: &Value) -> serde_json::Result<ScoringRequest> {
     let mut document = json!({"reference": "r", "distorted": "d"});
     document[name] = value.clone();
     serde_json::from_value(document)
 }
 
-/// Refuses a field that the schema does not have: a misspelled option that is ignored would give a wrong score.
-fn known_fields(fields: &Map<String, Value>, schema: &Value) -> Result<(), String> {
+/// Refuses unknown fields, because a misspelled option that is ignored would give a wrong score.
+fn refuse_unknown_fields(fields: &Map<String, Value>, schema: &Value) -> Result<(), String> {
     let known = |name: &str| schema["properties"].get(name).is_some();
     match fields.keys().find(|name| !known(name)) {
         Some(unknown) => Err(format!("unknown field `{unknown}`")),
         None => match fields.get("input").and_then(Value::as_object) {
-            Some(input) => known_fields(input, &schema["$defs"]["RawVideo"]),
+            Some(input) => refuse_unknown_fields(input, &schema["$defs"]["RawVideo"]),
             None => Ok(()),
         },
     }
@@ -103,12 +103,12 @@ impl JsonSchema for Scoring {
         let rules = [ScaleTo::Reference, ScaleTo::Distorted, ScaleTo::Never];
         let backends =
             Backend::ALL.iter().map(|backend| json!(backend.name())).chain([json!(""), Value::Null]);
-        let mismatches = LengthMismatch::ALL.iter().map(lower).chain([Value::Null]);
+        let mismatches = LengthMismatch::ALL.iter().map(lowercase).chain([Value::Null]);
         let respelled = [
             (
                 "scaleTo",
                 json!({"oneOf": [
-                    {"type": "string", "enum": rules.map(|rule| lower(&rule))},
+                    {"type": "string", "enum": rules.map(|rule| lowercase(&rule))},
                     {"type": "object", "properties": {"width": side, "height": side},
                      "required": ["width", "height"], "additionalProperties": false},
                     {"type": "null"},
@@ -131,7 +131,7 @@ impl JsonSchema for Scoring {
     }
 }
 
-/// A size of frames.
+/// Size of a frame, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Size {
@@ -149,15 +149,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_keep_the_spelling_of_the_first_release() {
-        let asked = json!({
+    fn responses_keep_the_spelling_of_the_first_release() {
+        let sent = json!({
             "reference": "r", "distorted": "d", "model": "m", "backend": "cpu",
             "input": {"width": 2, "height": 2, "pixelFormat": "yuv420p", "bitDepth": 8},
             "features": ["psnr"], "frameStep": 2, "scaleTo": {"width": 640, "height": 360},
             "lengthMismatch": "shortest", "reportURI": "/r.json",
         });
-        let read: Scoring = serde_json::from_value(asked.clone()).unwrap();
-        assert_eq!(serde_json::to_value(&read).unwrap(), asked);
+        let read: Scoring = serde_json::from_value(sent.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), sent);
         let rule = json!({"reference": "r", "distorted": "d", "scaleTo": "never"});
         let read: Scoring = serde_json::from_value(rule).unwrap();
         assert_eq!(
@@ -181,7 +181,7 @@ mod tests {
     #[case(json!({"input": {"width": 1, "height": 1, "depth": 8}}), "unknown field `depth`")]
     #[case(json!({"frameStep": 10_001}), "scoring.frameStep: frame step must be between 1 and 10000")]
     #[case(json!({"features": ["vmaf"]}), "scoring.features: unknown variant `vmaf`")]
-    fn what_cannot_be_followed_is_refused(#[case] options: Value, #[case] expected: &str) {
+    fn invalid_options_are_refused(#[case] options: Value, #[case] expected: &str) {
         let mut document = json!({"reference": "r", "distorted": "d"});
         document.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
         let error = serde_json::from_value::<Scoring>(document).unwrap_err().to_string();

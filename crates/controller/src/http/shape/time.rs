@@ -1,9 +1,9 @@
-//! Instants as people read them.
+//! Instants as RFC 3339.
 
 use k8s_openapi::jiff;
 use vmafx_queue::clock::Timestamp;
 
-/// RFC 3339 with milliseconds, in UTC. An instant that no calendar holds is the epoch.
+/// RFC 3339 with milliseconds, in UTC. An instant outside the range of the calendar becomes the epoch.
 pub fn rfc3339(at: Timestamp) -> String {
     let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
     format!("{at:.3}")

@@ -1,4 +1,4 @@
-//! Jobs: new ones, and which ones.
+//! Validation of requests about jobs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,33 +9,35 @@ use vmafx_queue::job::Label;
 use vmafx_queue::store::{Filter, Page};
 use vmafx_queue::{IdempotencyKey, Job, JobId, NewJob};
 
-use super::text::{at_most, origin, shown, word};
-use super::{LARGEST_PAGE, LONGEST_DEADLINE_SECONDS, MOST_IDS, MOST_LABELS, MOST_LOST_ATTEMPTS, USUAL_PAGE};
+use super::text::{abbreviated, at_most, identifier, origin};
+use super::{
+    DEFAULT_PAGE_SIZE, MAX_DEADLINE_SECONDS, MAX_JOB_IDS, MAX_LABELS, MAX_LOST_ATTEMPTS, MAX_PAGE_SIZE,
+};
 use crate::refusal::Refusal;
-use crate::service::request::{GroundTruth, LabelScale, List, ReadSamples, Submit, Which};
+use crate::service::request::{GroundTruth, JobFilter, LabelScale, ListJobs, StreamSamples, SubmitJob};
 use vmafx_job::limits::MAX_NAME_LENGTH;
 
-/// A longer cursor is none of ours.
-const LONGEST_CURSOR: usize = 256;
-const LONGEST_LABEL_NAME: usize = 317;
+/// Longer than any cursor that the store makes.
+const MAX_CURSOR_BYTES: usize = 256;
+const MAX_LABEL_NAME_LENGTH: usize = 317;
 
-/// A submission, roots excepted.
-pub(in crate::service) fn submit(request: Submit) -> Result<NewJob, Refusal> {
+/// Validates everything but the scoring roots.
+pub(in crate::service) fn submit(request: SubmitJob) -> Result<NewJob, Refusal> {
     request.scoring.check().map_err(|error| Refusal::invalid_request("scoring", error))?;
     if let Some(resource) = &request.origin {
         origin("origin", resource)?;
     }
-    if let Some(most) = request.max_lost_attempts
-        && !(1..=MOST_LOST_ATTEMPTS).contains(&most)
+    if let Some(attempts) = request.max_lost_attempts
+        && !(1..=MAX_LOST_ATTEMPTS).contains(&attempts)
     {
-        let problem = format!("must be between 1 and {MOST_LOST_ATTEMPTS}");
+        let problem = format!("must be between 1 and {MAX_LOST_ATTEMPTS}");
         return Err(Refusal::invalid("max_lost_attempts", problem));
     }
     let deadline = match request.active_deadline_seconds {
         0 => None,
-        seconds if seconds <= LONGEST_DEADLINE_SECONDS => Some(Duration::from_secs(seconds)),
+        seconds if seconds <= MAX_DEADLINE_SECONDS => Some(Duration::from_secs(seconds)),
         _ => {
-            let problem = format!("must be at most {LONGEST_DEADLINE_SECONDS}");
+            let problem = format!("must be at most {MAX_DEADLINE_SECONDS}");
             return Err(Refusal::invalid("active_deadline_seconds", problem));
         }
     };
@@ -55,7 +57,6 @@ pub(in crate::service) fn submit(request: Submit) -> Result<NewJob, Refusal> {
     })
 }
 
-/// A submitter's own name for a job.
 pub(in crate::service) fn required_key(field: &str, key: &str) -> Result<IdempotencyKey, Refusal> {
     IdempotencyKey::new(key).map_err(|error| Refusal::invalid(field, id_problem(&error)))
 }
@@ -63,13 +64,13 @@ pub(in crate::service) fn required_key(field: &str, key: &str) -> Result<Idempot
 fn id_problem(error: &IdError) -> String {
     match error {
         IdError::Empty => "is required".to_owned(),
-        IdError::Long(most) => format!("must have at most {most} characters"),
+        IdError::Long(max) => format!("must have at most {max} characters"),
         IdError::Unprintable => "must not contain control characters".to_owned(),
         IdError::Uuid(_) => "must be a UUID".to_owned(),
     }
 }
 
-/// What viewers said, on one scale.
+/// Converts a ground truth to percent.
 pub(in crate::service) fn label(field: &str, truth: GroundTruth) -> Result<Label, Refusal> {
     let label = match truth.scale {
         LabelScale::Percent => Label::percent(truth.value),
@@ -78,7 +79,7 @@ pub(in crate::service) fn label(field: &str, truth: GroundTruth) -> Result<Label
     label.map_err(|error| Refusal::invalid(format!("{field}.value"), error.to_string()))
 }
 
-/// The id of one job. What is no id names no job.
+/// A malformed id is reported as a job that does not exist.
 pub(in crate::service) fn job_id(id: &str) -> Result<JobId, Refusal> {
     if id.is_empty() {
         return Err(Refusal::invalid("job_id", "is required"));
@@ -86,77 +87,75 @@ pub(in crate::service) fn job_id(id: &str) -> Result<JobId, Refusal> {
     id.parse().map_err(|_| crate::service::read::no_such_job(id))
 }
 
-/// Which jobs.
-pub(in crate::service) fn which(which: Which) -> Result<Filter, Refusal> {
-    if let Some(resource) = &which.origin {
+pub(in crate::service) fn filter(filter: JobFilter) -> Result<Filter, Refusal> {
+    if let Some(resource) = &filter.origin {
         origin("origin_filter", resource)?;
     }
-    at_most("job_ids", which.job_ids.len(), MOST_IDS)?;
+    at_most("job_ids", filter.job_ids.len(), MAX_JOB_IDS)?;
     let parse = |(index, id): (usize, &String)| {
         id.parse().map_err(|_| Refusal::invalid(format!("job_ids[{index}]"), "must be a UUID"))
     };
-    let ids = which.job_ids.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
-    Ok(Filter { states: which.states, origin: which.origin, ids })
+    let ids = filter.job_ids.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
+    Ok(Filter { states: filter.states, origin: filter.origin, ids })
 }
 
-/// A page.
-pub(in crate::service) fn list(request: List) -> Result<(Filter, Page), Refusal> {
-    let filter = which(request.which)?;
+pub(in crate::service) fn list(request: ListJobs) -> Result<(Filter, Page), Refusal> {
+    let filter = filter(request.filter)?;
     let limit = match request.page_size {
-        0 => USUAL_PAGE,
-        size if size <= LARGEST_PAGE => size,
-        _ => return Err(Refusal::invalid("page_size", format!("must be at most {LARGEST_PAGE}"))),
+        0 => DEFAULT_PAGE_SIZE,
+        size if size <= MAX_PAGE_SIZE => size,
+        _ => return Err(Refusal::invalid("page_size", format!("must be at most {MAX_PAGE_SIZE}"))),
     };
     let after = match request.page_token.as_str() {
         "" => None,
-        token => Some(read_token(token, request.newest_first)?),
+        token => Some(parse_page_token(token, request.newest_first)?),
     };
     Ok((filter, Page { after, limit, newest_first: request.newest_first }))
 }
 
-/// Continues a list after a job. The direction is part of it: turned around, a list would repeat itself.
+/// Continues a list after a job. The token holds the direction, because a list that is reversed would repeat jobs.
 pub(in crate::service) fn page_token(last: &Job, newest_first: bool) -> String {
     let direction = if newest_first { 'd' } else { 'a' };
     format!("{direction}.{}.{}", last.created_at.0, last.id)
 }
 
-fn read_token(token: &str, newest_first: bool) -> Result<(Timestamp, JobId), Refusal> {
-    let wanted = if newest_first { "d" } else { "a" };
+fn parse_page_token(token: &str, newest_first: bool) -> Result<(Timestamp, JobId), Refusal> {
+    let expected = if newest_first { "d" } else { "a" };
     let parts = || {
         let (direction, rest) = token.split_once('.')?;
         let (created_at, id) = rest.split_once('.')?;
-        (direction == wanted).then_some(())?;
+        (direction == expected).then_some(())?;
         Some((Timestamp(created_at.parse().ok()?), id.parse().ok()?))
     };
     parts().ok_or_else(|| {
-        let problem = format!("{:?} is not a token of this list: begin again without one", shown(token));
+        let problem =
+            format!("{:?} is not a token of this list; list again without a token", abbreviated(token));
         Refusal::invalid("page_token", problem)
     })
 }
 
-/// A cursor; only the store that made it can tell more.
+/// Checks what every cursor has in common; the store parses it.
 pub(in crate::service) fn cursor(cursor: &str) -> Result<(), Refusal> {
-    if cursor.len() > LONGEST_CURSOR || cursor.chars().any(char::is_control) {
+    if cursor.len() > MAX_CURSOR_BYTES || cursor.chars().any(char::is_control) {
         return Err(vmafx_queue::StoreError::Cursor.into());
     }
     Ok(())
 }
 
-/// A reading of samples.
-pub(in crate::service) fn samples(request: &ReadSamples) -> Result<(), Refusal> {
+pub(in crate::service) fn samples(request: &StreamSamples) -> Result<(), Refusal> {
     cursor(&request.cursor)?;
     labels("node_selector", &request.node_selector)
 }
 
-/// Labels of a node, or a selection by them.
+/// Validates the labels of a node or of a selector.
 pub(super) fn labels(field: &str, labels: &BTreeMap<String, String>) -> Result<(), Refusal> {
-    at_most(field, labels.len(), MOST_LABELS)?;
+    at_most(field, labels.len(), MAX_LABELS)?;
     for (name, value) in labels {
         if name.is_empty() {
             return Err(Refusal::invalid(field, "has a label without a name"));
         }
-        word(field, name, LONGEST_LABEL_NAME)?;
-        word(&format!("{field}[{:?}]", shown(name)), value, MAX_NAME_LENGTH)?;
+        identifier(field, name, MAX_LABEL_NAME_LENGTH)?;
+        identifier(&format!("{field}[{:?}]", abbreviated(name)), value, MAX_NAME_LENGTH)?;
     }
     Ok(())
 }
@@ -168,35 +167,35 @@ mod tests {
 
     use super::*;
 
-    fn good() -> Submit {
+    fn good() -> SubmitJob {
         let scoring =
             ScoringRequest { reference: "/r".into(), distorted: "/d".into(), ..ScoringRequest::default() };
-        Submit { scoring, ..Submit::default() }
+        SubmitJob { scoring, ..SubmitJob::default() }
     }
 
     const ID: &str = "0192d3f4-0000-7000-8000-000000000001";
 
-    fn labelled(value: f64, scale: LabelScale) -> Submit {
-        Submit { ground_truth: Some(GroundTruth { value, scale }), ..good() }
+    fn labelled(value: f64, scale: LabelScale) -> SubmitJob {
+        SubmitJob { ground_truth: Some(GroundTruth { value, scale }), ..good() }
     }
 
     #[rstest]
-    #[case::key(Submit { idempotency_key: "k".repeat(257), ..good() }, "idempotency_key: must have at most 256 characters")]
-    #[case::key_control(Submit { idempotency_key: "a\tb".into(), ..good() }, "idempotency_key: must not contain control characters")]
-    #[case::no_attempts(Submit { max_lost_attempts: Some(0), ..good() }, "max_lost_attempts: must be between 1 and 101")]
-    #[case::attempts(Submit { max_lost_attempts: Some(102), ..good() }, "max_lost_attempts: must be between 1 and 101")]
-    #[case::deadline(Submit { active_deadline_seconds: u64::MAX, ..good() }, "active_deadline_seconds: must be at most 3153600000")]
+    #[case::key(SubmitJob { idempotency_key: "k".repeat(257), ..good() }, "idempotency_key: must have at most 256 characters")]
+    #[case::key_control(SubmitJob { idempotency_key: "a\tb".into(), ..good() }, "idempotency_key: must not contain control characters")]
+    #[case::no_attempts(SubmitJob { max_lost_attempts: Some(0), ..good() }, "max_lost_attempts: must be between 1 and 101")]
+    #[case::attempts(SubmitJob { max_lost_attempts: Some(102), ..good() }, "max_lost_attempts: must be between 1 and 101")]
+    #[case::deadline(SubmitJob { active_deadline_seconds: u64::MAX, ..good() }, "active_deadline_seconds: must be at most 3153600000")]
     #[case::percent(labelled(100.5, LabelScale::Percent), "ground_truth.value: 100.5 is outside 0 to 100")]
     #[case::mos(labelled(0.5, LabelScale::Mos), "ground_truth.value: 0.5 is outside 1 to 5")]
     #[case::nan(labelled(f64::NAN, LabelScale::Mos), "ground_truth.value: NaN is outside 1 to 5")]
-    #[case::origin(Submit { origin: Some(vmafx_queue::job::Origin { uid: "u".repeat(254), ..Default::default() }), ..good() }, "origin.uid: must have at most 253 characters")]
-    #[case::scoring(Submit { scoring: ScoringRequest::default(), ..good() }, "scoring.reference: is required")]
-    fn a_refusal_names_the_field_and_the_rule(#[case] asked: Submit, #[case] expected: &str) {
+    #[case::origin(SubmitJob { origin: Some(vmafx_queue::job::Origin { uid: "u".repeat(254), ..Default::default() }), ..good() }, "origin.uid: must have at most 253 characters")]
+    #[case::scoring(SubmitJob { scoring: ScoringRequest::default(), ..good() }, "scoring.reference: is required")]
+    fn a_refusal_names_the_field_and_the_rule(#[case] asked: SubmitJob, #[case] expected: &str) {
         assert_eq!(submit(asked).unwrap_err().to_string(), expected);
     }
 
     #[test]
-    fn what_is_no_id_names_no_job_and_nothing_is_asked_for() {
+    fn a_malformed_id_is_not_found_and_an_empty_id_is_invalid() {
         assert_eq!(job_id("").unwrap_err().to_string(), "job_id: is required");
         assert_eq!(job_id("x\"y").unwrap_err(), Refusal::NotFound("job \"x\\\"y\" not found".into()));
     }
@@ -208,8 +207,12 @@ mod tests {
     #[case("5.0192d3f4-0000-7000-8000-000000000001", false, false)]
     #[case("a.x.0192d3f4-0000-7000-8000-000000000001", false, false)]
     #[case("a..", false, false)]
-    fn a_page_token_is_of_its_list(#[case] token: &str, #[case] newest_first: bool, #[case] good: bool) {
-        let asked = List { page_token: token.into(), newest_first, ..List::default() };
+    fn a_page_token_is_valid_for_its_list_only(
+        #[case] token: &str,
+        #[case] newest_first: bool,
+        #[case] good: bool,
+    ) {
+        let asked = ListJobs { page_token: token.into(), newest_first, ..ListJobs::default() };
         assert_eq!(list(asked).is_ok(), good);
     }
 
@@ -218,16 +221,16 @@ mod tests {
     #[case(1, Some(1))]
     #[case(1000, Some(1000))]
     #[case(1001, None)]
-    fn a_page_has_bounds(#[case] asked: u32, #[case] expected: Option<u32>) {
-        let page = list(List { page_size: asked, ..List::default() });
+    fn a_page_size_has_bounds(#[case] asked: u32, #[case] expected: Option<u32>) {
+        let page = list(ListJobs { page_size: asked, ..ListJobs::default() });
         assert_eq!(page.ok().map(|(_, page)| page.limit), expected);
     }
 
     #[test]
-    fn a_filter_names_the_id_that_is_none() {
-        let asked = Which { job_ids: vec![ID.to_owned(), "7".into()], ..Which::default() };
-        assert_eq!(which(asked).unwrap_err().to_string(), "job_ids[1]: must be a UUID");
-        let asked = Which { job_ids: vec![ID.to_owned(); 1001], ..Which::default() };
-        assert_eq!(which(asked).unwrap_err().to_string(), "job_ids: must have at most 1000 items");
+    fn a_refused_filter_names_the_malformed_id() {
+        let asked = JobFilter { job_ids: vec![ID.to_owned(), "7".into()], ..JobFilter::default() };
+        assert_eq!(filter(asked).unwrap_err().to_string(), "job_ids[1]: must be a UUID");
+        let asked = JobFilter { job_ids: vec![ID.to_owned(); 1001], ..JobFilter::default() };
+        assert_eq!(filter(asked).unwrap_err().to_string(), "job_ids: must have at most 1000 items");
     }
 }

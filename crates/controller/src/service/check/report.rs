@@ -1,65 +1,71 @@
-//! What nodes say of their work.
+//! Validation of reports and releases.
 
 use vmafx_job::limits::{MAX_MODEL_LENGTH, MAX_NAME_LENGTH, MAX_URI_LENGTH};
 use vmafx_job::{FailureReason, PooledScores, ScoreDetails, ScoreResult};
 
-use super::text::{at_most, finite, path, required_word, shown, text, word};
-use super::{MOST_FEATURES, MOST_WARNINGS};
+use super::text::{abbreviated, at_most, finite, free_text, identifier, path, required_identifier};
+use super::{MAX_FEATURES, MAX_WARNINGS};
 use crate::refusal::Refusal;
-use crate::service::request::{Release, ReportResult};
+use crate::service::request::{ReleaseJob, ReportResult};
 
-const LONGEST_DIGEST: usize = 128;
-const LONGEST_FEATURE: usize = 128;
-/// Reasons are few; a number beyond is a mistake.
-const LAST_REASON: i32 = 999;
+const MAX_DIGEST_LENGTH: usize = 128;
+const MAX_FEATURE_NAME_LENGTH: usize = 128;
+/// The contract numbers its reasons below 60; the rest leaves room for later releases.
+const MAX_FAILURE_REASON: i32 = 999;
 
-/// The end of an attempt: a score, or why there is none.
+/// Returns the score, or the reason and the text of a failure.
 pub(in crate::service) fn report(
     request: &ReportResult,
 ) -> Result<Result<ScoreResult, (FailureReason, String)>, Refusal> {
-    // Numbers must be numbers also where they are ignored: a node that sends others has a fault that should be seen.
+    // Numbers must be finite even where they are ignored: others reveal a fault of the node that must not go unnoticed.
     finite("score", request.success.score)?;
-    at_most("features", request.success.features.len(), MOST_FEATURES)?;
+    at_most("features", request.success.features.len(), MAX_FEATURES)?;
     for (name, value) in &request.success.features {
-        let field = format!("features[{:?}]", shown(name));
-        required_word(&field, name, LONGEST_FEATURE)?;
+        let field = format!("features[{:?}]", abbreviated(name));
+        required_identifier(&field, name, MAX_FEATURE_NAME_LENGTH)?;
         finite(&field, *value)?;
     }
-    if !(0..=LAST_REASON).contains(&request.failure_reason.number()) {
-        return Err(Refusal::invalid("failure_reason", "is not a reason"));
+    if !(0..=MAX_FAILURE_REASON).contains(&request.failure_reason.number()) {
+        return Err(Refusal::invalid(
+            "failure_reason",
+            format!("must be between 0 and {MAX_FAILURE_REASON}"),
+        ));
     }
     if !request.error.is_empty() {
-        return Ok(Err((request.failure_reason, text("error", &request.error)?)));
+        return Ok(Err((request.failure_reason, free_text("error", &request.error)?)));
     }
-    let details = request.success.details.as_ref().map(details).transpose()?;
+    let details = request.success.details.as_ref().map(validated_details).transpose()?;
     let ScoreResult { score, features, .. } = request.success.clone();
     Ok(Ok(ScoreResult { score, features, details }))
 }
 
-/// The reason of a release.
-pub(in crate::service) fn release(request: &Release) -> Result<String, Refusal> {
+/// Returns the reason of the release.
+pub(in crate::service) fn release(request: &ReleaseJob) -> Result<String, Refusal> {
     if request.attempt == 0 {
         return Err(Refusal::invalid("attempt", "is required"));
     }
-    text("reason", &request.reason)
+    free_text("reason", &request.reason)
 }
 
-fn details(told: &ScoreDetails) -> Result<ScoreDetails, Refusal> {
+fn validated_details(details: &ScoreDetails) -> Result<ScoreDetails, Refusal> {
     let at = |field: &str| path("result", field);
-    word(&at("model"), &told.model, MAX_MODEL_LENGTH)?;
-    word(&at("model_digest"), &told.model_digest, LONGEST_DIGEST)?;
-    word(&at("backend"), &told.backend, MAX_NAME_LENGTH)?;
-    word(&at("report_uri"), &told.report_uri, MAX_URI_LENGTH)?;
-    if i64::try_from(told.frames).is_err() {
-        return Err(Refusal::invalid(at("frames"), "is beyond 63 bits"));
+    identifier(&at("model"), &details.model, MAX_MODEL_LENGTH)?;
+    identifier(&at("model_digest"), &details.model_digest, MAX_DIGEST_LENGTH)?;
+    identifier(&at("backend"), &details.backend, MAX_NAME_LENGTH)?;
+    identifier(&at("report_uri"), &details.report_uri, MAX_URI_LENGTH)?;
+    if i64::try_from(details.frames).is_err() {
+        return Err(Refusal::invalid(at("frames"), "does not fit into 63 bits"));
     }
-    for (name, number) in told.scores.iter().flat_map(PooledScores::named) {
+    for (name, number) in details.scores.iter().flat_map(PooledScores::named) {
         finite(&path(&at("scores"), name), number)?;
     }
-    at_most(&at("warnings"), told.warnings.len(), MOST_WARNINGS)?;
-    let warnings =
-        told.warnings.iter().map(|warning| text(&at("warnings"), warning)).collect::<Result<_, _>>()?;
-    Ok(ScoreDetails { warnings, ..told.clone() })
+    at_most(&at("warnings"), details.warnings.len(), MAX_WARNINGS)?;
+    let warnings = details
+        .warnings
+        .iter()
+        .map(|warning| free_text(&at("warnings"), warning))
+        .collect::<Result<_, _>>()?;
+    Ok(ScoreDetails { warnings, ..details.clone() })
 }
 
 #[cfg(test)]
@@ -67,11 +73,11 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::service::request::Session;
+    use crate::service::request::NodeSession;
 
     fn with(success: ScoreResult) -> ReportResult {
         ReportResult {
-            session: Session::default(),
+            session: NodeSession::default(),
             job_id: String::new(),
             attempt: 0,
             is_final: true,
@@ -85,7 +91,7 @@ mod tests {
         ScoreResult { features: [(name.to_owned(), value)].into(), ..ScoreResult::default() }
     }
 
-    fn told(details: ScoreDetails) -> ScoreResult {
+    fn with_details(details: ScoreDetails) -> ScoreResult {
         ScoreResult { details: Some(details), ..ScoreResult::default() }
     }
 
@@ -100,9 +106,9 @@ mod tests {
     #[case::nameless(feature("", 1.0), "features[\"\"]: is required")]
     #[case::control(feature("a\0", 1.0), "features[\"a\\0\"]: must not contain control characters")]
     #[case::many(many_features(), "features: must have at most 256 items")]
-    #[case::pooled(told(ScoreDetails { scores: Some(PooledScores { p5: f64::NAN, ..PooledScores::default() }), ..ScoreDetails::default() }), "result.scores.p5: must be a finite number")]
-    #[case::warnings(told(ScoreDetails { warnings: vec![String::new(); 65], ..ScoreDetails::default() }), "result.warnings: must have at most 64 items")]
-    #[case::model(told(ScoreDetails { model: "\n".into(), ..ScoreDetails::default() }), "result.model: must not contain control characters")]
+    #[case::pooled(with_details(ScoreDetails { scores: Some(PooledScores { p5: f64::NAN, ..PooledScores::default() }), ..ScoreDetails::default() }), "result.scores.p5: must be a finite number")]
+    #[case::warnings(with_details(ScoreDetails { warnings: vec![String::new(); 65], ..ScoreDetails::default() }), "result.warnings: must have at most 64 items")]
+    #[case::model(with_details(ScoreDetails { model: "\n".into(), ..ScoreDetails::default() }), "result.model: must not contain control characters")]
     fn a_refusal_names_the_field_and_the_rule(#[case] success: ScoreResult, #[case] expected: &str) {
         assert_eq!(report(&with(success)).unwrap_err().to_string(), expected);
     }
@@ -123,6 +129,6 @@ mod tests {
     fn a_reason_is_a_small_number(#[case] number: i32) {
         let failure_reason = FailureReason::from_number(number);
         let odd = ReportResult { failure_reason, ..with(ScoreResult::default()) };
-        assert_eq!(report(&odd).unwrap_err().to_string(), "failure_reason: is not a reason");
+        assert_eq!(report(&odd).unwrap_err().to_string(), "failure_reason: must be between 0 and 999");
     }
 }

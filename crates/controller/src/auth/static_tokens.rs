@@ -1,8 +1,8 @@
-//! Tokens that are known beforehand: one machine, no issuer.
+//! Tokens from a file, for installations without an issuer.
 //!
 //! ```yaml
 //! tokens:
-//!   - sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae   # or `token:`, as it is
+//!   - sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae   # or `token:` in plain text
 //!     tenant: local
 //!     roles: [vmafx:writer, vmafx:node]
 //!     subject: laptop
@@ -14,23 +14,23 @@ use serde::Deserialize;
 use subtle::ConstantTimeEq;
 use vmafx_queue::TenantId;
 
-use super::verified::{Fingerprint, fingerprint};
+use super::token_cache::{TokenDigest, token_digest};
 use crate::identity::{Identity, Role, Roles};
 
-/// Each call is held against every one of them.
-const MOST: usize = 256;
-/// Shorter ones can be guessed.
-const SHORTEST: usize = 16;
+/// Each call is compared with all tokens, so the number bounds the cost.
+const MAX_TOKENS: usize = 256;
+/// Shorter tokens can be guessed.
+const MIN_TOKEN_LENGTH: usize = 16;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    tokens: Vec<Entry>,
+struct TokenFile {
+    tokens: Vec<TokenEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct TokenEntry {
     token: Option<String>,
     sha256: Option<String>,
     tenant: String,
@@ -38,28 +38,28 @@ struct Entry {
     subject: Option<String>,
 }
 
-/// The tokens, of which only digests are kept.
-pub(super) struct Tokens(Vec<(Fingerprint, Identity)>);
+/// Stores only the digests of the tokens.
+pub(super) struct StaticTokens(Vec<(TokenDigest, Identity)>);
 
-impl Tokens {
+impl StaticTokens {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let file: File = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-        if file.tokens.len() > MOST {
-            return Err(format!("there are more than {MOST} tokens"));
+        let file: TokenFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        if file.tokens.len() > MAX_TOKENS {
+            return Err(format!("the file has more than {MAX_TOKENS} tokens"));
         }
-        let mut tokens: Vec<(Fingerprint, Identity)> = Vec::new();
+        let mut tokens: Vec<(TokenDigest, Identity)> = Vec::new();
         for (number, entry) in (1..).zip(file.tokens) {
-            let (digest, identity) = entry.read().map_err(|problem| format!("token {number}: {problem}"))?;
+            let (digest, identity) = entry.parse().map_err(|problem| format!("token {number}: {problem}"))?;
             if tokens.iter().any(|(other, _)| *other == digest) {
-                return Err(format!("token {number}: it is there twice"));
+                return Err(format!("token {number} is listed twice"));
             }
             tokens.push((digest, identity));
         }
         Ok(Self(tokens))
     }
 
-    /// Whose token it is. Takes the same time whichever it is.
-    pub(super) fn find(&self, presented: &Fingerprint) -> Option<&Identity> {
+    /// Compares in constant time, so that the duration does not reveal which token matched.
+    pub(super) fn find(&self, presented: &TokenDigest) -> Option<&Identity> {
         let mut found = None;
         for (digest, identity) in &self.0 {
             if bool::from(digest.ct_eq(presented)) {
@@ -70,35 +70,37 @@ impl Tokens {
     }
 }
 
-impl fmt::Debug for Tokens {
+impl fmt::Debug for StaticTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(_, identity)| identity)).finish()
     }
 }
 
-impl Entry {
-    fn read(self) -> Result<(Fingerprint, Identity), String> {
+impl TokenEntry {
+    fn parse(self) -> Result<(TokenDigest, Identity), String> {
         let digest = match (self.token, self.sha256) {
-            (Some(token), None) if token.len() < SHORTEST => {
-                return Err(format!("it is shorter than {SHORTEST} characters and can be guessed"));
+            (Some(token), None) if token.len() < MIN_TOKEN_LENGTH => {
+                return Err(format!(
+                    "it has fewer than {MIN_TOKEN_LENGTH} characters and can be guessed: use a longer one"
+                ));
             }
             (Some(token), None) if !token.chars().all(|letter| letter.is_ascii_graphic()) => {
-                return Err("it has spaces or other characters that no token has".to_owned());
+                return Err("it has spaces or characters other than printable ASCII".to_owned());
             }
-            (Some(token), None) => fingerprint(&token),
-            (None, Some(digits)) => digest(&digits).ok_or("sha256 must be 64 hexadecimal digits")?,
-            (None, None) | (Some(_), Some(_)) => return Err("give either token or sha256".to_owned()),
+            (Some(token), None) => token_digest(&token),
+            (None, Some(digits)) => parse_digest(&digits).ok_or("sha256 must be 64 hexadecimal digits")?,
+            (None, None) | (Some(_), Some(_)) => return Err("set either token or sha256".to_owned()),
         };
         let tenant = TenantId::new(&self.tenant).map_err(|error| format!("tenant: {error}"))?;
         let subject = self.subject.unwrap_or_else(|| "token file".to_owned());
-        Ok((digest, Identity { tenant, subject, roles: roles(&self.roles)? }))
+        Ok((digest, Identity { tenant, subject, roles: parse_roles(&self.roles)? }))
     }
 }
 
-/// Roles by name, all of which must be known: a typing error must not take a right away in silence.
-pub(super) fn roles<S: AsRef<str>>(names: &[S]) -> Result<Roles, String> {
+/// Refuses unknown names: a typing error must not silently remove a role.
+pub(super) fn parse_roles<S: AsRef<str>>(names: &[S]) -> Result<Roles, String> {
     if names.is_empty() {
-        return Err("roles: there are none".to_owned());
+        return Err("roles: the list is empty".to_owned());
     }
     let role = |name: &S| {
         let known = || Role::ALL.map(Role::name).join(", ");
@@ -108,7 +110,7 @@ pub(super) fn roles<S: AsRef<str>>(names: &[S]) -> Result<Roles, String> {
     names.iter().map(role).collect()
 }
 
-fn digest(digits: &str) -> Option<Fingerprint> {
+fn parse_digest(digits: &str) -> Option<TokenDigest> {
     let digits: Vec<u8> =
         digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
     let bytes: Vec<u8> =
@@ -128,12 +130,12 @@ mod tests {
     #[test]
     fn a_token_is_found_as_it_is_and_by_its_digest() {
         let hex = |byte: &u8| [byte >> 4, byte & 15].map(|half| char::from_digit(half.into(), 16).unwrap());
-        let digits: String = fingerprint("another-token-of-16").iter().flat_map(hex).collect();
+        let digits: String = token_digest("another-token-of-16").iter().flat_map(hex).collect();
         let text =
             format!("{GOOD}- {{sha256: '{digits}', tenant: t, roles: ['vmafx:reader', 'vmafx:admin']}}");
-        let tokens = Tokens::parse(&text).unwrap();
+        let tokens = StaticTokens::parse(&text).unwrap();
         let found =
-            |token| tokens.find(&fingerprint(token)).map(|who| (who.tenant.as_str(), who.subject.as_str()));
+            |token| tokens.find(&token_digest(token)).map(|who| (who.tenant.as_str(), who.subject.as_str()));
         assert_eq!(found("0123456789abcdef"), Some(("local", "me")));
         assert_eq!(found("another-token-of-16"), Some(("t", "token file")));
         assert_eq!(found("0123456789abcdeF"), None);
@@ -141,25 +143,25 @@ mod tests {
     }
 
     #[test]
-    fn json_will_do_as_well() {
+    fn json_is_accepted() {
         let text = r#"{"tokens": [{"token": "0123456789abcdef", "tenant": "t", "roles": ["vmafx:node"]}]}"#;
-        assert!(Tokens::parse(text).is_ok());
+        assert!(StaticTokens::parse(text).is_ok());
     }
 
     #[rstest]
     #[case::unknown_field("tokens: []\nmore: 1", "more")]
-    #[case::neither("tokens: [{tenant: t, roles: ['vmafx:node']}]", "token 1: give either token or sha256")]
+    #[case::neither("tokens: [{tenant: t, roles: ['vmafx:node']}]", "token 1: set either token or sha256")]
     #[case::both(
         "tokens: [{token: 0123456789abcdef, sha256: '00', tenant: t, roles: ['vmafx:node']}]",
-        "token 1: give either token or sha256"
+        "token 1: set either token or sha256"
     )]
     #[case::short("tokens: [{token: 0123456789abcde, tenant: t, roles: ['vmafx:node']}]", "can be guessed")]
     #[case::spaces(
         "tokens: [{token: '0123456789 abcdef', tenant: t, roles: ['vmafx:node']}]",
-        "no token has"
+        "other than printable ASCII"
     )]
     #[case::odd_digits("tokens: [{sha256: abc, tenant: t, roles: ['vmafx:node']}]", "64 hexadecimal digits")]
-    #[case::no_roles("tokens: [{token: 0123456789abcdef, tenant: t, roles: []}]", "roles: there are none")]
+    #[case::no_roles("tokens: [{token: 0123456789abcdef, tenant: t, roles: []}]", "roles: the list is empty")]
     #[case::other_role(
         "tokens: [{token: 0123456789abcdef, tenant: t, roles: [node]}]",
         "roles: \"node\" is not one of vmafx:reader, vmafx:writer, vmafx:admin, vmafx:node"
@@ -170,11 +172,11 @@ mod tests {
     )]
     #[case::twice(
         "tokens: [{token: 0123456789abcdef, tenant: t, roles: ['vmafx:node']}, {token: 0123456789abcdef, tenant: u, roles: ['vmafx:node']}]",
-        "token 2: it is there twice"
+        "token 2 is listed twice"
     )]
     fn a_bad_file_is_refused(#[case] text: &str, #[case] expected: &str) {
-        let problem = Tokens::parse(text).unwrap_err();
+        let problem = StaticTokens::parse(text).unwrap_err();
         assert!(problem.contains(expected), "{problem}");
-        assert!(!problem.contains("0123456789"), "a secret is told: {problem}");
+        assert!(!problem.contains("0123456789"), "the message contains a secret: {problem}");
     }
 }

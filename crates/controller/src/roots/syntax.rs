@@ -1,23 +1,20 @@
-//! What an address may be written with, whatever its kind.
+//! Syntax checks that apply to every kind of address.
 
-/// Nobody's clip has a longer address.
-const LONGEST: usize = 8192;
-/// How often something may be encoded before we stop looking inside.
-const DEEPEST: usize = 4;
+use percent_encoding::percent_decode_str;
 
-/// What is wrong with an address or a root.
+const MAX_ADDRESS_BYTES: usize = 8192;
+/// A path with more layers of percent-encoding is refused.
+const MAX_DECODE_PASSES: usize = 4;
+
+/// What is wrong with an address or a scoring root.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// Nothing.
     #[error("it is empty")]
     Empty,
-    /// Too long.
-    #[error("it has more than {LONGEST} bytes")]
+    #[error("it is longer than {MAX_ADDRESS_BYTES} bytes")]
     Long,
-    /// NUL and the like.
     #[error("it has control characters")]
     Control,
-    /// `\`
     #[error("it has a backslash: separate directories with /")]
     Backslash,
     /// `..`
@@ -44,28 +41,26 @@ pub enum AddressError {
     #[error("it has a user name or password: leave it out")]
     UserInfo,
     /// `http://`
-    #[error("its host is missing or is not a host name")]
+    #[error("its host is missing or is not a valid host name")]
     Host,
     /// `s3://`
-    #[error("its bucket is missing or is not a bucket's name")]
+    #[error("its bucket is missing or is not a valid bucket name")]
     Bucket,
     /// `host:http`
     #[error("its port is not a number from 1 to 65535")]
     Port,
     /// `#` or `?`
-    #[error("it has a ? or # where none may be: encode it as %3F or %23")]
+    #[error("it has a ? or # that is not permitted there: encode it as %3F or %23")]
     Extra,
-    /// A list.
     #[error("there are more than {0} roots")]
     TooMany(usize),
 }
 
-/// Refuses what no kind of address may hold.
-pub(super) fn plain(address: &str) -> Result<(), AddressError> {
+pub(super) fn check_characters(address: &str) -> Result<(), AddressError> {
     if address.is_empty() {
         return Err(AddressError::Empty);
     }
-    if address.len() > LONGEST {
+    if address.len() > MAX_ADDRESS_BYTES {
         return Err(AddressError::Long);
     }
     if address.chars().any(char::is_control) {
@@ -77,10 +72,10 @@ pub(super) fn plain(address: &str) -> Result<(), AddressError> {
     Ok(())
 }
 
-/// Refuses a path that could mean another one, as it is or after it is decoded, once or several times.
-pub(super) fn path(path: &str) -> Result<(), AddressError> {
+/// Refuses a path that means another path after it is decoded, once or several times.
+pub(super) fn check_path(path: &str) -> Result<(), AddressError> {
     let mut current = path.to_owned();
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DECODE_PASSES {
         if current.split('/').any(is_dots) {
             return Err(AddressError::Dots);
         }
@@ -97,28 +92,14 @@ pub(super) fn path(path: &str) -> Result<(), AddressError> {
     Err(AddressError::Encoding)
 }
 
-/// `..;x` is `..` to servers that know path parameters, `.. ` to those that trim.
+/// Servers with path parameters read `..;x` as `..`, and servers that trim read `.. ` as `..`.
 fn is_dots(segment: &str) -> bool {
     let name = segment.split(';').next().unwrap_or_default().trim();
     matches!(name, "." | "..")
 }
 
-/// Decodes what is encoded; a percent sign that encodes nothing stays.
+/// Keeps a percent sign that is not followed by two hexadecimal digits.
 pub(super) fn decode(text: &str) -> Result<String, AddressError> {
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if *byte == b'%'
-            && let (Some(high), Some(low)) = (digit(at + 1), digit(at + 2))
-        {
-            decoded.push(u8::try_from(high * 16 + low).map_err(|_| AddressError::Encoding)?);
-            at += 3;
-        } else {
-            decoded.push(*byte);
-            at += 1;
-        }
-    }
-    String::from_utf8(decoded).map_err(|_| AddressError::Encoding)
+    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| AddressError::Encoding)?;
+    Ok(decoded.into_owned())
 }

@@ -1,7 +1,7 @@
-//! A JSON Web Key Set, read with suspicion.
+//! A JSON Web Key Set of bounded size.
 //!
-//! Keys of other kinds and for other uses are left out, as an issuer may have them. What is refused as a whole is a
-//! set we would have to cut: the key that was cut off could be the one that signs.
+//! Keys of other types and for other uses are skipped, because an issuer may publish them. A set with too many keys is
+//! refused as a whole: in a truncated set, the missing key could be the one that signs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,47 +12,41 @@ use jsonwebtoken::DecodingKey;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// Most keys of a set.
-const MOST: usize = 16;
-/// Bits of a modulus. More than the upper bound would make each check a burden.
-const BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
+const MAX_KEYS: usize = 16;
+/// The upper bound limits the cost of a signature check.
+const MODULUS_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
-/// Why a set cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SetError {
-    /// No JSON, or other JSON.
-    #[error("it is no key set")]
-    Shape(#[source] serde_json::Error),
-    /// Too many.
-    #[error("it has {0} keys, more than {MOST}")]
+pub(crate) enum KeySetError {
+    #[error("it is not a JSON Web Key Set")]
+    Malformed(#[source] serde_json::Error),
+    #[error("it has {0} keys, more than {MAX_KEYS}")]
     TooMany(usize),
-    /// Nothing is left.
-    #[error("it has no key for RS256: {0}")]
+    #[error("it has no usable key for RS256; rejected keys: {0}")]
     NoKeys(String),
 }
 
-/// Why a key was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unfit {
-    Kind,
+enum KeyRejection {
+    Type,
     Use,
     Algorithm,
     Operations,
     Name,
-    Numbers,
-    Weak,
+    Encoding,
+    ModulusSize,
     Exponent,
-    Twice,
+    Duplicate,
 }
 
 #[derive(Deserialize)]
-struct Wire {
-    keys: Vec<Key>,
+struct JwkSet {
+    keys: Vec<Jwk>,
 }
 
-/// A member of another type than these is none that we could use: the set is then refused.
+/// A member of another JSON type makes the whole set malformed.
 #[derive(Deserialize)]
-struct Key {
+struct Jwk {
     kty: Option<String>,
     kid: Option<String>,
     #[serde(rename = "use")]
@@ -64,7 +58,6 @@ struct Key {
     e: Option<String>,
 }
 
-/// The usable keys, by name.
 #[derive(Clone)]
 pub(crate) struct KeySet {
     keys: BTreeMap<String, DecodingKey>,
@@ -72,31 +65,30 @@ pub(crate) struct KeySet {
 }
 
 impl KeySet {
-    /// Reads a set.
-    pub(crate) fn parse(body: &[u8]) -> Result<Self, SetError> {
-        let wire: Wire = serde_json::from_slice(body).map_err(SetError::Shape)?;
-        if wire.keys.len() > MOST {
-            return Err(SetError::TooMany(wire.keys.len()));
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, KeySetError> {
+        let parsed: JwkSet = serde_json::from_slice(body).map_err(KeySetError::Malformed)?;
+        if parsed.keys.len() > MAX_KEYS {
+            return Err(KeySetError::TooMany(parsed.keys.len()));
         }
         let mut usable = BTreeMap::new();
-        let mut unfit: Vec<(String, Unfit)> = Vec::new();
-        for key in wire.keys {
+        let mut rejected: Vec<(String, KeyRejection)> = Vec::new();
+        for key in parsed.keys {
             let name = key.kid.clone().unwrap_or_default();
-            match key.numbers() {
-                Ok(numbers) if !usable.contains_key(&name) => drop(usable.insert(name, numbers)),
-                Ok(_) => unfit.push((name, Unfit::Twice)),
-                Err(reason) => unfit.push((name, reason)),
+            match key.rsa_components() {
+                Ok(components) if !usable.contains_key(&name) => drop(usable.insert(name, components)),
+                Ok(_) => rejected.push((name, KeyRejection::Duplicate)),
+                Err(reason) => rejected.push((name, reason)),
             }
         }
-        // Which of two keys of one name signed cannot be known, so neither counts.
-        for (name, _) in unfit.iter().filter(|(_, reason)| *reason == Unfit::Twice) {
+        // Of two keys with the same name, the one that signed cannot be told, so both are rejected.
+        for (name, _) in rejected.iter().filter(|(_, reason)| *reason == KeyRejection::Duplicate) {
             usable.remove(name);
         }
-        for (key, reason) in &unfit {
-            tracing::debug!(key, ?reason, "a key of the set is left out");
+        for (key, reason) in &rejected {
+            tracing::debug!(key, ?reason, "skipped a key of the set");
         }
         if usable.is_empty() {
-            return Err(SetError::NoKeys(format!("{unfit:?}")));
+            return Err(KeySetError::NoKeys(format!("{rejected:?}")));
         }
         let mut digest = Sha256::new();
         for (name, (n, e)) in &usable {
@@ -112,13 +104,11 @@ impl KeySet {
         Ok(Self { keys: keys.collect(), digest: digest.finalize().into() })
     }
 
-    /// The key of a name.
     pub(crate) fn get(&self, kid: &str) -> Option<&DecodingKey> {
         self.keys.get(kid)
     }
 
-    /// Whether the other has the same keys.
-    pub(crate) fn same(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_keys(&self, other: &Self) -> bool {
         self.digest == other.digest
     }
 }
@@ -129,44 +119,44 @@ impl fmt::Debug for KeySet {
     }
 }
 
-impl Key {
+impl Jwk {
     /// Modulus and exponent, without leading zeros.
-    fn numbers(self) -> Result<(Vec<u8>, Vec<u8>), Unfit> {
+    fn rsa_components(self) -> Result<(Vec<u8>, Vec<u8>), KeyRejection> {
         if self.kty.as_deref() != Some("RSA") {
-            return Err(Unfit::Kind);
+            return Err(KeyRejection::Type);
         }
         if self.usage.is_some_and(|usage| usage != "sig") {
-            return Err(Unfit::Use);
+            return Err(KeyRejection::Use);
         }
         if self.alg.is_some_and(|alg| alg != "RS256") {
-            return Err(Unfit::Algorithm);
+            return Err(KeyRejection::Algorithm);
         }
         if self.operations.is_some_and(|ops| !ops.iter().any(|op| op == "verify")) {
-            return Err(Unfit::Operations);
+            return Err(KeyRejection::Operations);
         }
         if self.kid.is_none_or(|kid| kid.is_empty()) {
-            return Err(Unfit::Name);
+            return Err(KeyRejection::Name);
         }
-        let n = number(self.n.as_deref()).ok_or(Unfit::Numbers)?;
-        let e = number(self.e.as_deref()).ok_or(Unfit::Numbers)?;
-        if !BITS.contains(&bits(&n)) {
-            return Err(Unfit::Weak);
+        let n = unsigned_integer(self.n.as_deref()).ok_or(KeyRejection::Encoding)?;
+        let e = unsigned_integer(self.e.as_deref()).ok_or(KeyRejection::Encoding)?;
+        if !MODULUS_BITS.contains(&bit_length(&n)) {
+            return Err(KeyRejection::ModulusSize);
         }
         let odd = e.last().is_some_and(|last| last % 2 == 1);
         if !odd || e == [1] || e.len() > 4 {
-            return Err(Unfit::Exponent);
+            return Err(KeyRejection::Exponent);
         }
         Ok((n, e))
     }
 }
 
-fn number(text: Option<&str>) -> Option<Vec<u8>> {
+fn unsigned_integer(text: Option<&str>) -> Option<Vec<u8>> {
     let bytes = URL_SAFE_NO_PAD.decode(text?).ok()?;
     let first = bytes.iter().position(|byte| *byte != 0)?;
     Some(bytes[first..].to_vec())
 }
 
-fn bits(number: &[u8]) -> usize {
+fn bit_length(number: &[u8]) -> usize {
     number.first().map_or(0, |first| number.len() * 8 - first.leading_zeros() as usize)
 }
 
@@ -231,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_there_twice_names_nothing() {
+    fn a_duplicate_name_invalidates_all_its_keys() {
         let other = with("kid", json!("b"));
         assert_eq!(read(&[good(), other, good(), good()]), Ok(vec!["b".to_owned()]));
     }
 
     #[test]
-    fn a_set_is_never_cut() {
+    fn a_set_is_never_truncated() {
         let keys = |number: usize| (0..number).map(|n| with("kid", json!(n.to_string()))).collect::<Vec<_>>();
         assert_eq!(read(&keys(16)).map(|kept| kept.len()), Ok(16));
         assert_eq!(read(&keys(17)), Err("it has 17 keys, more than 16".to_owned()));
@@ -249,6 +239,6 @@ mod tests {
     #[case::other("{\"keys\": 7}")]
     #[case::number_for_a_name("{\"keys\": [{\"kid\": 7}]}")]
     fn what_is_no_set_is_refused(#[case] body: &str) {
-        assert!(matches!(KeySet::parse(body.as_bytes()), Err(SetError::Shape(_))));
+        assert!(matches!(KeySet::parse(body.as_bytes()), Err(KeySetError::Malformed(_))));
     }
 }

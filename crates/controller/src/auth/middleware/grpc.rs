@@ -1,5 +1,4 @@
-//! The gate for gRPC: a layer around all services. A refusal is an answer of trailers alone, which every client
-//! understands, whether it waits for one message or for many.
+//! A layer around all gRPC services. A refusal is a trailers-only response, which is valid for unary and streaming calls.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,36 +7,33 @@ use http::{Request, Response};
 use tonic::Status;
 use tower::{Layer, Service};
 
-use super::Gate;
-use crate::auth::table;
+use super::CallAuthorizer;
+use crate::auth::permissions;
 
-/// Puts the gate around services.
 #[derive(Clone, Debug)]
-pub struct GrpcGate(Gate);
+pub struct GrpcAuthLayer(CallAuthorizer);
 
-impl GrpcGate {
-    /// This gate.
-    pub fn new(gate: Gate) -> Self {
-        Self(gate)
+impl GrpcAuthLayer {
+    pub fn new(authorizer: CallAuthorizer) -> Self {
+        Self(authorizer)
     }
 }
 
-impl<S> Layer<S> for GrpcGate {
-    type Service = GrpcGated<S>;
+impl<S> Layer<S> for GrpcAuthLayer {
+    type Service = GrpcAuthService<S>;
 
-    fn layer(&self, inner: S) -> GrpcGated<S> {
-        GrpcGated { inner, gate: self.0.clone() }
+    fn layer(&self, inner: S) -> GrpcAuthService<S> {
+        GrpcAuthService { inner, authorizer: self.0.clone() }
     }
 }
 
-/// A service behind the gate.
 #[derive(Clone, Debug)]
-pub struct GrpcGated<S> {
+pub struct GrpcAuthService<S> {
     inner: S,
-    gate: Gate,
+    authorizer: CallAuthorizer,
 }
 
-impl<S, B, A> Service<Request<B>> for GrpcGated<S>
+impl<S, B, A> Service<Request<B>> for GrpcAuthService<S>
 where
     S: Service<Request<B>, Response = Response<A>> + Clone + Send + 'static,
     S::Future: Send,
@@ -53,13 +49,13 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        // The one that was found ready must be the one that is called.
+        // `poll_ready` reserved capacity in `self.inner`, so that instance is called and the clone stays behind.
         let next = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, next);
-        let gate = self.gate.clone();
+        let authorizer = self.authorizer.clone();
         Box::pin(async move {
-            let entry = table::grpc(request.uri().path());
-            match gate.admit(entry, request.headers()).await {
+            let permission = permissions::of_grpc_method(request.uri().path());
+            match authorizer.authorize(permission, request.headers()).await {
                 Ok(identity) => {
                     identity.map(|identity| request.extensions_mut().insert(identity));
                     inner.call(request).await

@@ -1,4 +1,4 @@
-//! What the service answers, where the queue's own types do not say it already.
+//! Results of the service's operations that are not types of the queue.
 
 use std::time::Duration;
 
@@ -7,110 +7,103 @@ use vmafx_queue::node::Credentials;
 use vmafx_queue::store::{Cursor, Sample, Supply};
 use vmafx_queue::{Job, JobId};
 
-/// A page of jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobPage {
-    /// The jobs.
     pub jobs: Vec<Job>,
-    /// Asks for the next page; empty: there is none.
+    /// Page token of the next page; empty after the last page.
     pub next: String,
 }
 
-/// A label that was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Labelled {
-    /// The job.
+pub struct StoredLabel {
     pub job: JobId,
-    /// It has features, and the sample is in the stream.
+    /// Whether the job has features, so that its sample is in the stream.
     pub sampled: bool,
 }
 
-/// A session that was opened.
+/// A session that was opened for a node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Registered {
-    /// Its name and secret.
+pub struct Registration {
     pub credentials: Credentials,
-    /// For how long a job is kept without a heartbeat.
+    /// How long a job stays assigned without a heartbeat.
     pub lease_ttl: Duration,
-    /// For how long the session is kept without one.
+    /// How long the session lives without a heartbeat.
     pub session_ttl: Duration,
 }
 
-/// The answer to a heartbeat of a live session. Ids stand as the node wrote them.
+/// The response to a heartbeat of a live session. Job ids are spelled as the node sent them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pulse {
-    /// Named jobs that were cancelled.
+pub struct HeartbeatReply {
+    /// Running jobs that were cancelled.
     pub cancelled: Vec<String>,
-    /// Named jobs that the session does not hold.
+    /// Running jobs that the session does not hold any more.
     pub lost: Vec<String>,
 }
 
-/// A job for a node.
+/// A running job for the node that claimed it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work {
-    /// The job, running.
+pub struct AssignedJob {
     pub job: Job,
-    /// Where its tenant's clips may lie.
+    /// The scoring roots of the tenant.
     pub scoring_roots: Vec<String>,
 }
 
-/// An item of a live look at jobs.
+/// An item of a watch.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// A job of the snapshot at the beginning. There is no resuming from the middle of a snapshot.
+pub enum JobChange {
+    /// A job of the initial snapshot. It has no cursor, because a watch cannot resume in the middle of a snapshot.
     Snapshot(Job),
-    /// A job as it is now, and where to resume after it.
+    /// The current state of a job, with the cursor that resumes after it.
     Job(Cursor, Job),
-    /// Everything up to here was sent.
+    /// Every change up to this cursor was sent.
     Bookmark(Cursor),
 }
 
-/// An item of a reading of samples.
+/// An item of a sample stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleItem {
-    /// Continues after it.
+    /// Resumes after this item.
     pub cursor: Cursor,
-    /// `None`: nothing new up to the cursor.
+    /// `None`: there is nothing new up to the cursor.
     pub sample: Option<Sample>,
 }
 
 /// Why a job waits.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Explanation {
+pub struct WaitExplanation {
     /// The one thing that has to change first.
     pub reason: WaitReason,
-    /// The whole answer, for people.
+    /// The explanation in sentences, with numbers.
     pub message: String,
     /// Waiting jobs of higher priority that compete for the same nodes.
     pub ahead_by_priority: u64,
-    /// The same of equal priority, older.
+    /// Older waiting jobs of equal priority that compete for the same nodes.
     pub ahead_by_age: u64,
     /// Every connected backend, by name.
     pub backends: Vec<(String, Supply)>,
-    /// The earliest instant at which it can be handed out, if that is not now.
+    /// The earliest instant at which the job can be assigned, if that is in the future.
     pub next_eligible_at: Option<Timestamp>,
 }
 
 /// What a waiting job waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitReason {
-    /// It does not wait.
+    /// The job is running or finished.
     None,
     /// No node is connected.
     NoNode,
-    /// No node serves its backend.
+    /// No connected node serves the backend of the job.
     NoBackend,
-    /// It pauses after a lost attempt.
+    /// The job backs off after a lost attempt.
     BackingOff,
-    /// Slots are taken, or others are first.
+    /// Every fitting slot is taken, or other jobs come first.
     Busy,
-    /// The next pull takes it.
+    /// The next pull takes the job.
     Ready,
 }
 
 impl WaitReason {
-    /// Its word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "None",
             Self::NoNode => "NoNode",

@@ -1,25 +1,24 @@
-//! Explanations and samples.
+//! Explanations and samples, to the wire.
 
 use vmafx_proto::controller::v1 as wire;
 
 use super::job::milliseconds;
-use crate::service::answer::{Explanation, SampleItem, WaitReason};
+use crate::service::response::{SampleItem, WaitExplanation, WaitReason};
 
-/// Why a job waits.
-pub(in crate::grpc) fn explanation(told: Explanation) -> wire::ExplainResponse {
-    let backends = told.backends.into_iter().map(|(backend, supply)| wire::BackendSupply {
+pub(in crate::grpc) fn explanation(explanation: WaitExplanation) -> wire::ExplainResponse {
+    let backends = explanation.backends.into_iter().map(|(backend, supply)| wire::BackendSupply {
         backend,
         nodes: supply.nodes,
         slots: supply.slots,
         busy: supply.busy,
     });
     wire::ExplainResponse {
-        reason: reason(told.reason).into(),
-        message: told.message,
-        ahead_by_priority: told.ahead_by_priority,
-        ahead_by_age: told.ahead_by_age,
+        reason: reason(explanation.reason).into(),
+        message: explanation.message,
+        ahead_by_priority: explanation.ahead_by_priority,
+        ahead_by_age: explanation.ahead_by_age,
         backends: backends.collect(),
-        next_eligible_at_ms: milliseconds(told.next_eligible_at),
+        next_eligible_at_ms: milliseconds(explanation.next_eligible_at),
     }
 }
 
@@ -34,7 +33,6 @@ fn reason(reason: WaitReason) -> wire::WaitReason {
     }
 }
 
-/// A sample, or the word that there is none.
 pub(in crate::grpc) fn sample(item: SampleItem) -> wire::StreamSamplesResponse {
     let sample = item.sample.map(|sample| wire::Sample {
         job_id: sample.job.to_string(),
@@ -53,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_whole_explanation_as_a_message() {
-        let told = Explanation {
+        let whole = WaitExplanation {
             reason: WaitReason::BackingOff,
             message: "soon".into(),
             ahead_by_priority: 1,
@@ -69,6 +67,6 @@ mod tests {
             backends: vec![wire::BackendSupply { backend: "cpu".into(), nodes: 3, slots: 4, busy: 5 }],
             next_eligible_at_ms: 6,
         };
-        assert_eq!(explanation(told), expected);
+        assert_eq!(explanation(whole), expected);
     }
 }

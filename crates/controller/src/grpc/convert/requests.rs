@@ -1,4 +1,4 @@
-//! Requests about jobs.
+//! Requests about jobs, from the wire.
 
 use vmafx_job::ScoringRequest;
 use vmafx_proto::controller::v1 as wire;
@@ -6,12 +6,13 @@ use vmafx_queue::transition::State;
 
 use super::origin;
 use crate::refusal::Refusal;
-use crate::service::request::{GroundTruth, LabelJob, LabelScale, List, Submit, Target, Watch, Which};
+use crate::service::request::{
+    GroundTruth, JobFilter, JobRef, LabelJob, LabelScale, ListJobs, SubmitJob, WatchJobs,
+};
 
-/// A submission.
-pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<Submit, Refusal> {
+pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<SubmitJob, Refusal> {
     let params = request.scoring.ok_or_else(|| Refusal::invalid("scoring", "is required"))?;
-    Ok(Submit {
+    Ok(SubmitJob {
         scoring: ScoringRequest::try_from(params)
             .map_err(|error| Refusal::invalid_request("scoring", error))?,
         priority: request.priority,
@@ -32,27 +33,23 @@ fn ground_truth(truth: wire::GroundTruth) -> Result<GroundTruth, Refusal> {
     Ok(GroundTruth { value: truth.value, scale })
 }
 
-/// A label.
 pub(in crate::grpc) fn label_job(request: wire::LabelJobRequest) -> Result<LabelJob, Refusal> {
-    let target = match request.target {
-        Some(wire::label_job_request::Target::JobId(id)) => Target::JobId(id),
-        Some(wire::label_job_request::Target::IdempotencyKey(key)) => Target::IdempotencyKey(key),
+    let job = match request.target {
+        Some(wire::label_job_request::Target::JobId(id)) => JobRef::JobId(id),
+        Some(wire::label_job_request::Target::IdempotencyKey(key)) => JobRef::IdempotencyKey(key),
         None => return Err(Refusal::invalid("job_id", "or idempotency_key is required")),
     };
     let truth = request.ground_truth.ok_or_else(|| Refusal::invalid("ground_truth", "is required"))?;
-    Ok(LabelJob { target, ground_truth: ground_truth(truth)? })
+    Ok(LabelJob { job, ground_truth: ground_truth(truth)? })
 }
 
-/// The two ways to ask for a stream of jobs.
+/// The two modes of `StreamJobs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::grpc) enum StreamJobs {
-    /// As they are.
-    Snapshot(Which),
-    /// And as they change.
-    Watch(Watch),
+    Snapshot(JobFilter),
+    Watch(WatchJobs),
 }
 
-/// A stream of jobs.
 pub(in crate::grpc) fn stream_jobs(request: wire::StreamJobsRequest) -> Result<StreamJobs, Refusal> {
     let wire::StreamJobsRequest {
         status_filter,
@@ -63,9 +60,9 @@ pub(in crate::grpc) fn stream_jobs(request: wire::StreamJobsRequest) -> Result<S
         include_progress,
         changes_only,
     } = request;
-    let which = Which { states: states(status_filter)?, origin: origin_filter.map(origin), job_ids };
+    let filter = JobFilter { states: states(status_filter)?, origin: origin_filter.map(origin), job_ids };
     if watch {
-        return Ok(StreamJobs::Watch(Watch { which, cursor, include_progress, changes_only }));
+        return Ok(StreamJobs::Watch(WatchJobs { filter, cursor, include_progress, changes_only }));
     }
     if !cursor.is_empty() {
         return Err(Refusal::invalid("cursor", "needs watch"));
@@ -76,15 +73,14 @@ pub(in crate::grpc) fn stream_jobs(request: wire::StreamJobsRequest) -> Result<S
     if changes_only {
         return Err(Refusal::invalid("changes_only", "needs watch"));
     }
-    Ok(StreamJobs::Snapshot(which))
+    Ok(StreamJobs::Snapshot(filter))
 }
 
-/// A page of jobs.
-pub(in crate::grpc) fn list_jobs(request: wire::ListJobsRequest) -> Result<List, Refusal> {
+pub(in crate::grpc) fn list_jobs(request: wire::ListJobsRequest) -> Result<ListJobs, Refusal> {
     let wire::ListJobsRequest { status_filter, origin_filter, page_size, page_token, newest_first } = request;
     let origin = origin_filter.map(origin);
-    let which = Which { states: states(status_filter)?, origin, job_ids: Vec::new() };
-    Ok(List { which, page_size, page_token, newest_first })
+    let filter = JobFilter { states: states(status_filter)?, origin, job_ids: Vec::new() };
+    Ok(ListJobs { filter, page_size, page_token, newest_first })
 }
 
 fn states(filter: Vec<i32>) -> Result<Vec<State>, Refusal> {

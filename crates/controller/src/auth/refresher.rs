@@ -1,4 +1,4 @@
-//! What goes on without being asked: files are looked at, keys are read before the first call.
+//! The task that reloads changed files, refreshes tenants, and fetches keys before the first call.
 
 use std::time::Duration;
 
@@ -7,52 +7,47 @@ use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::authenticator::{Authenticator, Issuers};
 
-/// How often files are looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const FILE_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Run this beside the listeners.
 #[derive(Clone, Debug)]
-pub struct Upkeep(pub(super) Authenticator);
+pub struct AuthRefresher(pub(super) Authenticator);
 
-impl Upkeep {
-    /// Runs until shutdown begins.
+impl AuthRefresher {
     pub async fn run(self, shutdown: Shutdown) -> Result<(), BoxError> {
-        shutdown.run_until_begun(self.forever()).await;
+        shutdown.run_until_begun(self.refresh_forever()).await;
         Ok(())
     }
 
-    /// Looks at every file once.
-    pub async fn look(&self) {
+    pub async fn reload_files(&self) {
         let inner = &self.0.0;
         if let Some(tokens) = &inner.tokens {
-            tokens.look().await;
+            tokens.reload_if_changed().await;
         }
         if let Issuers::One(provider) = &inner.issuers {
-            provider.look().await;
+            provider.reload_if_changed().await;
         }
     }
 
-    /// Reads the tenants again.
-    pub async fn refresh(&self) {
+    pub async fn refresh_tenants(&self) {
         if let Issuers::Tenants(registry) = &self.0.0.issuers {
             registry.refresh().await;
         }
     }
 
-    async fn forever(&self) {
+    async fn refresh_forever(&self) {
         if let Issuers::One(provider) = &self.0.0.issuers {
-            provider.keys.warm().await;
+            provider.keys.prefetch().await;
         }
         let interval = match &self.0.0.issuers {
             Issuers::Tenants(registry) => registry.interval(),
             _ => Duration::from_hours(1),
         };
-        let mut looks = every(LOOK_EVERY);
-        let mut refreshes = every(interval);
+        let mut file_polls = every(FILE_POLL_INTERVAL);
+        let mut tenant_refreshes = every(interval);
         loop {
             tokio::select! {
-                _ = looks.tick() => self.look().await,
-                _ = refreshes.tick() => self.refresh().await,
+                _ = file_polls.tick() => self.reload_files().await,
+                _ = tenant_refreshes.tick() => self.refresh_tenants().await,
             }
         }
     }

@@ -1,0 +1,76 @@
+//! A layer around the whole router: `axum::middleware::from_fn_with_state(authorizer, authorize_http)`.
+
+use ::http::header::{ALLOW, HeaderValue, WWW_AUTHENTICATE};
+use ::http::{Method, StatusCode};
+use axum::Json;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::CallAuthorizer;
+use crate::auth::permissions::{self, Permission};
+use crate::identity::{Role, Roles};
+
+enum RouteMatch {
+    Listed(Permission),
+    /// The path exists for other methods. Callers that are permitted to use it get their names with the 405.
+    OtherMethods(Permission, Vec<&'static str>),
+    /// The router has the path and the permissions do not, so every caller is denied.
+    Unlisted,
+    /// Authenticated callers get the router's 404.
+    NoRoute,
+}
+
+pub async fn authorize_http(
+    State(authorizer): State<CallAuthorizer>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let matched = match_route(request.method(), path);
+    let permission = match &matched {
+        RouteMatch::Listed(permission) | RouteMatch::OtherMethods(permission, _) => Some(*permission),
+        RouteMatch::NoRoute => Some(Permission::Roles(Roles::of(&Role::ALL))),
+        RouteMatch::Unlisted => None,
+    };
+    match authorizer.authorize(permission, request.headers()).await {
+        Ok(identity) => {
+            if let RouteMatch::OtherMethods(_, methods) = matched {
+                return method_not_allowed(&methods);
+            }
+            identity.map(|identity| request.extensions_mut().insert(identity));
+            next.run(request).await
+        }
+        Err(refusal) => {
+            let mut response = refusal.into_response();
+            if response.status() == StatusCode::UNAUTHORIZED {
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            response
+        }
+    }
+}
+
+fn match_route(method: &Method, path: Option<&str>) -> RouteMatch {
+    let Some(path) = path else { return RouteMatch::NoRoute };
+    if let Some(permission) = permissions::of_http_route(method, path) {
+        return RouteMatch::Listed(permission);
+    }
+    let routes = || permissions::HTTP_ROUTES.iter().filter(|(_, at, _)| *at == path);
+    match routes().next() {
+        Some((_, _, permission)) => {
+            RouteMatch::OtherMethods(*permission, routes().map(|(method, _, _)| method.as_str()).collect())
+        }
+        None => RouteMatch::Unlisted,
+    }
+}
+
+fn method_not_allowed(methods: &[&str]) -> Response {
+    let error = "this path does not take that method: see /openapi.json";
+    let mut response = (StatusCode::METHOD_NOT_ALLOWED, Json(json!({ "error": error }))).into_response();
+    if let Ok(allowed) = HeaderValue::from_str(&methods.join(", ")) {
+        response.headers_mut().insert(ALLOW, allowed);
+    }
+    response
+}

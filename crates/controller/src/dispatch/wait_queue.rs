@@ -1,0 +1,203 @@
+//! The queues of waiting pulls. Nothing here waits.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use vmafx_queue::{SessionId, TenantId};
+
+/// Why a pull was woken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wakeup {
+    /// There is a job for this backend (empty: any).
+    Job(Arc<str>),
+    /// There may be a job. A pull that claims one wakes the next of its class.
+    Recheck,
+}
+
+/// A position in the queue; lower is earlier.
+pub(super) type Ticket = u64;
+
+/// The pulls that serve the same backends.
+#[derive(Default)]
+struct PullClass {
+    waiting: BTreeMap<Ticket, oneshot::Sender<Wakeup>>,
+    /// When the next back-off ends of a job that the class can serve.
+    due: Option<Instant>,
+}
+
+impl PullClass {
+    /// Wakes the first pull that still waits.
+    fn wake(&mut self) {
+        while let Some((_, pull)) = self.waiting.pop_first() {
+            if pull.send(Wakeup::Recheck).is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn set_due(&mut self, due: Instant) {
+        self.due = Some(self.due.map_or(due, |before| before.min(due)));
+    }
+}
+
+type PullClasses = BTreeMap<Arc<[String]>, PullClass>;
+
+/// The queues of all tenants.
+#[derive(Default)]
+pub(super) struct WaitQueues {
+    tenants: HashMap<TenantId, PullClasses>,
+    sessions: HashMap<(TenantId, SessionId), VecDeque<(Ticket, CancellationToken)>>,
+    last: Ticket,
+}
+
+impl WaitQueues {
+    pub(super) fn waiting(&self) -> usize {
+        self.tenants.values().flat_map(BTreeMap::values).map(|class| class.waiting.len()).sum()
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.tenants.is_empty() && self.sessions.is_empty()
+    }
+
+    /// Adds a pull at the end of its queue.
+    pub(super) fn enqueue(
+        &mut self,
+        tenant: &TenantId,
+        backends: &Arc<[String]>,
+    ) -> (Ticket, oneshot::Receiver<Wakeup>) {
+        self.last += 1;
+        let (pull, wakeup) = oneshot::channel();
+        if !self.tenants.contains_key(tenant) {
+            self.tenants.insert(tenant.clone(), PullClasses::new());
+        }
+        if let Some(classes) = self.tenants.get_mut(tenant) {
+            classes.entry(backends.clone()).or_default().waiting.insert(self.last, pull);
+        }
+        (self.last, wakeup)
+    }
+
+    /// Moves a pull to a position that it had before. A pull that was woken meanwhile is not queued any more and stays out.
+    pub(super) fn move_up(&mut self, tenant: &TenantId, backends: &Arc<[String]>, from: Ticket, to: Ticket) {
+        if let Some(class) = self.class(tenant, backends)
+            && let Some(pull) = class.waiting.remove(&from)
+        {
+            class.waiting.insert(to, pull);
+        }
+    }
+
+    pub(super) fn remove(&mut self, tenant: &TenantId, backends: &Arc<[String]>, ticket: Ticket) {
+        let Some(classes) = self.tenants.get_mut(tenant) else { return };
+        if let Some(class) = classes.get_mut(backends) {
+            class.waiting.remove(&ticket);
+            if class.waiting.is_empty() {
+                classes.remove(backends);
+            }
+        }
+        if classes.is_empty() {
+            self.tenants.remove(tenant);
+        }
+    }
+
+    /// Counts a pull of a session. Beyond `max`, the pull that waited longest is evicted: it most likely belongs to a
+    /// broken connection.
+    pub(super) fn add_to_session(
+        &mut self,
+        session: (TenantId, SessionId),
+        max: usize,
+        ticket: Ticket,
+        evicted: CancellationToken,
+    ) {
+        let waiting = self.sessions.entry(session).or_default();
+        waiting.push_back((ticket, evicted));
+        while waiting.len() > max.max(1) {
+            if let Some((_, oldest)) = waiting.pop_front() {
+                oldest.cancel();
+            }
+        }
+    }
+
+    pub(super) fn remove_from_session(&mut self, session: &(TenantId, SessionId), ticket: Ticket) {
+        if let Some(waiting) = self.sessions.get_mut(session) {
+            waiting.retain(|(other, _)| *other != ticket);
+            if waiting.is_empty() {
+                self.sessions.remove(session);
+            }
+        }
+    }
+
+    /// Wakes the pull that waited longest and can serve the backend; `false` when there is none.
+    pub(super) fn wake_oldest(&mut self, tenant: &TenantId, backend: &Arc<str>) -> bool {
+        let Some(classes) = self.tenants.get_mut(tenant) else { return false };
+        loop {
+            let fitting = classes.iter_mut().filter(|(served, _)| fits(served, backend));
+            let oldest = fitting
+                .filter_map(|(_, class)| Some((*class.waiting.first_key_value()?.0, class)))
+                .min_by_key(|(ticket, _)| *ticket);
+            let Some((ticket, class)) = oldest else { return false };
+            let Some(pull) = class.waiting.remove(&ticket) else { return false };
+            if pull.send(Wakeup::Job(backend.clone())).is_ok() {
+                return true;
+            }
+        }
+    }
+
+    pub(super) fn wake_class(&mut self, tenant: &TenantId, backends: &Arc<[String]>) {
+        if let Some(class) = self.class(tenant, backends) {
+            class.wake();
+        }
+    }
+
+    pub(super) fn wake_every_class(&mut self) {
+        self.tenants.values_mut().flat_map(BTreeMap::values_mut).for_each(PullClass::wake);
+    }
+
+    /// Records the end of a back-off; returns whether any pull waits for it.
+    pub(super) fn set_due(&mut self, tenant: &TenantId, backend: &str, due: Instant) -> bool {
+        let Some(classes) = self.tenants.get_mut(tenant) else { return false };
+        let mut any = false;
+        for (_, class) in classes.iter_mut().filter(|(served, _)| fits(served, backend)) {
+            class.set_due(due);
+            any = true;
+        }
+        any
+    }
+
+    /// Like [`WaitQueues::set_due`], for the one class whose claim returned this instant.
+    pub(super) fn set_class_due(
+        &mut self,
+        tenant: &TenantId,
+        backends: &Arc<[String]>,
+        due: Instant,
+    ) -> bool {
+        self.class(tenant, backends).map(|class| class.set_due(due)).is_some()
+    }
+
+    /// Wakes one pull of every class whose back-off is over; returns when the next one ends.
+    pub(super) fn wake_due(&mut self, now: Instant) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        for class in self.tenants.values_mut().flat_map(BTreeMap::values_mut) {
+            match class.due {
+                Some(due) if due <= now => {
+                    class.due = None;
+                    class.wake();
+                }
+                Some(due) => next = Some(next.map_or(due, |before| before.min(due))),
+                None => {}
+            }
+        }
+        next
+    }
+
+    fn class(&mut self, tenant: &TenantId, backends: &Arc<[String]>) -> Option<&mut PullClass> {
+        self.tenants.get_mut(tenant)?.get_mut(backends)
+    }
+}
+
+/// A job without a backend fits every pull.
+fn fits(served: &[String], backend: &str) -> bool {
+    backend.is_empty() || served.iter().any(|one| one == backend)
+}
