@@ -1,17 +1,17 @@
-//! Loads a cluster with `VmafxJob`s and plays the nodes that score them at once; prints one JSON object of figures.
+//! Loads a cluster with `VmafxJob`s and acts as the nodes that report their scores at once; prints its figures as JSON.
 //! `make bench ONLY=operator` runs it.
 //!
 //! ```text
-//! operator_load ADDR jobs NUMBER      VmafxJobs per second from creation to Succeeded, all created as fast as it goes
-//! operator_load ADDR paced NUMBER     milliseconds from the controller's answer to a report until the status says so,
-//!                                     with 20 jobs a second
+//! operator_load ADDR jobs NUMBER      VmafxJobs per second from creation to Succeeded, all created as fast as possible
+//! operator_load ADDR paced NUMBER     milliseconds from the controller's response to a report until the status is
+//!                                     Succeeded, with 20 jobs per second
 //! operator_load ADDR bare NUMBER      the same cluster without an operator: create and two status patches, per second
-//! operator_load ADDR finished NUMBER  makes VmafxJobs that have their last status already
-//! operator_load ADDR waiting NUMBER   makes VmafxJobs of a backend that nobody serves
+//! operator_load ADDR finished NUMBER  creates VmafxJobs that already have their final status
+//! operator_load ADDR waiting NUMBER   creates VmafxJobs of a backend that no node serves
 //! ```
 //!
-//! ADDR is the controller; `VMAFX_CONTROLLER_TOKEN` is the token of somebody who may work for it, and `KUBECONFIG` leads
-//! to the cluster. It shares the machine with what it measures, so it is one thread with few connections.
+//! ADDR is the controller, `VMAFX_CONTROLLER_TOKEN` a token with the role of a node, and `KUBECONFIG` the cluster. The
+//! program shares the machine with what it measures, so it uses one thread and few connections.
 
 #[path = "operator_load/agents.rs"]
 mod agents;
@@ -25,7 +25,7 @@ use cluster::Cluster;
 
 type Problem = Box<dyn std::error::Error + Send + Sync>;
 
-/// As in the operator, whose cores this shares.
+/// The operator's allocator, because both share the same cores.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Problem> {
     vmafx_kit::tls::install_crypto_provider();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, load, number] = arguments.as_slice() else {
-        return Err("see the head of this file".into());
+        return Err("usage: operator_load ADDR jobs|paced|bare|finished|waiting NUMBER".into());
     };
     let (number, cluster) = (number.parse()?, Cluster::connect().await?);
     let token = std::env::var("VMAFX_CONTROLLER_TOKEN").unwrap_or_default();
@@ -45,7 +45,7 @@ async fn main() -> Result<(), Problem> {
         "bare" => loads::bare(&cluster, number).await?,
         "finished" => loads::finished(&cluster, number).await?,
         "waiting" => loads::waiting(&cluster, number).await?,
-        _ => return Err("unknown load: see the head of this file".into()),
+        _ => return Err("unknown load: use jobs, paced, bare, finished or waiting".into()),
     };
     println!("{figures}");
     Ok(())

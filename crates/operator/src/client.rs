@@ -1,15 +1,15 @@
-//! The way to the API server.
+//! The client for the API server.
 //!
-//! A request passes these, in this order:
+//! A request passes these layers, in this order:
 //!
-//! | what       | why                                                                                            |
-//! |------------|------------------------------------------------------------------------------------------------|
-//! | [`metrics`] | counts it by verb, kind and outcome, however it ends                                          |
-//! | [`deadline`] | an answer that does not come is an error, not a wait                                         |
-//! | kube's own | address, token, headers                                                                        |
-//! | [`gate`]   | a write leaves only while this operator leads; it stands behind everything that could wait     |
+//! | layer          | purpose                                                                                       |
+//! |----------------|-----------------------------------------------------------------------------------------------|
+//! | [`metrics`]    | counts the request by verb, resource and status code, also if it is cancelled                 |
+//! | [`deadline`]   | a missing answer is an error                                                                  |
+//! | kube's own     | address, token, headers                                                                       |
+//! | [`write_gate`] | a write is sent only while this operator leads; the last layer, behind everything that waits  |
 //!
-//! Nothing is tried again here: pauses and repetitions belong to the queue, which knows the resource.
+//! Nothing is retried here: retries belong to the work queue, which knows the resource.
 
 pub mod api_call;
 pub mod deadline;
@@ -32,11 +32,10 @@ use crate::lease::Permit;
 use deadline::DeadlineLayer;
 use write_gate::WriteGate;
 
-/// How long the API server may take to answer. Its own limit for a request is a minute, which is longer than a lease.
+/// Deadline of a request. The API server's own limit is a minute, which is longer than a lease.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A connection that carries nothing for this long is asked whether it still lives: a watch on a dead one would
-/// wait for its next event for ever.
+/// TCP keepalive: without it a watch on a dead connection would wait forever for its next event.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// A client whose writes are sent only while `permit` holds.
@@ -48,7 +47,7 @@ pub fn build(
     build_within(DEADLINE, config, permit, metrics)
 }
 
-/// The same with another deadline.
+/// The same client with another deadline.
 pub fn build_within(
     deadline: Duration,
     config: &kube::Config,
@@ -58,7 +57,7 @@ pub fn build_within(
     if let Some(proxy_url) = config.proxy_url.clone() {
         return Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy_url) });
     }
-    // A second time it fails, and the first provider stays, which is the same.
+    // An error means that the same provider is installed already.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
@@ -66,8 +65,8 @@ pub fn build_within(
     connector.set_keepalive(Some(KEEPALIVE));
     connector.set_connect_timeout(config.connect_timeout);
     let connector = config.rustls_https_connector_with_connector(connector)?;
-    let wire = legacy::Client::builder(TokioExecutor::new()).build(connector);
-    let client = ClientBuilder::new(WriteGate::new(wire, permit), config.default_namespace.clone())
+    let connection = legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let client = ClientBuilder::new(WriteGate::new(connection, permit), config.default_namespace.clone())
         .with_layer(&config.extra_headers_layer()?)
         .with_layer(&option_layer(config.auth_layer()?))
         .with_layer(&config.base_uri_layer())

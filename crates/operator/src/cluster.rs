@@ -1,7 +1,7 @@
 //! The name of this cluster at the controller.
 //!
-//! One controller may serve several clusters, and jobs whose resource is gone are cancelled. So each cluster must tell its
-//! own jobs from those of others, also if nobody gave it a name.
+//! One controller may serve several clusters, and an operator cancels jobs whose resource is gone. So it must tell the jobs
+//! of its own cluster from those of others, even if the cluster was given no name.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub async fn name(client: &Client, configured: &str) -> String {
         };
         tracing::warn!(
             problem,
-            "cannot read the UID of the cluster; trying again; VMAFX_CLUSTER would name the cluster without it"
+            "cannot read the UID of the cluster; retrying; set VMAFX_CLUSTER to name the cluster without it"
         );
         tokio::time::sleep(Duration::from_secs(5)).await;
     }

@@ -7,7 +7,7 @@ use vmafx_api::conditions::Reason;
 /// How soon a failure is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Almost at once: somebody wrote at the same time, or the operator's view was stale.
+    /// Almost at once: another client wrote at the same time, or the operator's view was stale.
     Soon,
     /// With a growing delay.
     Later,
@@ -78,7 +78,7 @@ impl ApiError {
         }
     }
 
-    /// The word that condition, event and metric share.
+    /// The reason that condition, event and metric share.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Invalid { .. } => Reason::Invalid,

@@ -81,8 +81,8 @@ impl EventRecorder {
         }
     }
 
-    /// Publishes an event once, however often it is called with the same `id`. An error may be over by the next try; an
-    /// event that the API server will never take is counted and dropped.
+    /// Publishes an event once, however often it is called with the same `id`. A retry may succeed after an error; an event
+    /// that the API server will never accept is counted and dropped.
     pub async fn publish_once<K: Resource<DynamicType = ()>>(
         &self,
         about: &K,

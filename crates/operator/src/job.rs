@@ -11,7 +11,7 @@
 //! | [`status`]            | the status that follows ([`conditions`]), which is pure, and the write of it       |
 //! | [`timing`]            | debounce, back-off and poll intervals; pure                                        |
 //! | [`reconcile`]         | one pass: rounds of plan and apply, then the status                                |
-//! | [`request`]           | the submission that a resource stands for; pure                                    |
+//! | [`request`]           | converts a resource into its submission to the controller; pure                    |
 //! | [`label`]             | ground truths that are set after the submission; [`late_label`]: after the end     |
 //! | [`cached_job`]        | what is cached of a resource: all of it while it is open, very little afterwards   |
 //! | [`tracked`]           | what was observed of an open resource and is not in its status yet                 |
@@ -25,6 +25,8 @@ pub mod cached_job;
 pub mod conditions;
 pub mod controller_cache;
 pub mod controller_client;
+#[cfg(test)]
+mod fixtures;
 pub mod in_pod;
 pub mod job_stream;
 pub mod label;

@@ -2,17 +2,17 @@
 //!
 //! | module        | holds                                                                              |
 //! |---------------|------------------------------------------------------------------------------------|
-//! | [`render`]    | the objects that a node asks for: StatefulSet, Service, PodDisruptionBudget; pure  |
-//! | [`observe`]   | the objects that there are, and whether the controller answers ([`probe`])         |
+//! | [`render`]    | the desired objects of a node: StatefulSet, Service, PodDisruptionBudget; pure     |
+//! | [`observe`]   | the live objects, and whether the controller answers ([`probe`])                   |
 //! | [`plan`]      | what to do and why; whether the agents are healthy ([`health`]); pure              |
-//! | [`apply`]     | carries out the plan                                                               |
 //! | [`status`]    | the status that follows, and the write of it                                       |
-//! | [`reconcile`] | one pass: these in their order                                                     |
+//! | [`reconcile`] | one pass: these in their order, with [`Workloads::apply`] before the status        |
+//!
+//! [`Workloads::apply`]: crate::workload::Workloads::apply
 //!
 //! `lastHeartbeat`, `assignedJobs` and `detectedDevice` are the controller's fields: the operator reads them and never
 //! writes them. A status is applied as the set of fields that it names, so they cannot be overwritten by accident.
 
-pub mod apply;
 pub mod health;
 pub mod observe;
 pub mod plan;

@@ -39,7 +39,7 @@ pub struct RbacGrant {
     pub names: &'static [&'static str],
 }
 
-/// Default name of the Lease. Whoever sets `VMAFX_OPERATOR_LEADER_ELECTION_ID` must change the role too.
+/// Default name of the Lease. Another `VMAFX_OPERATOR_LEADER_ELECTION_ID` needs another role.
 const LEASE: &str = "vmafx-operator.vmafx.dev";
 
 const fn grant(

@@ -11,7 +11,7 @@ pub struct ReservedNames {
     /// Environment variables that the operator sets, each with advice for users.
     pub environment: &'static [(&'static str, &'static str)],
     /// Volumes that may not be replaced, each with advice for users.
-    pub kept: &'static [(&'static str, &'static str)],
+    pub protected_volumes: &'static [(&'static str, &'static str)],
 }
 
 impl ReservedNames {
@@ -22,12 +22,12 @@ impl ReservedNames {
 
     /// Advice for a user who replaces this volume; `None` if it may be replaced.
     pub fn volume(&self, name: &str) -> Option<&'static str> {
-        advice(self.kept, name)
+        advice(self.protected_volumes, name)
     }
 
     /// The volumes of the rendered Pod, which sidecars may mount.
     pub fn volumes(&self) -> impl Iterator<Item = &'static str> {
-        self.kept.iter().map(|(name, _)| *name).chain([SCRATCH_VOLUME])
+        self.protected_volumes.iter().map(|(name, _)| *name).chain([SCRATCH_VOLUME])
     }
 }
 
@@ -48,8 +48,8 @@ pub const WORKLOAD_LABEL: &str = "vmafx.dev/workload";
 /// value. Annotation of the Pods: the whole name.
 pub const JOB_LABEL: &str = "vmafx.dev/job";
 
-/// On a Kubernetes Job that the operator has suspended because its resource is suspended: `"true"`. Without it, whoever
-/// else suspended the Job decides when it resumes.
+/// Annotation with the value `"true"` of a Kubernetes Job that the operator suspended because its resource is suspended. The
+/// operator does not resume a Job without it, because another client suspended that.
 pub const HELD: &str = "vmafx.dev/held";
 
 /// The projected ServiceAccount token for the controller.
@@ -70,14 +70,14 @@ pub const AGENT_NAMES: ReservedNames = ReservedNames {
     container: AGENT_CONTAINER,
     work: "scoring",
     environment: AGENT_VARIABLES,
-    kept: &[TOKEN],
+    protected_volumes: &[TOKEN],
 };
 
 pub const TRAINER_NAMES: ReservedNames = ReservedNames {
     container: TRAINER_CONTAINER,
-    work: "learning",
+    work: "training",
     environment: TRAINER_VARIABLES,
-    kept: &[
+    protected_volumes: &[
         TOKEN,
         (REGISTRY_VOLUME, "set spec.registrySecret instead"),
         (CA_VOLUME, "set VMAFX_OPERATOR_TRAINER_CA_CONFIGMAP of the operator instead"),

@@ -105,7 +105,7 @@ impl ControllerArgs {
         };
         let url = Url::parse(&address).map_err(|error| refused(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-            return Err(refused("it is not an HTTP address"));
+            return Err(refused("it is not an HTTP or HTTPS URL"));
         }
         Ok(url)
     }
@@ -244,7 +244,7 @@ fn scoring_root(text: &str) -> Result<String, String> {
     let root = text.trim();
     let filled = root.replace("{namespace}", "x");
     if filled.contains(['{', '}']) {
-        return Err("only {namespace} can be filled in".to_owned());
+        return Err("it has an unknown placeholder; use {namespace}".to_owned());
     }
     if root.is_empty() || filled.starts_with('/') || filled.contains(':') {
         return Ok(root.to_owned());
@@ -333,7 +333,7 @@ mod tests {
 
     #[rstest]
     #[case("media", "write an absolute directory")]
-    #[case("s3://clips/{tenant}", "only {namespace} can be filled in")]
+    #[case("s3://clips/{tenant}", "it has an unknown placeholder; use {namespace}")]
     fn what_is_not_a_root_is_refused(#[case] root: &str, #[case] why: &str) {
         let Err(ParseExit::Invalid(refusal)) = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", root)]) else {
             panic!("{root} was accepted")

@@ -69,7 +69,7 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
     if let Some(election) = election {
         tasks.service("leader", election.lead(shutdown, work));
     } else {
-        leases.alone();
+        leases.sole_leader();
         tasks.service("reconcilers", work(shutdown));
     }
     Ok(())

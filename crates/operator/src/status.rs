@@ -1,26 +1,22 @@
 //! Writes a status: the fields that the operator owns, to exactly the object that was observed, and only if they changed.
 
 use kube::api::{Patch, PatchParams};
-use kube::core::NamespaceResourceScope;
-use kube::{Api, Client, Resource, ResourceExt as _};
+use kube::{Api, Client, ResourceExt as _};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::FIELD_MANAGER;
+use crate::client::requests::Namespaced;
 use crate::error::{ApiError, call};
 use crate::runtime::{Cache, CachedResource};
 
 /// Applies a status. It carries UID and resource version of the object that it was computed from: a conflict means that
 /// the object has changed and nothing was written. `None`: the object is gone.
-pub async fn apply<K, S>(client: &Client, object: &K, status: &S) -> Result<Option<K>, ApiError>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
-    S: Serialize,
-{
+pub(crate) async fn apply<K: Namespaced>(
+    client: &Client,
+    object: &K,
+    status: &impl Serialize,
+) -> Result<Option<K>, ApiError> {
     let api: Api<K> = Api::namespaced(client.clone(), &object.namespace().unwrap_or_default());
     let body = json!({
         "apiVersion": K::api_version(&()),
@@ -40,23 +36,13 @@ where
 
 /// Applies a status unless `before`, what the object has of it, is the same, and caches the result. `false`: the object is
 /// gone.
-pub async fn update<K, S>(
+pub(crate) async fn update<K: Namespaced, S: Serialize + PartialEq>(
     client: &Client,
     cache: &Cache<CachedResource<K>>,
     object: &K,
     before: Option<&S>,
     after: &S,
-) -> Result<bool, ApiError>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug
-        + Send
-        + Sync
-        + 'static,
-    S: Serialize + PartialEq,
-{
+) -> Result<bool, ApiError> {
     if before == Some(after) {
         return Ok(true);
     }

@@ -2,8 +2,8 @@
 //!
 //! | module         | holds                                                                             |
 //! |----------------|-----------------------------------------------------------------------------------|
-//! | [`render`]     | the objects that a run asks for: StatefulSet and Service; pure                     |
-//! | [`observe`]    | the objects that there are, and what the trainer reports ([`poll`])               |
+//! | [`render`]     | the desired objects of a run: StatefulSet and Service; pure                       |
+//! | [`observe`]    | the live objects, and what the trainer reports ([`poll`])                         |
 //! | [`plan`]       | what to do and why; which checkpoint is new ([`checkpoint`]); pure                |
 //! | [`apply`]      | carries out the plan                                                              |
 //! | [`status`]     | the status that follows, and the write of it                                      |

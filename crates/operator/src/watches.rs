@@ -115,7 +115,6 @@ impl Watches {
     }
 }
 
-/// Starts watches.
 struct Registry<'a> {
     readiness: &'a Readiness,
     metrics: &'a RuntimeMetrics,

@@ -1,16 +1,16 @@
-//! What is refused before it is stored.
+//! The validating admission webhooks.
 //!
-//! | module            | holds                                                                        |
-//! |-------------------|------------------------------------------------------------------------------|
-//! | [`rules`]         | the rules, and the names in a Pod template that belong to the operator       |
-//! | [`review`]        | from the bytes of a review to its answer                                     |
-//! | [`server`]        | the HTTPS server                                                             |
-//! | [`ca`], [`authorities`] | our own authority, and how one follows the other                             |
-//! | [`rotate`], [`publish`] | the certificate that is shown, and the bundle that the API server has  |
-//! | [`configuration`] | what must be installed for it                                                |
+//! | module                  | holds                                                                  |
+//! |-------------------------|------------------------------------------------------------------------|
+//! | [`rules`]               | the rules                                                              |
+//! | [`review`]              | decodes an `AdmissionReview` and answers it                            |
+//! | [`server`]              | the HTTP routes and limits                                             |
+//! | [`ca`], [`authorities`] | certificates, and the rotation of certificate authorities              |
+//! | [`rotate`], [`publish`] | renewal of the server certificate and of the API server's CA bundle    |
+//! | [`configuration`]       | the `ValidatingWebhookConfiguration`                                   |
 //!
-//! It runs on every replica, whoever leads: an API server asks whichever it reaches. It writes only its own Secret and
-//! the bundles of its configuration, each by resource version, so that several replicas do not need a leader for it.
+//! Every replica serves the webhooks, not only the leader. A replica writes only the webhooks' Secret and the CA bundles of
+//! their configuration, each by resource version, so that these writes need no leader.
 
 pub mod args;
 pub mod authorities;
@@ -35,7 +35,7 @@ use self::clock::WebhookClock;
 use self::rotate::{CertificateRotator, WebhookNames};
 use self::server::AdmissionMetrics;
 
-/// Starts the webhook, if it is wanted. `client` must be able to write on replicas that do not lead, too.
+/// Starts the webhooks if they have a port. `client` must not be gated by leadership.
 pub async fn start(
     args: &WebhookArgs,
     namespace: &str,
@@ -55,14 +55,14 @@ pub async fn start(
             configuration: args.webhook_configuration.clone(),
             hosts: args.hosts(namespace),
         };
-        let gate = readiness.gate("webhook", "its certificate is not made yet");
+        let gate = readiness.gate("webhook", "the certificate is not issued yet");
         let rotator = CertificateRotator::new(client, namespace, names, WebhookClock::wall(), tls.clone());
         tasks.service("webhook-certificate", rotator.run(gate, tasks.shutdown()));
         tls
     };
     let router = server::router(AdmissionMetrics::new(metrics));
     let options = HttpOptions { limits: server::limits(), tls: Some(tls) };
-    // A support task: while the rest of the operator finishes, endpoints still point here.
+    // A support task, because the Service still points here while the rest of the operator shuts down.
     tasks.support("webhook", |last_call| serve_with(listener, router, options, last_call));
     Ok(())
 }

@@ -2,8 +2,8 @@
 //!
 //! | module       | holds                                                                                       |
 //! |--------------|---------------------------------------------------------------------------------------------|
-//! | `desired`    | the objects that a resource asks for                                                        |
-//! | `observe`    | [`Workloads::observe`]: the objects that there are, cached or read live                     |
+//! | `desired`    | the desired objects of a resource                                                           |
+//! | `observe`    | [`Workloads::observe`]: the live objects, cached or read from the API server                |
 //! | `decide`     | [`decide`]: which StatefulSet is ours and what to do about it; pure, with the table of all cases |
 //! | `child`      | [`decide_child`]: the same for a Service or disruption budget                               |
 //! | `plan`       | [`plan`]: the writes that follow, and why; pure                                             |

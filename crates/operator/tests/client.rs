@@ -1,4 +1,4 @@
-//! The client against servers that do not behave, and the gate on the real API server.
+//! The client against faulty servers, and the write gate on the real API server.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use vmafx_testkit::kube::ControlPlane;
 
 const SHORT: Duration = Duration::from_millis(200);
 
-/// A client for a server, and its counts.
+/// A client and its metrics.
 fn client_of(config: &kube::Config, permit: Permit, within: Duration) -> (kube::Client, Metrics) {
     let mut metrics = Metrics::new("test");
     let client = client::build_within(within, config, permit, &ClientMetrics::new(&mut metrics)).unwrap();
@@ -27,7 +27,7 @@ fn config_of(server: &HttpServer) -> kube::Config {
     kube::Config::new(server.url("/").parse().unwrap())
 }
 
-/// The permit of one who has not won yet.
+/// The permit of a candidate that does not lead.
 fn not_leading() -> Permit {
     let server = HttpServer::start(|_| Reply::status(500));
     let (client, mut metrics) = client_of(&config_of(&server), Permit::always(), SHORT);
@@ -80,17 +80,17 @@ async fn a_server_that_does_not_answer_is_given_up(#[case] body: ReplyBody, #[ca
 #[case(Reply::body(ReplyBody::HangUp), "none")]
 #[case(Reply::body(ReplyBody::Silent), "none")]
 #[tokio::test]
-async fn a_request_is_counted_once_by_what_came_of_it(#[case] reply: Reply, #[case] code: &str) {
+async fn a_request_is_counted_once_by_its_status_code(#[case] reply: Reply, #[case] code: &str) {
     let server = HttpServer::start(move |_| reply.clone());
     let (client, metrics) = client_of(&config_of(&server), Permit::always(), SHORT);
     let _ = Api::<ConfigMap>::namespaced(client, "ns").list(&ListParams::default()).await;
     let expected = format!("{{verb=\"list\",kind=\"configmaps\",code=\"{code}\"}} 1");
     assert_eq!(counts(&metrics), [expected]);
-    assert_eq!(server.requests().len(), 1, "nothing is tried again");
+    assert_eq!(server.requests().len(), 1, "nothing is retried");
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_is_counted_too() {
+async fn a_cancelled_request_is_counted_too() {
     let server = HttpServer::start(|_| Reply::body(ReplyBody::Silent));
     let (client, metrics) = client_of(&config_of(&server), Permit::always(), Duration::from_mins(1));
     let get = async { Api::<ConfigMap>::namespaced(client, "ns").get("a").await };
@@ -111,7 +111,7 @@ async fn without_a_permit_no_write_reaches_the_server_and_every_read_does() {
         api.delete("a", &DeleteParams::default()).await.err(),
         api.delete_collection(&DeleteParams::default(), &ListParams::default()).await.err(),
     ];
-    assert!(refused.iter().flatten().all(refused_by_gate), "{refused:?}");
+    assert!(refused.iter().flatten().all(|error| refused_by_gate(error)), "{refused:?}");
     assert_eq!(refused.iter().flatten().count(), 5);
     assert_eq!(counts(&metrics).iter().filter(|line| line.contains("code=\"gate\"} 1")).count(), 5);
     assert_eq!(server.requests().len(), 0);

@@ -15,7 +15,7 @@ use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
 use crate::Problem;
 
-/// Jobs pulled at a time.
+/// Concurrent jobs.
 const SLOTS: usize = 8;
 
 /// A session with the controller, and when each job was reported, by the name of its resource.
@@ -37,22 +37,22 @@ impl Agents {
             capability: Some(capability()),
             ..wire::RegisterNodeRequest::default()
         };
-        let told = client.register_node(request).await?.into_inner();
+        let session = client.register_node(request).await?.into_inner();
         Ok(Self {
             client,
-            node_id: told.node_id,
-            session_token: told.session_token,
+            node_id: session.node_id,
+            session_token: session.session_token,
             reported: Arc::default(),
         })
     }
 
-    /// Works until it is dropped.
+    /// Pulls and reports jobs until it is dropped.
     pub(crate) async fn work(&self) -> Result<(), Problem> {
         try_join_all((0..SLOTS).map(|_| self.slot())).await?;
         Ok(())
     }
 
-    /// When the controller had answered the report for a resource.
+    /// When the controller responded to the report for a resource.
     pub(crate) fn reported(&self, resource: &str) -> Option<Instant> {
         self.reported.lock().unwrap_or_else(PoisonError::into_inner).get(resource).copied()
     }
@@ -91,7 +91,7 @@ fn capability() -> wire::NodeCapability {
     }
 }
 
-/// Puts the token into every call.
+/// Adds the token to every call.
 #[derive(Clone)]
 pub(crate) struct Bearer(MetadataValue<Ascii>);
 

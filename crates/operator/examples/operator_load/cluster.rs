@@ -1,4 +1,4 @@
-//! `VmafxJobs` made, written and watched, at as little cost as possible.
+//! Creates, writes and watches `VmafxJobs` at as little cost as possible.
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use kube::api::{ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
@@ -11,8 +11,7 @@ use vmafx_api::VmafxJob;
 
 use crate::Problem;
 
-/// Requests at a time.
-const AT_ONCE: usize = 16;
+const CONCURRENT_REQUESTS: usize = 16;
 const NAMESPACE: &str = "default";
 
 /// A job with nothing but its phase.
@@ -39,7 +38,7 @@ impl Cluster {
         })
     }
 
-    /// Makes so many, named after a prefix, as fast as it goes.
+    /// Creates `number` jobs with this name prefix as fast as possible.
     pub(crate) async fn create(&self, prefix: &str, number: usize, backend: &str) -> Result<(), Problem> {
         self.each(number, |index| async move { self.create_one(&format!("{prefix}-{index}"), backend).await })
             .await
@@ -59,27 +58,27 @@ impl Cluster {
         Ok(())
     }
 
-    /// Writes a status, as whoever has no idea of fields that are owned.
+    /// Writes a status by a merge patch, which is cheaper than server-side apply.
     pub(crate) async fn write(&self, name: &str, status: &Value) -> Result<(), Problem> {
         let patch = Patch::Merge(json!({ "status": status }));
         self.slim.patch_status(name, &PatchParams::default(), &patch).await?;
         Ok(())
     }
 
-    /// Does something for each number, some at a time.
-    pub(crate) async fn each<F>(&self, number: usize, what: impl Fn(usize) -> F) -> Result<(), Problem>
+    /// Runs `action` for each number, some of them concurrently.
+    pub(crate) async fn each<F>(&self, number: usize, action: impl Fn(usize) -> F) -> Result<(), Problem>
     where
         F: Future<Output = Result<(), Problem>>,
     {
-        stream::iter(0..number).map(Ok).try_for_each_concurrent(AT_ONCE, what).await
+        stream::iter(0..number).map(Ok).try_for_each_concurrent(CONCURRENT_REQUESTS, action).await
     }
 
-    /// Names of jobs as they succeed, from now on: what is there already is not even listed.
+    /// Names of jobs that succeed from now on; existing jobs are not even listed.
     pub(crate) async fn succeeded(
         &self,
     ) -> Result<impl Stream<Item = Result<String, Problem>> + use<>, Problem> {
-        let here = self.slim.list_metadata(&ListParams::default().limit(1)).await?;
-        let from = here.metadata.resource_version.unwrap_or_default();
+        let latest = self.slim.list_metadata(&ListParams::default().limit(1)).await?;
+        let from = latest.metadata.resource_version.unwrap_or_default();
         let events = self.slim.watch(&WatchParams::default(), &from).await?;
         Ok(events.filter_map(async |event| match event {
             Ok(WatchEvent::Added(job) | WatchEvent::Modified(job)) => {

@@ -1,4 +1,4 @@
-//! The loads.
+//! The loads, each of which returns its figures.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -11,16 +11,16 @@ use crate::Problem;
 use crate::agents::Agents;
 use crate::cluster::Cluster;
 
-/// Between two jobs at 20 a second.
-const PACE: Duration = Duration::from_millis(50);
+/// 20 jobs per second.
+const CREATE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Names of this run, so that a cluster can be loaded again.
+/// A name prefix that is unique to this run, so that a cluster can be loaded again.
 fn prefix(load: &str) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     format!("{load}-{}", now.as_millis())
 }
 
-/// From creation to Succeeded.
+/// Jobs per second, from creation to Succeeded.
 pub(crate) async fn jobs(cluster: &Cluster, agents: Agents, number: usize) -> Result<Value, Problem> {
     let prefix = prefix("job");
     let succeeded = cluster.succeeded().await?;
@@ -46,11 +46,11 @@ pub(crate) async fn jobs(cluster: &Cluster, agents: Agents, number: usize) -> Re
     Ok(json!({ "per_second": per_second(number, took) }))
 }
 
-/// From the controller's answer to the status.
+/// Latency from the controller's response to a report until the status is written.
 pub(crate) async fn paced(cluster: &Cluster, agents: Agents, number: usize) -> Result<Value, Problem> {
     let prefix = prefix("paced");
     let creating = async {
-        let mut ticks = tokio::time::interval(PACE);
+        let mut ticks = tokio::time::interval(CREATE_INTERVAL);
         for index in 0..number {
             ticks.tick().await;
             cluster.create_one(&format!("{prefix}-{index}"), "cpu").await?;
@@ -65,7 +65,7 @@ pub(crate) async fn paced(cluster: &Cluster, agents: Agents, number: usize) -> R
         while took.len() < number {
             let name = succeeded.next().await.ok_or("the watch ended")??;
             if name.starts_with(&prefix) && seen.insert(name.clone()) {
-                // The status may be quicker than the answer to the report.
+                // The status may arrive before the response to the report.
                 took.push(agents.reported(&name).map_or(Duration::ZERO, |at| at.elapsed()));
             }
         }
@@ -81,7 +81,7 @@ pub(crate) async fn paced(cluster: &Cluster, agents: Agents, number: usize) -> R
     Ok(json!({ "p50_ms": at(50), "p99_ms": at(99) }))
 }
 
-/// What is left without an operator.
+/// The cost of the same writes without an operator.
 pub(crate) async fn bare(cluster: &Cluster, number: usize) -> Result<Value, Problem> {
     let prefix = prefix("bare");
     let begun = Instant::now();
@@ -89,7 +89,7 @@ pub(crate) async fn bare(cluster: &Cluster, number: usize) -> Result<Value, Prob
         .each(number, |index| {
             let name = format!("{prefix}-{index}");
             async move {
-                // Nobody serves it, so that nobody else writes to it.
+                // No node serves this backend, so that no one else writes the status.
                 cluster.create_one(&name, "metal").await?;
                 cluster.write(&name, &running()).await?;
                 cluster.write(&name, &finished_status()).await
@@ -99,12 +99,12 @@ pub(crate) async fn bare(cluster: &Cluster, number: usize) -> Result<Value, Prob
     Ok(json!({ "per_second": per_second(number, begun.elapsed()) }))
 }
 
-/// Jobs that have their last status already.
+/// Creates jobs that already have their final status.
 pub(crate) async fn finished(cluster: &Cluster, number: usize) -> Result<Value, Problem> {
     bare(cluster, number).await
 }
 
-/// Jobs that wait for a backend that nobody serves.
+/// Creates jobs that wait for a backend that no node serves.
 pub(crate) async fn waiting(cluster: &Cluster, number: usize) -> Result<Value, Problem> {
     cluster.create(&prefix("waiting"), number, "cuda").await?;
     Ok(json!({}))
@@ -125,7 +125,7 @@ fn finished_status() -> Value {
     })
 }
 
-/// As many as the operator writes.
+/// The same conditions that the operator writes.
 fn conditions(holds: &str, reason: &str) -> Value {
     let all = ["Accepted", "Running", "Complete", "Failed", "Suspended"];
     let condition = |type_: &str| {

@@ -1,4 +1,4 @@
-//! What a request asks for, as far as its address tells.
+//! Verb and resource of a request to the API server, from its method and URL.
 
 use std::fmt;
 
@@ -7,31 +7,21 @@ use vmafx_kit::closed_label;
 use vmafx_kit::metrics::MetricLabel;
 
 closed_label! {
-    /// What is to be done, in the API server's words.
-    pub enum Verb: "verb" {
-        /// Read one.
+    pub enum ApiVerb: "verb" {
         Get = "get",
-        /// Read many.
         List = "list",
-        /// Hear of changes.
         Watch = "watch",
-        /// Make one.
         Create = "create",
-        /// Replace one.
         Update = "update",
-        /// Change one.
         Patch = "patch",
-        /// Remove one.
         Delete = "delete",
-        /// Remove many.
         DeleteCollection = "deletecollection",
-        /// Anything else.
         Other = "other",
     }
 }
 
-/// The resources that the operator has to do with. A status is a resource of its own: it has other writers.
-const KINDS: [&str; 17] = [
+/// The resources that the operator reads or writes. The status subresource is counted on its own.
+const RESOURCES: [&str; 17] = [
     "vmafxnodes",
     "vmafxnodes/status",
     "vmafxjobs",
@@ -51,7 +41,7 @@ const KINDS: [&str; 17] = [
     "validatingwebhookconfigurations",
 ];
 
-/// What it is done to: one of the resources that the operator has to do with, or `other`.
+/// One of `RESOURCES`, or `other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceLabel(&'static str);
 
@@ -62,20 +52,17 @@ impl MetricLabel for ResourceLabel {
         self.0
     }
 
-    /// Not told: with all verbs and codes they would make thousands of series, most of them impossible.
+    /// Empty: with all verbs and status codes there would be thousands of series, most of them impossible.
     fn all() -> Vec<Self> {
         Vec::new()
     }
 }
 
-/// A request, for texts and counts.
+/// A request as error messages and metrics show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiCall {
-    /// What is to be done.
-    pub verb: Verb,
-    /// To what.
-    pub kind: ResourceLabel,
-    /// Where.
+    pub verb: ApiVerb,
+    pub resource: ResourceLabel,
     pub path: String,
 }
 
@@ -86,33 +73,31 @@ impl fmt::Display for ApiCall {
 }
 
 impl ApiCall {
-    /// Reads a request.
     pub fn of<B>(request: &Request<B>) -> Self {
         let path = request.uri().path();
-        let place = ResourcePath::of(path);
+        let resource = ResourcePath::of(path);
         let watch = request
             .uri()
             .query()
             .is_some_and(|query| query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")));
         let verb = match *request.method() {
-            Method::GET if watch => Verb::Watch,
-            Method::GET if place.many => Verb::List,
-            Method::GET => Verb::Get,
-            Method::POST => Verb::Create,
-            Method::PUT => Verb::Update,
-            Method::PATCH => Verb::Patch,
-            Method::DELETE if place.many => Verb::DeleteCollection,
-            Method::DELETE => Verb::Delete,
-            _ => Verb::Other,
+            Method::GET if watch => ApiVerb::Watch,
+            Method::GET if resource.is_collection => ApiVerb::List,
+            Method::GET => ApiVerb::Get,
+            Method::POST => ApiVerb::Create,
+            Method::PUT => ApiVerb::Update,
+            Method::PATCH => ApiVerb::Patch,
+            Method::DELETE if resource.is_collection => ApiVerb::DeleteCollection,
+            Method::DELETE => ApiVerb::Delete,
+            _ => ApiVerb::Other,
         };
-        Self { verb, kind: place.kind, path: path.to_owned() }
+        Self { verb, resource: resource.label, path: path.to_owned() }
     }
 }
 
 struct ResourcePath {
-    kind: ResourceLabel,
-    /// Whether it is all of a kind and not one.
-    many: bool,
+    label: ResourceLabel,
+    is_collection: bool,
 }
 
 impl ResourcePath {
@@ -124,23 +109,25 @@ impl ResourcePath {
             _ => false,
         };
         let rest: Vec<&str> = if rooted { parts.collect() } else { Vec::new() };
-        // A namespace is both a place and an object: only what follows its name tells.
+        // A path below a namespace names another resource, unless it is a subresource of the namespace itself.
         let rest = match rest.as_slice() {
             ["namespaces", _, below, ..] if !matches!(*below, "status" | "finalize") => &rest[2..],
             all => all,
         };
-        let (kind, many) = match rest {
-            [plural] => (known(|kind| kind == *plural), true),
-            [plural, _, "status"] => (known(|kind| kind.strip_suffix("/status") == Some(*plural)), false),
-            [plural, _] => (known(|kind| kind == *plural), false),
+        let (label, is_collection) = match rest {
+            [plural] => (known(|resource| resource == *plural), true),
+            [plural, _, "status"] => {
+                (known(|resource| resource.strip_suffix("/status") == Some(*plural)), false)
+            }
+            [plural, _] => (known(|resource| resource == *plural), false),
             _ => ("other", false),
         };
-        Self { kind: ResourceLabel(kind), many }
+        Self { label: ResourceLabel(label), is_collection }
     }
 }
 
 fn known(is: impl Fn(&str) -> bool) -> &'static str {
-    KINDS.into_iter().find(|kind| is(kind)).unwrap_or("other")
+    RESOURCES.into_iter().find(|resource| is(resource)).unwrap_or("other")
 }
 
 #[cfg(test)]
@@ -166,13 +153,13 @@ mod tests {
     #[case("GET", "/version", "get", "other")]
     #[case("GET", "/apis", "get", "other")]
     #[case("OPTIONS", "/", "other", "other")]
-    fn verb_and_kind_are_read_from_the_request(
+    fn verb_and_resource_are_parsed_from_the_request(
         #[case] method: &str,
         #[case] uri: &str,
         #[case] verb: &str,
-        #[case] kind: &str,
+        #[case] resource: &str,
     ) {
         let call = ApiCall::of(&Request::builder().method(method).uri(uri).body(()).unwrap());
-        assert_eq!((call.verb.value(), call.kind.value()), (verb, kind));
+        assert_eq!((call.verb.value(), call.resource.value()), (verb, resource));
     }
 }

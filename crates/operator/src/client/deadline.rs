@@ -1,4 +1,4 @@
-//! An answer that does not come is an error, not a wait.
+//! Deadlines: an answer that is late is an error.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,34 +12,21 @@ use kube::client::Body;
 use tokio::time::Sleep;
 use tower::{BoxError, Layer, Service};
 
-use super::api_call::{ApiCall, Verb};
+use super::api_call::{ApiCall, ApiVerb};
 
-/// The time was up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeadlineExceeded {
-    /// Before the answer began.
     #[error("{call}: no answer within {within:?}")]
-    Headers {
-        /// What was asked.
-        call: ApiCall,
-        /// How long was waited.
-        within: Duration,
-    },
-    /// Before it was complete.
+    Headers { call: ApiCall, within: Duration },
     #[error("{call}: the answer was not complete within {within:?}")]
-    Body {
-        /// What was asked.
-        call: ApiCall,
-        /// How long was waited.
-        within: Duration,
-    },
+    Body { call: ApiCall, within: Duration },
 }
 
-/// A list may be all that there is of a kind, and servers before 1.33 write it down before they begin to answer: it may
-/// take so many times longer than anything else. That is about the server's own limit for a request.
-const LIST: u32 = 6;
+/// Factor for lists: a page has many objects, and API servers before 1.33 serialize all of it before they begin to answer.
+/// The product is about the API server's own limit of a request.
+const LIST_FACTOR: u32 = 6;
 
-/// Puts a deadline on the whole answer, or, for a watch, on its beginning.
+/// A deadline for the whole answer, or, for a watch, for its headers.
 #[derive(Clone, Copy, Debug)]
 pub struct DeadlineLayer(pub Duration);
 
@@ -51,7 +38,6 @@ impl<S> Layer<S> for DeadlineLayer {
     }
 }
 
-/// See [`DeadlineLayer`].
 #[derive(Clone, Debug)]
 pub struct Deadline<S> {
     inner: S,
@@ -72,7 +58,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let call = ApiCall::of(&request);
-        let within = if call.verb == Verb::List { self.within * LIST } else { self.within };
+        let within = if call.verb == ApiVerb::List { self.within * LIST_FACTOR } else { self.within };
         let answer = self.inner.call(request);
         let mut deadline = Box::pin(tokio::time::sleep(within));
         async move {
@@ -81,20 +67,20 @@ where
                 answer = answer => answer?,
                 () = &mut deadline => return Err(DeadlineExceeded::Headers { call, within }.into()),
             };
-            let rest =
-                (call.verb != Verb::Watch).then_some((deadline, DeadlineExceeded::Body { call, within }));
-            Ok(answer.map(|body| TimedBody { body: Box::pin(body), rest, over: false }))
+            let error = DeadlineExceeded::Body { call: call.clone(), within };
+            let deadline = (call.verb != ApiVerb::Watch).then_some((deadline, error));
+            Ok(answer.map(|body| TimedBody { body: Box::pin(body), deadline, failed: false }))
         }
         .boxed()
     }
 }
 
-/// A body that must be complete in time.
+/// A body that must be complete before the deadline.
 pub struct TimedBody<R> {
     body: Pin<Box<R>>,
-    /// The time for it and what is said when it is up; a watch has none.
-    rest: Option<(Pin<Box<Sleep>>, DeadlineExceeded)>,
-    over: bool,
+    /// The deadline and its error; a watch has none.
+    deadline: Option<(Pin<Box<Sleep>>, DeadlineExceeded)>,
+    failed: bool,
 }
 
 impl<R> http_body::Body for TimedBody<R>
@@ -108,23 +94,23 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if self.over {
+        if self.failed {
             return Poll::Ready(None);
         }
-        // First, or a body that always has more would never be late.
-        if let Some((deadline, late)) = &mut self.rest
+        // The deadline is polled first, or a body that always has more data would never be late.
+        if let Some((deadline, error)) = &mut self.deadline
             && deadline.as_mut().poll(context).is_ready()
         {
-            let late = late.clone();
-            self.over = true;
-            return Poll::Ready(Some(Err(late.into())));
+            let error = error.clone();
+            self.failed = true;
+            return Poll::Ready(Some(Err(error.into())));
         }
         let frame = self.body.as_mut().poll_frame(context);
         frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.over || self.body.is_end_stream()
+        self.failed || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -149,7 +135,7 @@ mod tests {
         Request::builder().uri(uri).body(Body::empty()).unwrap()
     }
 
-    /// A byte per second, for a quarter of an hour.
+    /// One byte per second for a quarter of an hour.
     fn trickle() -> impl http_body::Body<Data = Bytes, Error = BoxError> {
         StreamBody::new(stream::iter(0..1000).then(|_| async {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -157,7 +143,7 @@ mod tests {
         }))
     }
 
-    /// Always more, and never a pause between.
+    /// Data that is always ready.
     fn flood() -> impl http_body::Body<Data = Bytes, Error = BoxError> {
         StreamBody::new(stream::iter(0..1000).then(|_| async {
             tokio::time::advance(Duration::from_millis(100)).await;
@@ -170,10 +156,10 @@ mod tests {
     #[case("/api/v1/pods", "list /api/v1/pods: no answer within 60s")]
     #[case("/api/v1/namespaces/a/pods/b", "get /api/v1/namespaces/a/pods/b: no answer within 10s")]
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_does_not_answer_is_given_up(#[case] address: &str, #[case] said: &str) {
+    async fn a_missing_answer_is_an_error(#[case] address: &str, #[case] message: &str) {
         let silent = service_fn(|_| future::pending::<Result<Response<Empty<Bytes>>, BoxError>>());
         let error = DeadlineLayer(TEN).layer(silent).oneshot(request(address)).await.err();
-        assert_eq!(error.unwrap().to_string(), said);
+        assert_eq!(error.unwrap().to_string(), message);
     }
 
     #[rstest]
@@ -181,20 +167,20 @@ mod tests {
     #[case::flood(flood().boxed_unsync(), "/api/v1/pods", "list /api/v1/pods: the answer was not complete within 60s")]
     #[case::one(trickle().boxed_unsync(), "/api/v1/namespaces/a/pods/b", "get /api/v1/namespaces/a/pods/b: the answer was not complete within 10s")]
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_end_in_time_is_given_up(
+    async fn a_body_that_is_not_complete_in_time_is_an_error(
         #[case] body: http_body_util::combinators::UnsyncBoxBody<Bytes, BoxError>,
         #[case] address: &str,
-        #[case] said: &str,
+        #[case] message: &str,
     ) {
         let mut body = Some(body);
         let server = service_fn(move |_| future::ready(Ok(Response::new(body.take().unwrap()))));
         let answer = DeadlineLayer(TEN).layer(server).oneshot(request(address)).await.unwrap();
         let error = answer.into_body().collect().await.unwrap_err();
-        assert_eq!(error.to_string(), said);
+        assert_eq!(error.to_string(), message);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_was_answered_may_last() {
+    async fn a_watch_has_no_deadline_after_its_headers() {
         let server = service_fn(|_| future::ready(Ok::<_, BoxError>(Response::new(Box::pin(trickle())))));
         let answer =
             DeadlineLayer(TEN).layer(server).oneshot(request("/api/v1/pods?&watch=true")).await.unwrap();

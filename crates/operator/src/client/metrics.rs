@@ -1,4 +1,4 @@
-//! Requests counted by what they asked and what came of it.
+//! Metrics of requests, by verb, resource and status code.
 
 use std::task::{Context, Poll};
 
@@ -10,37 +10,25 @@ use tower::{BoxError, Layer, Service};
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::{CounterBy, HistogramBy, LabelSet, Metrics};
 
-use super::api_call::{ApiCall, ResourceLabel, Verb};
-use super::write_gate;
+use super::api_call::{ApiCall, ApiVerb, ResourceLabel};
+use super::write_gate::refused_by_gate;
 
 closed_label! {
-    /// What came of a request.
     pub enum ResponseCode: "code" {
-        /// It was done.
         Success = "2xx",
-        /// It had been done already, or is somewhere else.
-        Elsewhere = "3xx",
-        /// It made no sense.
+        Redirect = "3xx",
         BadRequest = "400",
-        /// It is not allowed.
         Forbidden = "403",
-        /// There is no such thing.
         NotFound = "404",
-        /// Somebody was faster.
         Conflict = "409",
-        /// The version is too old.
         Gone = "410",
-        /// A rule speaks against it.
         Invalid = "422",
-        /// It came too soon.
         TooMany = "429",
-        /// It was wrong otherwise.
         ClientError = "4xx",
-        /// The server could not.
         ServerError = "5xx",
-        /// No answer came, or nobody waited for it.
+        /// No answer arrived, or the request was cancelled.
         Unanswered = "none",
-        /// It was not sent: another operator leads.
+        /// The write was not sent, because another operator leads.
         NotLeading = "gate",
     }
 }
@@ -48,7 +36,7 @@ closed_label! {
 impl From<StatusCode> for ResponseCode {
     fn from(status: StatusCode) -> Self {
         match status.as_u16() {
-            300..400 => Self::Elsewhere,
+            300..400 => Self::Redirect,
             400 => Self::BadRequest,
             403 => Self::Forbidden,
             404 => Self::NotFound,
@@ -63,27 +51,26 @@ impl From<StatusCode> for ResponseCode {
     }
 }
 
-/// Buckets for answers of the API server, in seconds.
+/// Buckets in seconds.
 const SECONDS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// The metrics of all clients; a layer of each of them.
+/// The metrics of all clients, as a layer of each.
 #[derive(Clone, Debug)]
 pub struct ClientMetrics {
-    requests: CounterBy<(Verb, ResourceLabel, ResponseCode)>,
-    seconds: HistogramBy<(Verb,)>,
+    requests: CounterBy<(ApiVerb, ResourceLabel, ResponseCode)>,
+    seconds: HistogramBy<(ApiVerb,)>,
 }
 
 impl ClientMetrics {
-    /// Makes them.
     pub fn new(metrics: &mut Metrics) -> Self {
         Self {
             requests: metrics.counter_by(
                 "operator_api_requests",
-                "Requests to the API server; writes at rest mean that somebody undoes what the operator does",
+                "Requests to the API server; writes while nothing changes mean that another client reverts the operator's changes",
             ),
             seconds: metrics.histogram_by(
                 "operator_api_request_seconds",
-                "Time until the API server's answer began",
+                "Time until the API server began to answer",
                 SECONDS,
             ),
         }
@@ -98,7 +85,6 @@ impl<S> Layer<S> for ClientMetrics {
     }
 }
 
-/// See [`ClientMetrics`].
 #[derive(Clone, Debug)]
 pub struct CountedService<S> {
     inner: S,
@@ -118,43 +104,40 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let ApiCall { verb, kind, .. } = ApiCall::of(&request);
-        let (metrics, begun) = (self.metrics.clone(), Instant::now());
-        let mut count = Count { metrics, verb, kind, begun, code: ResponseCode::Unanswered };
+        let ApiCall { verb, resource, .. } = ApiCall::of(&request);
+        let (metrics, started) = (self.metrics.clone(), Instant::now());
+        let code = ResponseCode::Unanswered;
+        let count = RequestCount { metrics, verb, resource, started, code };
         let answer = self.inner.call(request);
         async move {
+            // The whole count moves into the future, which counts the request when it is dropped.
+            let mut count = count;
             let answer = answer.await;
-            count.ended(match &answer {
+            count.code = match &answer {
                 Ok(answer) => answer.status().into(),
-                Err(error) if write_gate::refused(error.as_ref()) => ResponseCode::NotLeading,
+                Err(error) if refused_by_gate(error.as_ref()) => ResponseCode::NotLeading,
                 Err(_) => ResponseCode::Unanswered,
-            });
+            };
             answer
         }
         .boxed()
     }
 }
 
-/// Counts when it is dropped, so that a request is counted too when nobody waits for its answer any more.
-struct Count {
+/// Counts a request when it is dropped, so that a cancelled request is counted too.
+struct RequestCount {
     metrics: ClientMetrics,
-    verb: Verb,
-    kind: ResourceLabel,
-    begun: Instant,
+    verb: ApiVerb,
+    resource: ResourceLabel,
+    started: Instant,
     code: ResponseCode,
 }
 
-impl Count {
-    fn ended(&mut self, code: ResponseCode) {
-        self.code = code;
-    }
-}
-
-impl Drop for Count {
+impl Drop for RequestCount {
     fn drop(&mut self) {
-        self.metrics.requests.get_or_create(&LabelSet((self.verb, self.kind, self.code))).inc();
+        self.metrics.requests.get_or_create(&LabelSet((self.verb, self.resource, self.code))).inc();
         if !matches!(self.code, ResponseCode::Unanswered | ResponseCode::NotLeading) {
-            let seconds = self.begun.elapsed().as_secs_f64();
+            let seconds = self.started.elapsed().as_secs_f64();
             self.metrics.seconds.get_or_create(&LabelSet((self.verb,))).observe(seconds);
         }
     }

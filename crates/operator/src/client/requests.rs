@@ -85,7 +85,7 @@ pub(crate) async fn create<K: Namespaced>(
     client: &Client,
     action: &'static str,
     key: &ObjectKey,
-    body: &Map<String, Value>,
+    body: &Value,
 ) -> Result<K, ApiError> {
     let path = K::url_path(&(), Some(&key.namespace));
     let send = async {

@@ -1,8 +1,8 @@
-//! The gate that every write passes on its way out.
+//! Sends writes only while this operator leads.
 //!
-//! It is asked twice: before the request is handed to the connection, and again when the connection takes the body, which
-//! is the last moment before the bytes leave. Between the two a request may wait for a connection, and the process may be
-//! frozen meanwhile; the API server does nothing with a request whose body does not come.
+//! The permit is checked twice: before the request is handed to the connection, and again when the connection reads the
+//! body, which is the last moment before the bytes are sent. In between the request may wait for a connection, and the
+//! process may be frozen; the API server does not act on a request whose body does not arrive.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -17,37 +17,30 @@ use tower::{BoxError, Service};
 
 use crate::lease::Permit;
 
-/// Why a write was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not sent: this operator does not have the lease")]
 pub struct NotLeading;
 
-/// Whether the request was never sent, because another operator may write.
-pub fn refused_by_gate(error: &kube::Error) -> bool {
-    refused(error)
-}
-
-/// Whether the gate is among the causes.
-pub(super) fn refused(error: &(dyn Error + 'static)) -> bool {
+/// Whether the request was not sent, because another operator leads: [`NotLeading`] is the error or one of its causes.
+pub fn refused_by_gate(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source()).any(<dyn Error>::is::<NotLeading>)
 }
 
-/// What reads only.
 fn is_write(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Stands right before the connection.
+/// The layer right before the connection.
 #[derive(Clone, Debug)]
 pub struct WriteGate<S> {
-    wire: S,
+    connection: S,
     permit: Permit,
 }
 
 impl<S> WriteGate<S> {
-    /// Lets writes through while `permit` holds.
-    pub fn new(wire: S, permit: Permit) -> Self {
-        Self { wire, permit }
+    /// Sends writes while `permit` holds.
+    pub fn new(connection: S, permit: Permit) -> Self {
+        Self { connection, permit }
     }
 }
 
@@ -66,7 +59,7 @@ where
     type Future = BoxFuture<'static, Result<Response<R>, BoxError>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.wire.poll_ready(context).map_err(Into::into)
+        self.connection.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
@@ -74,11 +67,11 @@ where
         if !permit.holds() {
             return future::ready(Err(NotLeading.into())).boxed();
         }
-        self.wire.call(request.map(|body| GatedBody { body, permit })).map_err(Into::into).boxed()
+        self.connection.call(request.map(|body| GatedBody { body, permit })).map_err(Into::into).boxed()
     }
 }
 
-/// A body that is given out only while the permit holds.
+/// A body that can be read only while the permit holds.
 #[derive(Debug)]
 pub struct GatedBody {
     body: Body,
@@ -127,8 +120,8 @@ mod tests {
         Request::builder().method(method).body(Body::from(b"{}".to_vec())).unwrap()
     }
 
-    /// A wire that waits before it takes the body, as a connection that has to be made does.
-    async fn slow_wire(request: Request<GatedBody>) -> Result<Response<Bytes>, BoxError> {
+    /// Waits before it reads the body, as a connection does that has to be opened first.
+    async fn slow_connection(request: Request<GatedBody>) -> Result<Response<Bytes>, BoxError> {
         tokio::time::sleep(Duration::from_secs(2)).await;
         Ok(Response::new(request.into_body().collect().await?.to_bytes()))
     }
@@ -141,35 +134,36 @@ mod tests {
     #[case::update("PUT", false)]
     #[case::patch("PATCH", false)]
     #[case::delete("DELETE", false)]
-    #[case::whatever_it_is("PROPFIND", false)]
+    #[case::unknown("PROPFIND", false)]
     #[tokio::test(start_paused = true)]
     async fn only_reads_pass_without_a_permit(#[case] method: &str, #[case] passes: bool) {
-        let answer = WriteGate::new(service_fn(slow_wire), Permit::never()).oneshot(request(method)).await;
+        let answer =
+            WriteGate::new(service_fn(slow_connection), Permit::never()).oneshot(request(method)).await;
         assert_eq!(answer.is_ok(), passes);
-        assert_eq!(answer.err().is_some_and(|error| refused(error.as_ref())), !passes);
+        assert_eq!(answer.err().is_some_and(|error| refused_by_gate(error.as_ref())), !passes);
     }
 
     #[rstest]
     #[case::in_time(3, true)]
     #[case::too_late(1, false)]
     #[tokio::test(start_paused = true)]
-    async fn a_body_is_not_given_out_once_the_permit_has_expired(#[case] seconds: u64, #[case] passes: bool) {
+    async fn a_body_is_not_sent_once_the_permit_has_expired(#[case] seconds: u64, #[case] passes: bool) {
         let permit = Permit::never();
         permit.hold_until(Instant::now() + Duration::from_secs(seconds));
-        let answer = WriteGate::new(service_fn(slow_wire), permit).oneshot(request("PATCH")).await;
+        let answer = WriteGate::new(service_fn(slow_connection), permit).oneshot(request("PATCH")).await;
         assert_eq!(answer.is_ok(), passes);
-        assert_eq!(answer.err().is_some_and(|error| refused(error.as_ref())), !passes);
+        assert_eq!(answer.err().is_some_and(|error| refused_by_gate(error.as_ref())), !passes);
     }
 
     #[tokio::test]
     async fn a_connection_does_not_send_a_request_whose_body_is_refused() {
         let server = HttpServer::start(|_| Reply::status(200));
-        let wire = legacy::Client::builder(TokioExecutor::new()).build_http();
+        let connection = legacy::Client::builder(TokioExecutor::new()).build_http();
         let mut request = request("PUT");
         *request.uri_mut() = server.url("/api/v1/pods").parse().unwrap();
         let permit = Permit::never();
-        let error = wire.request(request.map(|body| GatedBody { body, permit })).await.unwrap_err();
-        assert!(refused(&error), "{error:?}");
+        let error = connection.request(request.map(|body| GatedBody { body, permit })).await.unwrap_err();
+        assert!(refused_by_gate(&error), "{error:?}");
         assert!(server.requests().iter().all(|request| request.body.is_empty()), "{:?}", server.requests());
     }
 

@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 use vmafx_api::VmafxJob;
 use vmafx_job::CancelCause;
-use vmafx_proto::controller::v1::Job;
+use vmafx_proto::controller::v1::{Job, SubmitJobResponse};
 
 use super::controller_client::LabelResponse;
 use super::observe::{Explanation, ObservedJob, get, outage};
@@ -39,16 +39,13 @@ pub(super) async fn apply(
         }
         JobAction::Submit { idempotency_key, forgotten } => {
             match reconciler.controller.submit(job, idempotency_key).await {
-                Ok(submission) => {
+                Ok(SubmitJobResponse { job_id, deduplicated }) => {
                     reconciler.metrics.submitted.inc();
-                    tracked.submitted(submission.id.clone(), forgotten);
+                    tracked.submitted(job_id.clone(), forgotten);
                     // Tracked at once: should the resource be deleted now, its job has to be cancelled.
                     reconciler.tracked.put(key, tracked.clone());
-                    if submission.deduplicated {
-                        ObservedJob::NotAsked
-                    } else {
-                        submitted(reconciler, submission.id)
-                    }
+                    // A deduplicated job was made by an earlier call, so it may have any status by now.
+                    if deduplicated { ObservedJob::NotAsked } else { submitted(reconciler, job_id) }
                 }
                 Err(observed) => observed,
             }

@@ -32,13 +32,6 @@ pub struct ControllerClient {
     last_failure: Arc<Mutex<Option<(Instant, Explanation)>>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    pub id: String,
-    /// An earlier call with the same idempotency key made the job.
-    pub deduplicated: bool,
-}
-
 /// The controller's answer to a ground truth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelResponse {
@@ -69,13 +62,10 @@ impl ControllerClient {
     }
 
     /// The error is what was observed instead of an accepted job.
-    pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<Submission, ObservedJob> {
+    pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<wire::SubmitJobResponse, ObservedJob> {
         let request = request::request(job, &self.cluster, key);
         match self.client.clone().submit_job(request).await {
-            Ok(answer) => {
-                let wire::SubmitJobResponse { job_id, deduplicated } = answer.into_inner();
-                Ok(Submission { id: job_id, deduplicated })
-            }
+            Ok(answer) => Ok(answer.into_inner()),
             Err(status) => Err(match permanent_refusal(&status) {
                 Some(reason) => {
                     ObservedJob::Rejected(Explanation { reason, message: status.message().to_owned() })

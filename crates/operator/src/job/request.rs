@@ -1,4 +1,4 @@
-//! The submission that a resource stands for. Pure.
+//! Converts a resource into its submission to the controller. Pure.
 
 use kube::ResourceExt as _;
 use vmafx_api::VmafxJob;

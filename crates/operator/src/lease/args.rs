@@ -1,4 +1,4 @@
-//! The settings of the election, and what is refused at start.
+//! The settings of leader election, validated at start.
 
 use std::time::Duration;
 
@@ -8,16 +8,15 @@ const LEASE_DURATION: &str = "VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION";
 const RENEW_DEADLINE: &str = "VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE";
 const RETRY_PERIOD: &str = "VMAFX_OPERATOR_LEADER_ELECTION_RETRY_PERIOD";
 
-/// The record counts whole seconds.
-const SHORTEST_LEASE: GoDuration = GoDuration(Duration::from_secs(1));
+/// The record holds whole seconds.
+const MIN_LEASE: GoDuration = GoDuration(Duration::from_secs(1));
 
-/// More often than this nobody needs to ask.
-const SHORTEST_RETRY: GoDuration = GoDuration(Duration::from_millis(100));
+const MIN_RETRY: GoDuration = GoDuration(Duration::from_millis(100));
 
-/// Leader election; the operator flattens this into its own settings.
+/// Flattened into the operator's settings.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LeaseArgs {
-    /// Let only one of several operators work, the one that has the lease.
+    /// Reconcile only while this operator holds the lease, for several replicas.
     #[arg(long, env = "VMAFX_OPERATOR_LEADER_ELECTION")]
     pub leader_election: bool,
 
@@ -30,7 +29,7 @@ pub struct LeaseArgs {
     )]
     pub leader_election_id: String,
 
-    /// How long the others wait for a leader that is not heard of.
+    /// Time after which other replicas take over from a leader that does not renew its lease.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION",
@@ -39,7 +38,7 @@ pub struct LeaseArgs {
     )]
     pub leader_election_lease_duration: GoDuration,
 
-    /// How long a leader that cannot renew its lease goes on.
+    /// Time after which a leader that cannot renew its lease stops reconciling.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE",
@@ -48,7 +47,7 @@ pub struct LeaseArgs {
     )]
     pub leader_election_renew_deadline: GoDuration,
 
-    /// How often the lease is renewed, and at least looked at.
+    /// Interval between renewals of the lease.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_LEADER_ELECTION_RETRY_PERIOD",
@@ -58,22 +57,20 @@ pub struct LeaseArgs {
     pub leader_election_retry_period: GoDuration,
 }
 
-/// How a lease is acquired and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseSettings {
-    /// Name of the lease.
     pub name: String,
-    /// How long the others wait for a leader that is not heard of.
+    /// Time after which others take over from a leader that does not renew.
     pub lease_duration: Duration,
-    /// How long a leader that cannot renew goes on.
+    /// Time after which a leader that cannot renew gives up.
     pub renew_deadline: Duration,
-    /// How often it renews.
+    /// Interval between renewals.
     pub retry_period: Duration,
 }
 
 impl LeaseArgs {
-    /// What to hold an election with; nothing if there is to be none. Bad durations are refused either way: they would
-    /// surprise on the day it is turned on.
+    /// `None` if leader election is off. Bad durations are refused either way, so that they do not surprise on the day it is
+    /// turned on.
     pub fn settings(&self) -> Result<Option<LeaseSettings>, SettingsError> {
         let (lease, renew, retry) = (
             self.leader_election_lease_duration,
@@ -83,11 +80,11 @@ impl LeaseArgs {
         let refused = |variable: &str, value: GoDuration, reason: String| {
             Err(SettingsError::Value { variable: variable.to_owned(), value: value.to_string(), reason })
         };
-        if lease < SHORTEST_LEASE {
-            return refused(LEASE_DURATION, lease, format!("at least {SHORTEST_LEASE} is needed"));
+        if lease < MIN_LEASE {
+            return refused(LEASE_DURATION, lease, format!("at least {MIN_LEASE} is needed"));
         }
-        if retry < SHORTEST_RETRY {
-            return refused(RETRY_PERIOD, retry, format!("at least {SHORTEST_RETRY} is needed"));
+        if retry < MIN_RETRY {
+            return refused(RETRY_PERIOD, retry, format!("at least {MIN_RETRY} is needed"));
         }
         if lease <= renew {
             let reason = format!(
@@ -130,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_election_unless_it_is_asked_for() {
+    fn leader_election_is_off_by_default() {
         assert_eq!(settings(&[]), Ok(None));
     }
 

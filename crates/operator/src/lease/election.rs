@@ -1,4 +1,4 @@
-//! The requests and the pauses of an election.
+//! Requests and retry delays of leader election.
 
 use std::fmt;
 use std::pin::Pin;
@@ -17,10 +17,10 @@ use super::metrics::{LeadershipTurn, LeaseMetrics};
 use super::permit::Permit;
 use super::record::{self, LeaseStanding, ObservedLease};
 
-/// Time to give the lease back. Whoever is stopped has little, and the lease expires by itself.
-const RELEASE: Duration = Duration::from_secs(2);
+/// Short, because a process that is being stopped has little time and the lease expires by itself.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One who wants to lead.
+/// A candidate for leadership.
 pub struct Election {
     api: Api<Lease>,
     settings: LeaseSettings,
@@ -30,33 +30,32 @@ pub struct Election {
     observed: Option<ObservedLease>,
     /// When the lease is lost unless it is renewed.
     until: Instant,
-    /// Whether the record may name us, so that there is something to give back.
+    /// Whether the record may contain our identity, so that it must be released.
     claimed: bool,
 }
 
 /// Why a leader no longer leads.
 #[derive(Debug)]
-enum Lost {
-    /// No renewal succeeded in time.
+enum LossReason {
+    /// No renewal succeeded within the renew deadline.
     Expired(Duration),
-    /// The record names somebody else.
     Taken(String),
-    /// The record names nobody, or there is none.
+    /// The record has no holder, or does not exist.
     Gone,
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for LossReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Expired(deadline) => write!(f, "the lease could not be renewed within {deadline:?}"),
             Self::Taken(by) => write!(f, "the lease was taken by {by}"),
-            Self::Gone => f.write_str("the lease was taken away"),
+            Self::Gone => f.write_str("the lease was deleted, or released by another client"),
         }
     }
 }
 
 impl Election {
-    /// `client` must not ask for the permit that this election gives.
+    /// `client` must not be gated by the permit of this election.
     pub fn new(
         client: kube::Client,
         namespace: &str,
@@ -76,15 +75,15 @@ impl Election {
         }
     }
 
-    /// Holds while this election is won.
+    /// Holds while this candidate leads.
     pub fn permit(&self) -> Permit {
         self.permit.clone()
     }
 
-    /// Runs `work` whenever this process leads, and only then, until shutdown or until the work ends by itself.
+    /// Runs `work` while this candidate leads, until shutdown or until the work ends by itself.
     ///
-    /// The work's own shutdown begins with ours; the lease is kept until the work has ended and given back then. When the
-    /// lease is lost there is no time to end: the work is told and dropped, and begins anew when the lease is won again.
+    /// The shutdown of the work begins with that of the process; the lease is kept until the work has ended, and released
+    /// then. When the lease is lost there is no time to end: the work is dropped, and starts again with the next lease.
     pub async fn lead<W, F, E>(mut self, shutdown: Shutdown, mut work: W) -> Result<(), E>
     where
         W: FnMut(Shutdown) -> F,
@@ -95,13 +94,13 @@ impl Election {
                 self.release().await;
                 return Ok(());
             }
-            tracing::info!(lease = self.settings.name, identity = self.identity, "leading");
-            self.metrics.turned(LeadershipTurn::Acquired);
+            tracing::info!(lease = self.settings.name, identity = self.identity, "became the leader");
+            self.metrics.changed(LeadershipTurn::Acquired);
             let child = shutdown.child();
             let mut running = Term { permit: self.permit(), work: Box::pin(work(child.clone())) };
-            let lost = tokio::select! {
+            let reason = tokio::select! {
                 biased;
-                lost = self.keep() => lost,
+                reason = self.keep() => reason,
                 ended = &mut running.work => {
                     drop(running);
                     self.release().await;
@@ -111,62 +110,64 @@ impl Election {
             self.permit.revoke();
             child.begin();
             drop(running);
-            self.metrics.turned(LeadershipTurn::Lost);
-            tracing::warn!(lease = self.settings.name, reason = %lost, "no longer leading; all work is dropped");
+            self.metrics.changed(LeadershipTurn::Lost);
+            tracing::warn!(lease = self.settings.name, %reason, "lost the lease; all work is dropped");
         }
     }
 
-    /// Tries until it succeeds.
+    /// Tries until this candidate has the lease.
     async fn acquire(&mut self) {
         let (mut leader, mut failing) = (None, false);
         loop {
-            // A look and a claim.
-            match timeout(self.patience() * 2, self.try_to_acquire()).await {
+            // One read and one write.
+            match timeout(self.request_timeout() * 2, self.try_to_acquire()).await {
                 Ok(Ok(LeaseStanding::Held { by })) => {
                     failing = false;
                     if leader.as_ref() != Some(&by) {
                         tracing::info!(
                             lease = self.settings.name,
                             leader = by,
-                            "waiting: another operator leads"
+                            "another operator leads; waiting"
                         );
                         leader = Some(by);
                     }
                 }
                 Ok(Ok(_)) => return,
-                Ok(Err(error)) if was_faster(&error) => tracing::debug!("another operator was faster"),
+                Ok(Err(error)) if is_conflict(&error) => {
+                    tracing::debug!("another operator took the lease first");
+                }
                 failure => {
                     if !failing {
-                        self.complain(&failure, "cannot ask for the lease; trying again");
+                        self.warn(&failure, "cannot acquire the lease; trying again");
                     }
                     failing = true;
                 }
             }
-            sleep(self.pause()).await;
+            sleep(self.poll_interval()).await;
         }
     }
 
-    /// Renews for as long as it can.
-    async fn keep(&mut self) -> Lost {
+    /// Renews the lease until it is lost.
+    async fn keep(&mut self) -> LossReason {
         let mut next = Instant::now() + self.settings.retry_period;
         loop {
             sleep_until(next.min(self.until)).await;
             let now = Instant::now();
             if now >= self.until {
-                return Lost::Expired(self.settings.renew_deadline);
+                return LossReason::Expired(self.settings.renew_deadline);
             }
             next = now + self.settings.retry_period;
-            match timeout_at(self.until.min(now + self.patience()), self.renew()).await {
+            match timeout_at(self.until.min(now + self.request_timeout()), self.renew()).await {
                 Ok(Ok(LeaseStanding::Ours)) => {}
-                Ok(Ok(LeaseStanding::Held { by })) => return Lost::Taken(by),
-                Ok(Ok(LeaseStanding::Free)) => return Lost::Gone,
-                failure => self.complain(&failure, "cannot renew the lease; trying again"),
+                Ok(Ok(LeaseStanding::Held { by })) => return LossReason::Taken(by),
+                Ok(Ok(LeaseStanding::Free)) => return LossReason::Gone,
+                failure => self.warn(&failure, "cannot renew the lease; trying again"),
             }
         }
     }
 
     async fn try_to_acquire(&mut self) -> Result<LeaseStanding, kube::Error> {
-        match self.look().await? {
+        match self.read().await? {
             held @ LeaseStanding::Held { .. } => {
                 self.claimed = false;
                 Ok(held)
@@ -176,109 +177,108 @@ impl Election {
     }
 
     async fn renew(&mut self) -> Result<LeaseStanding, kube::Error> {
-        // The record is most likely as we left it: one request instead of two.
+        // The record is most likely unchanged, which saves the read.
         match self.claim().await {
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
             other => return other,
         }
-        match self.look().await? {
+        match self.read().await? {
             LeaseStanding::Ours => self.claim().await,
             other => Ok(other),
         }
     }
 
-    /// Reads the record.
-    async fn look(&mut self) -> Result<LeaseStanding, kube::Error> {
+    async fn read(&mut self) -> Result<LeaseStanding, kube::Error> {
         let Some(lease) = self.api.get_opt(&self.settings.name).await? else {
             self.observed = None;
             return Ok(LeaseStanding::Free);
         };
         let now = Instant::now();
-        let seen = ObservedLease::see(self.observed.take(), lease, now);
-        let seen = self.observed.insert(seen);
-        Ok(seen.standing(&self.identity, self.settings.lease_duration, now))
+        let observed = ObservedLease::new(self.observed.take(), lease, now);
+        let observed = self.observed.insert(observed);
+        Ok(observed.standing(&self.identity, self.settings.lease_duration, now))
     }
 
-    /// Writes our name over the record that was last seen, if it is still that one.
+    /// Writes our identity into the record, if it is unchanged since it was observed.
     async fn claim(&mut self) -> Result<LeaseStanding, kube::Error> {
         let mut lease = self.observed.as_ref().map_or_else(
             || Lease {
                 metadata: ObjectMeta { name: Some(self.settings.name.clone()), ..ObjectMeta::default() },
                 ..Lease::default()
             },
-            |seen| seen.lease.clone(),
+            |observed| observed.lease.clone(),
         );
         let duration = self.settings.lease_duration;
         lease.spec = Some(record::claimed(lease.spec.as_ref(), &self.identity, duration, Timestamp::now()));
         self.claimed = true;
-        // From here, not from the answer: the others count from a moment in between.
+        // The deadline counts from the request, not from its answer: other candidates count from a time in between.
         let sent = Instant::now();
         let stored = if self.observed.is_some() {
             self.api.replace(&self.settings.name, &params(), &lease).await?
         } else {
             self.api.create(&params(), &lease).await?
         };
-        self.observed = Some(ObservedLease::see(self.observed.take(), stored, Instant::now()));
+        self.observed = Some(ObservedLease::new(self.observed.take(), stored, Instant::now()));
         self.until = sent + self.settings.renew_deadline;
         self.permit.hold_until(self.until);
         Ok(LeaseStanding::Ours)
     }
 
-    /// Gives the lease back, so that nobody has to wait for it to expire.
+    /// Releases the lease, so that other candidates need not wait for it to expire.
     async fn release(&mut self) {
         self.permit.revoke();
         if !self.claimed {
             return;
         }
-        match timeout(RELEASE, self.give_back()).await {
+        match timeout(RELEASE_TIMEOUT, self.try_to_release()).await {
             Ok(Ok(true)) => {
-                self.metrics.turned(LeadershipTurn::Released);
+                self.metrics.changed(LeadershipTurn::Released);
                 tracing::info!(lease = self.settings.name, "lease released");
             }
             Ok(Ok(false)) => {}
-            failure => self.complain(&failure, "cannot release the lease; it will expire"),
+            failure => self.warn(&failure, "cannot release the lease; it will expire"),
         }
     }
 
-    /// Whether there was something to give back.
-    async fn give_back(&mut self) -> Result<bool, kube::Error> {
+    /// `false`: the lease was not ours.
+    async fn try_to_release(&mut self) -> Result<bool, kube::Error> {
         loop {
-            // Read anew: a renewal that nobody waited for may have been written.
-            if self.look().await? != LeaseStanding::Ours {
+            // Read again, because a cancelled renewal may have been written.
+            if self.read().await? != LeaseStanding::Ours {
                 return Ok(false);
             }
             let Some(ObservedLease { mut lease, .. }) = self.observed.clone() else { return Ok(false) };
             lease.spec = lease.spec.as_ref().map(|spec| record::released(spec, Timestamp::now()));
             match self.api.replace(&self.settings.name, &params(), &lease).await {
-                Err(error) if was_faster(&error) => {}
+                Err(error) if is_conflict(&error) => {}
                 other => return other.map(|_| true),
             }
         }
     }
 
-    /// Longest wait for one answer: a single lost one must not cost the lease.
-    fn patience(&self) -> Duration {
+    /// Timeout of one request: half the deadline, so that one lost answer does not cost the lease.
+    fn request_timeout(&self) -> Duration {
         self.settings.renew_deadline / 2
     }
 
-    /// Until the next look at somebody else's lease: about half the retry period, so that a released one is taken within
-    /// a whole one, and a little different each time, so that those who wait together do not ask together.
-    fn pause(&self) -> Duration {
+    /// Poll interval while another candidate leads: about half the retry period, so that a released lease is taken within
+    /// one period, with jitter, so that candidates do not poll together.
+    fn poll_interval(&self) -> Duration {
         let percent = u32::try_from(Uuid::new_v4().as_u128() % 10).unwrap_or_default() + 40;
         self.settings.retry_period * percent / 100
     }
 
-    fn complain<T>(&self, failure: &Result<Result<T, kube::Error>, tokio::time::error::Elapsed>, what: &str) {
+    fn warn<T>(&self, failure: &Result<Result<T, kube::Error>, tokio::time::error::Elapsed>, message: &str) {
         let lease = &self.settings.name;
         if let Ok(Err(error)) = failure {
-            tracing::warn!(lease, error = error as &dyn std::error::Error, "{what}");
+            tracing::warn!(lease, error = error as &dyn std::error::Error, "{message}");
         } else {
-            tracing::warn!(lease, error = "no answer", "{what}");
+            tracing::warn!(lease, error = "no answer", "{message}");
         }
     }
 }
 
-/// The work of one term. However it is dropped, nothing is written by it afterwards.
+/// The work of one leadership term. However it is dropped, it writes nothing afterwards.
 struct Term<F> {
     permit: Permit,
     work: Pin<Box<F>>,
@@ -290,11 +290,11 @@ impl<F> Drop for Term<F> {
     }
 }
 
-/// However the election ends, nobody writes by it afterwards.
+/// However the election ends, nothing is written with its permit afterwards.
 impl Drop for Election {
     fn drop(&mut self) {
         self.permit.revoke();
-        self.metrics.over();
+        self.metrics.stopped();
     }
 }
 
@@ -302,8 +302,8 @@ fn params() -> PostParams {
     PostParams { field_manager: Some(crate::FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
-/// Whether somebody wrote, or made, the record in between.
-fn was_faster(error: &kube::Error) -> bool {
+/// Whether another client wrote or created the record in between.
+fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 409)
 }
 

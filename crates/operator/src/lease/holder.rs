@@ -1,13 +1,13 @@
-//! A name that no other process has.
+//! The identity of this process as the holder of a lease.
 
 use uuid::Uuid;
 use vmafx_kit::config::Environment;
 
-/// Where Linux keeps the host's name, which in a Pod is the Pod's.
+/// The host name, which is the name of the Pod in a Pod.
 const HOST: &str = "/proc/sys/kernel/hostname";
 
-/// The Pod's or the host's name, for people, and a random part: a Pod that is started again must not take the lease of
-/// its former self for its own.
+/// The name of the Pod or host, for people, and a random part: a process that was restarted must not take the lease of its
+/// predecessor for its own.
 pub fn holder_identity(env: &Environment) -> String {
     let pod = env.get("POD_NAME").and_then(|name| name.to_str()).map(str::to_owned);
     let host = || std::fs::read_to_string(HOST).ok().map(|name| name.trim().to_owned());

@@ -1,26 +1,25 @@
-//! Whether a write may be sent at this very moment.
+//! Whether a write may be sent now.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 
-/// Holds until an instant that every renewal puts off. It expires by itself, by the clock, so that a process that was
-/// frozen finds it expired in the moment it thaws, before anybody could tell it.
+/// Holds until an instant that every renewal extends. It expires by the clock, so that a frozen process finds it expired as
+/// soon as it runs again.
 #[derive(Clone, Debug)]
 pub struct Permit(Option<Arc<Mutex<Option<Instant>>>>);
 
 impl Permit {
-    /// One that always holds: for operation without election, and for writes that need none.
+    /// Always holds: for an operator without leader election, and for writes that need no leader.
     pub fn always() -> Self {
         Self(None)
     }
 
-    /// One that does not hold until somebody extends it.
+    /// Does not hold until it is extended.
     pub(crate) fn never() -> Self {
         Self(Some(Arc::default()))
     }
 
-    /// Whether a write may be sent.
     pub fn holds(&self) -> bool {
         self.0.as_ref().is_none_or(|until| {
             let until = *until.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +49,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_permit_expires_by_itself_for_all_who_have_it() {
+    async fn a_permit_expires_for_all_its_clones() {
         let permit = Permit::never();
         let other = permit.clone();
         assert!(!other.holds());

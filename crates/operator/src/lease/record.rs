@@ -1,4 +1,4 @@
-//! What a lease says, and what to write into it. No I/O.
+//! The state of a lease and the next record. No I/O.
 
 use std::time::Duration;
 
@@ -7,41 +7,39 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 
-/// The lease as it was last seen, and since when it has been seen like this.
+/// The lease as it was last observed, and since when it has been unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ObservedLease {
     pub(super) lease: Lease,
     since: Instant,
 }
 
-/// Whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LeaseStanding {
-    /// Ours, for all we know.
     Ours,
-    /// Nobody's: it was released, or whoever has it was not heard of for as long as they asked for.
+    /// The lease was released, or its holder has not renewed it for the duration in the record.
     Free,
-    /// Somebody else's.
-    Held { by: String },
+    Held {
+        by: String,
+    },
 }
 
 impl ObservedLease {
-    /// Looks at the lease at `now`. What counts as a sign of life is a changed record: somebody who adds a label keeps
-    /// no leader alive.
-    pub(super) fn see(before: Option<Self>, lease: Lease, now: Instant) -> Self {
+    /// Only a changed record counts as a renewal: a new label does not keep a leader alive.
+    pub(super) fn new(before: Option<Self>, lease: Lease, now: Instant) -> Self {
         let since =
             before.filter(|before| before.lease.spec == lease.spec).map_or(now, |before| before.since);
         Self { lease, since }
     }
 
-    /// Whose it is at `now`, for someone who is called `us`. `duration` is what a record means that tells none.
+    /// `us` is the own identity; `duration` applies to a record without one.
     pub(super) fn standing(&self, us: &str, duration: Duration, now: Instant) -> LeaseStanding {
         let spec = self.lease.spec.as_ref();
         let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
-        // The holder goes by the duration it wrote, so that is the one to wait for.
-        let told =
-            spec.and_then(|spec| spec.lease_duration_seconds).and_then(|told| u64::try_from(told).ok());
-        let duration = told.filter(|told| *told > 0).map_or(duration, Duration::from_secs);
+        // The holder acts by the duration that it wrote.
+        let written = spec.and_then(|spec| spec.lease_duration_seconds);
+        let written = written.and_then(|seconds| u64::try_from(seconds).ok());
+        let duration = written.filter(|seconds| *seconds > 0).map_or(duration, Duration::from_secs);
         if holder == us {
             LeaseStanding::Ours
         } else if holder.is_empty() || now.duration_since(self.since) >= duration {
@@ -52,7 +50,7 @@ impl ObservedLease {
     }
 }
 
-/// The record of a lease that is ours from `now` on: renewed if it was ours already, else acquired.
+/// The record with our identity: renewed if the lease was ours already, else acquired.
 pub(super) fn claimed(before: Option<&LeaseSpec>, us: &str, duration: Duration, now: Timestamp) -> LeaseSpec {
     let ours = before.filter(|before| before.holder_identity.as_deref() == Some(us));
     let transitions = before.map_or(0, |before| before.lease_transitions.unwrap_or(0));
@@ -70,7 +68,7 @@ pub(super) fn claimed(before: Option<&LeaseSpec>, us: &str, duration: Duration, 
     }
 }
 
-/// The record of a lease that was ours and is given back: free for whoever looks next.
+/// The record without a holder, which any candidate may take.
 pub(super) fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
     LeaseSpec {
         holder_identity: Some(String::new()),
@@ -81,7 +79,7 @@ pub(super) fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
     }
 }
 
-/// Rounded up: nobody may take over earlier than the settings say.
+/// Rounded up, so that no candidate takes over earlier than the settings say.
 fn whole_seconds(duration: Duration) -> i32 {
     let seconds = duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0));
     i32::try_from(seconds).unwrap_or(i32::MAX)

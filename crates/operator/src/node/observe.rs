@@ -14,7 +14,7 @@ use crate::workload::{DesiredWorkload, Freshness, ObservedWorkload, TrackedResou
 #[derive(Debug, PartialEq)]
 pub struct ObservedNode {
     pub workload: ObservedWorkload,
-    /// `None` if the spec asks for no workers: then nobody sends heartbeats, and the controller is not asked.
+    /// `None` if the spec requests no workers: then no agent sends heartbeats, and the controller is not probed.
     pub controller: Option<ControllerProbe>,
 }
 

@@ -30,7 +30,7 @@ pub fn plan(
     };
     let health = match &observed.controller {
         Some(probe) => health(node, probe, now),
-        None => AgentHealth::without_agents(Reason::Drained, "no workers are wanted"),
+        None => AgentHealth::without_agents(Reason::Drained, "the spec asks for no workers"),
     };
     NodePlan { workload, health }
 }
@@ -62,4 +62,4 @@ fn resumed_at(node: &VmafxNode) -> Option<Timestamp> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

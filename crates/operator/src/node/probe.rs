@@ -1,7 +1,7 @@
-//! Whether the controller answers.
+//! Probes whether the controller answers.
 //!
-//! One client and one request for all nodes: callers within a few seconds of each other get the same answer, and while
-//! one request is under way nobody sends a second.
+//! All nodes share one client and one request: callers within a few seconds of each other get the same answer, and no
+//! second request is sent while one is in progress.
 
 use std::time::Duration;
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 
-use super::apply::apply;
 use super::observe::observe;
 use super::plan::plan;
 use super::probe::Prober;
@@ -45,7 +44,7 @@ impl Reconcile for NodeReconciler {
             let now = Timestamp::now();
             let observed = observe(self, node, &desired, freshness).await;
             let plan = plan(node, &desired, &observed, now);
-            let applied = apply(&self.workloads, &plan).await;
+            let applied = self.workloads.apply(&plan.workload).await;
             if let Some(live) = freshness.after(&applied) {
                 freshness = live;
                 continue;

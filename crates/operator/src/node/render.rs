@@ -1,6 +1,6 @@
-//! What is made for a VmafxNode, one file per object. Pure: a node and the operator's settings go in, objects come out.
+//! Renders the desired objects of a VmafxNode from the node and the operator's settings, one file per object. Pure.
 //!
-//! Only what is meant is in them. What the API server fills in belongs to it, and must never look like a difference.
+//! They contain no default of the API server, which must never look like a difference.
 
 pub mod budget;
 pub mod pod;
@@ -16,34 +16,29 @@ use vmafx_api::node::GpuVendor;
 use crate::render::{ControllerAccess, NODE, RenderError, RenderedWorkload, labels, service};
 use crate::workload::{DesiredWorkload, ResourceOwner};
 
-/// What the operator's settings say about workers.
+/// Settings for all workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeDefaults {
-    /// The image of workers that name none.
+    /// Image of workers without `spec.image`.
     pub image: Option<String>,
-    /// How workers find the controller.
     pub controller: ControllerAccess,
-    /// How long a worker may take to finish its jobs when it must leave, in seconds.
+    /// Time for a worker to finish its jobs when its Pod is stopped.
     pub drain_seconds: i64,
-    /// The extended resource of each vendor's GPUs.
     pub gpus: GpuResources,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
 }
 
-/// Under which names device plugins offer GPUs.
+/// Extended resource names of GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuResources {
-    /// Of NVIDIA's plugin.
     pub nvidia: String,
-    /// Of AMD's.
     pub amd: String,
-    /// Of Intel's; those of the newer driver have another name.
+    /// Differs between the drivers i915 and xe.
     pub intel: String,
 }
 
 impl GpuResources {
-    /// Under which name a vendor's GPUs are asked for.
     pub fn of(&self, vendor: GpuVendor) -> Option<&str> {
         match vendor {
             GpuVendor::Nvidia => Some(&self.nvidia),
@@ -54,7 +49,6 @@ impl GpuResources {
     }
 }
 
-/// The objects that a node asks for.
 pub fn desired(node: &VmafxNode, defaults: &NodeDefaults) -> Result<DesiredWorkload, RenderError> {
     DesiredWorkload::of(&render(node, defaults)?, &ResourceOwner::of(node))
 }
@@ -67,7 +61,7 @@ fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<RenderedWorkload,
     })
 }
 
-/// The name of everything that belongs to a node.
+/// The name of all objects of a node.
 pub fn workload_name(node: &VmafxNode) -> String {
     NODE.workload(&node.name_any())
 }

@@ -26,7 +26,7 @@ pub(super) async fn write(
     now: Timestamp,
 ) -> Result<bool, ReconcileError> {
     if applied.as_ref().is_err_and(ReconcileError::is_conflict) {
-        // It is over by the next try, so nobody should read of it.
+        // The retry follows at once, so a conflict is not reported in the status.
         return Ok(true);
     }
     let workload = plan.workload.status(applied.as_ref());
@@ -91,7 +91,7 @@ fn paused(node: &VmafxNode, workers: Option<&WorkerCounts>, before: &[Condition]
         workers,
         before,
         |workers| format!("{} finish their jobs or hand them back", count(workers.existing)),
-        "no worker is left; set spec.paused to false to bring them back",
+        "no worker is running; set spec.paused to false to start them again",
     )
 }
 
@@ -119,7 +119,7 @@ fn ready(
         if workers.desired == 0 {
             return ConditionState::unmet(
                 Reason::Drained,
-                "scaled to zero; set spec.replicas to bring workers back",
+                "scaled to zero; set spec.replicas to start workers",
             );
         }
         if !workers.observed || workers.ready < workers.desired {
@@ -136,7 +136,7 @@ fn ready(
         Reason::AsExpected,
         workload.workers.as_ref().map_or_else(
             || "agents report in time".to_owned(),
-            |workers| format!("{} at work", count(workers.ready)),
+            |workers| format!("{} ready", count(workers.ready)),
         ),
     )
 }
@@ -154,7 +154,7 @@ fn health_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {
     match new.status {
         ConditionStatus::True => Some(ResourceEvent::normal(
             Reason::AgentsHealthy,
-            format!("{}; it was {}", new.message, old.reason),
+            format!("{}; the reason was {}", new.message, old.reason),
         )),
         ConditionStatus::False => {
             let published = [Reason::HeartbeatStale, Reason::ProbeFailed];

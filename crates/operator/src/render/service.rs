@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::pod::HTTP;
 
-/// Pods that are not ready have names too, so that they can be asked for their status.
+/// Pods that are not ready have names too, so that their status can be polled.
 pub fn headless(metadata: ObjectMeta, selector: BTreeMap<String, String>, port: i32) -> Service {
     Service {
         metadata,

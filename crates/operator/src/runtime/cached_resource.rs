@@ -1,4 +1,4 @@
-//! A custom resource as it is cached: spec, status and metadata, without the parts that nobody reads.
+//! A custom resource as it is cached: without managed fields and kubectl's last applied configuration.
 
 use kube::{Resource, ResourceExt as _};
 

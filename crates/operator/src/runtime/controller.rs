@@ -48,7 +48,7 @@ pub struct ReconcileError {
 }
 
 impl ReconcileError {
-    /// Whether somebody else wrote at the same time, or the operator's view was stale.
+    /// Whether another client wrote at the same time, or the operator's view was stale.
     pub fn is_conflict(&self) -> bool {
         self.retry == Retry::Soon
     }

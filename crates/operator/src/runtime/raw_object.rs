@@ -1,7 +1,7 @@
-//! An object as JSON text, which is decoded only when somebody asks for it.
+//! An object as JSON text, which is decoded on demand.
 //!
 //! A list in which one object cannot be decoded must not fail as a whole; so a list is only split into objects, and each
-//! stays text until it is decoded. Managed fields are most of that text; nobody reads them, and they are never decoded.
+//! stays text until it is decoded. Managed fields are most of that text; they are not used, so they are never decoded.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -49,7 +49,7 @@ impl<K: DeserializeOwned> RawObject<K> {
 }
 
 impl<K> RawObject<K> {
-    pub(super) fn new(text: String) -> Self {
+    fn new(text: String) -> Self {
         Self { text, of: PhantomData }
     }
 

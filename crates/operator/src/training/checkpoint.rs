@@ -52,42 +52,16 @@ fn event_id(uid: &str, time: Timestamp) -> Uuid {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-    use rstest::rstest;
 
     use super::*;
 
-    fn second(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
     fn at(time: i64, version: &str) -> VmafxModelTrainingStatus {
         VmafxModelTrainingStatus {
-            last_checkpoint: Some(Time(second(time))),
+            last_checkpoint: Some(Time(Timestamp::from_second(time).unwrap())),
             model_version: Some(version.to_owned()),
             current_samples: Some(42),
             ..VmafxModelTrainingStatus::default()
         }
-    }
-
-    #[rstest]
-    #[case::the_first(None, 100, true)]
-    #[case::later(Some(90), 100, true)]
-    #[case::the_same(Some(100), 100, false)]
-    #[case::begun_again_from_an_older_one(Some(110), 100, false)]
-    #[case::recorded_by_a_wrong_clock(Some(9_000), 100, true)]
-    fn a_checkpoint_is_new_if_it_is_later(
-        #[case] recorded: Option<i64>,
-        #[case] time: i64,
-        #[case] new: bool,
-    ) {
-        assert_eq!(is_new(recorded.map(second), second(time), second(1_000)), new);
-    }
-
-    #[test]
-    fn the_note_is_that_of_the_contract() {
-        let written = written("u", None, &at(5, "m-v000001")).unwrap();
-        let note = "Model checkpoint written: version=m-v000001 samples=42";
-        assert_eq!(written.event, ResourceEvent::normal(Reason::CheckpointWritten, note));
     }
 
     #[test]
@@ -98,11 +72,5 @@ mod tests {
         assert_eq!(name("u", &at(5, "a")), name("u", &at(5, "b")), "the version may come later");
         assert_ne!(name("u", &at(5, "a")), name("u", &at(6, "a")));
         assert_ne!(name("u", &at(5, "a")), name("v", &at(5, "a")));
-    }
-
-    #[test]
-    fn what_is_recorded_is_not_published_again() {
-        assert_eq!(written("u", Some(&at(5, "a")), &at(5, "a")), None);
-        assert_eq!(written("u", None, &VmafxModelTrainingStatus::default()), None);
     }
 }

@@ -45,8 +45,8 @@ pub(super) async fn observe(
     ObservedTraining { workload, trainer }
 }
 
-/// Polls the trainer if one of ours can answer. A run without a status gets one first: its trainer cannot be there yet,
-/// and waiting for it would keep people from seeing anything.
+/// Polls the trainer if one of ours can answer. A run without a status is not polled: its trainer cannot run yet, and a
+/// poll would delay the first status by its timeout.
 async fn poll(
     TrainingReconciler { poller, .. }: &TrainingReconciler,
     training: &VmafxModelTraining,
@@ -63,6 +63,6 @@ async fn poll(
     let live = live.filter(|live| tracked == Some(&live.reference()) && !workload.is_foreign())?;
     training.status.as_ref()?;
     let trainer = format!("{}/{}", training.uid().unwrap_or_default(), live.identity.uid);
-    let (poll, next_poll) = poller.ask(key, &trainer).await;
+    let (poll, next_poll) = poller.poll(key, &trainer).await;
     Some(ObservedTrainer { poll, next_poll })
 }

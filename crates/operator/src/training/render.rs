@@ -1,8 +1,8 @@
-//! What is made for a training run. Pure: a run and the operator's settings go in, objects come out.
+//! Renders the desired objects of a training run from the run and the operator's settings. Pure.
 //!
-//! The Service is `vmafx-trainer-<name>`, by which the trainer is found at port 9091. A name with dots, or one of more
-//! than 49 characters, makes no Service; then a digest makes the name, and whoever looks for the trainer reads it from
-//! the StatefulSet's `serviceName`. The StatefulSet has the same name, but may be called so for 38 characters only.
+//! The Service is `vmafx-trainer-<name>`; the trainer listens on port 9091. A name with dots, or of more than 49
+//! characters, is not a valid name of a Service; then the name contains a digest, and clients read it from the
+//! StatefulSet's `serviceName`. The StatefulSet has the same name up to 38 characters.
 
 pub mod environment;
 pub mod pod;
@@ -14,20 +14,18 @@ use crate::render::stateful_set::{parallel, with_template};
 use crate::render::{ControllerAccess, RenderError, RenderedWorkload, TRAINER, labels, service};
 use crate::workload::{DesiredWorkload, ResourceOwner};
 
-/// What the operator's settings say about trainers.
+/// Settings for all trainers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainerDefaults {
-    /// The image of trainers that name none.
+    /// Image of trainers without `spec.image`.
     pub image: Option<String>,
-    /// How trainers find the controller.
     pub controller: ControllerAccess,
-    /// The `ConfigMap` with the authorities by which they know it, if they speak TLS to it.
+    /// `ConfigMap` with the certificate authorities for TLS connections to the controller.
     pub ca_config_map: Option<String>,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
 }
 
-/// The objects that a run asks for.
 pub fn desired(
     training: &VmafxModelTraining,
     defaults: &TrainerDefaults,

@@ -4,7 +4,7 @@
 //! |--------------|--------------------------------------------------------------------------------------------|
 //! | Paused       | requested, and no trainer is left                                                          |
 //! | as reported  | the trainer answers                                                                        |
-//! | as it was    | the trainer does not answer, or is about to stop: its last report holds, and `Ready` says the rest |
+//! | as it was    | the trainer does not answer, or is about to stop: its last report counts, and `Ready` has the reason |
 //! | Initializing | the trainer has not answered since the run was created or resumed                          |
 //!
 //! A report counts as it is: after a restart of the trainer there may be fewer samples than before.
@@ -38,7 +38,7 @@ pub(super) async fn write(
     now: Timestamp,
 ) -> Result<bool, ReconcileError> {
     if applied.workload.as_ref().is_err_and(ReconcileError::is_conflict) {
-        // It is over by the next try, so nobody should read of it.
+        // The retry follows at once, so a conflict is not reported in the status.
         return Ok(true);
     }
     let workload = plan.workload.status(applied.workload.as_ref());
@@ -71,8 +71,8 @@ pub fn status(
         training.spec.paused,
         workload.workers.as_ref(),
         &conditions,
-        |_| "the trainer saves its work and leaves".to_owned(),
-        "no trainer is left; set spec.paused to false to go on",
+        |_| "the trainer saves its work and stops".to_owned(),
+        "no trainer is running; set spec.paused to false to resume",
     );
     let phase = phase(training, report, &paused, before.phase);
     let ready = ready(training, workload, poll, &paused, before.phase);
@@ -153,12 +153,12 @@ fn ready(
     }
     match poll {
         Some(Ok(report)) => reported(report),
-        Some(Err(why)) => {
-            let began = matches!(before, Some(TrainingPhase::Running | TrainingPhase::Failed));
-            let reason = if began { Reason::TrainerUnreachable } else { Reason::TrainerStarting };
-            ConditionState::unmet(reason, why.clone())
+        Some(Err(error)) => {
+            let was_running = matches!(before, Some(TrainingPhase::Running | TrainingPhase::Failed));
+            let reason = if was_running { Reason::TrainerUnreachable } else { Reason::TrainerStarting };
+            ConditionState::unmet(reason, error.clone())
         }
-        None => ConditionState::unmet(Reason::TrainerStarting, "the trainer has not been asked yet"),
+        None => ConditionState::unmet(Reason::TrainerStarting, "the trainer has not been polled yet"),
     }
 }
 
@@ -166,13 +166,13 @@ fn reported(report: &TrainerReport) -> ConditionState {
     match report.phase {
         TrainingPhase::Running => ConditionState::met(Reason::Training, "the trainer is learning"),
         TrainingPhase::Initializing => {
-            ConditionState::unmet(Reason::TrainerStarting, "the trainer answers and does not learn yet")
+            ConditionState::unmet(Reason::TrainerStarting, "the trainer answers but does not learn yet")
         }
         TrainingPhase::Paused => {
-            ConditionState::unmet(Reason::Suspended, "the trainer says that it is paused")
+            ConditionState::unmet(Reason::Suspended, "the trainer reports that it is paused")
         }
         TrainingPhase::Failed if report.error.is_empty() => {
-            ConditionState::unmet(Reason::TrainingFailed, "the trainer does not say why: see its logs")
+            ConditionState::unmet(Reason::TrainingFailed, "the trainer reports no error: see its logs")
         }
         TrainingPhase::Failed => ConditionState::unmet(Reason::TrainingFailed, report.error.clone()),
     }
@@ -222,23 +222,23 @@ pub fn transition_events(
 ) -> Vec<ResourceEvent> {
     let Some(before) = before else { return Vec::new() };
     let (before, after) = (before.conditions.as_slice(), after.conditions.as_slice());
-    let of = |type_: TrainingCondition, worth: &[Reason]| {
+    let event = |type_: TrainingCondition, published: &[Reason]| {
         let (old, new) = transition(before, after, type_.as_str())?;
-        let reason = *worth.iter().find(|reason| new.reason == reason.as_str())?;
+        let reason = *published.iter().find(|reason| new.reason == reason.as_str())?;
         Some(match new.status {
             ConditionStatus::True => {
-                ResourceEvent::normal(reason, format!("{}; it was {}", new.message, old.reason))
+                ResourceEvent::normal(reason, format!("{}; the reason was {}", new.message, old.reason))
             }
             _ => ResourceEvent::warning(reason, new.message.clone()),
         })
     };
     let trainer = [Reason::Training, Reason::TrainingFailed, Reason::TrainerUnreachable];
-    let more = [
-        of(TrainingCondition::Ready, &trainer),
-        of(TrainingCondition::CheckpointPushed, &[Reason::PushFailed]),
-        of(TrainingCondition::GatePassed, &[Reason::GateMissed]),
+    let events = [
+        event(TrainingCondition::Ready, &trainer),
+        event(TrainingCondition::CheckpointPushed, &[Reason::PushFailed]),
+        event(TrainingCondition::GatePassed, &[Reason::GateMissed]),
     ];
-    workers::transition_events(before, after).chain(more.into_iter().flatten()).collect()
+    workers::transition_events(before, after).chain(events.into_iter().flatten()).collect()
 }
 
 #[cfg(test)]

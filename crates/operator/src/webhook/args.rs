@@ -1,17 +1,17 @@
-//! The settings of the webhook.
+//! Settings of the webhooks.
 
 use std::path::PathBuf;
 
 use vmafx_kit::config::{ListenAddr, SettingsError};
 use vmafx_kit::tls::{TlsFiles, TlsVariables};
 
-/// The usual name of the Service by which the API server comes.
+/// Default name of the Service by which the API server reaches the webhooks.
 pub const SERVICE: &str = "vmafx-operator-webhook";
 
-/// The usual name of the Secret with the authority.
+/// Default name of the Secret with the certificate authority.
 pub const SECRET: &str = "vmafx-operator-webhook-ca";
 
-/// The usual name of the configuration that is told of it.
+/// Default name of the `ValidatingWebhookConfiguration`.
 pub const CONFIGURATION: &str = "vmafx-operator";
 
 const PORT: &str = "VMAFX_OPERATOR_WEBHOOK_PORT";
@@ -22,19 +22,19 @@ const VARIABLES: TlsVariables = TlsVariables {
     key: "VMAFX_OPERATOR_WEBHOOK_KEY_FILE",
 };
 
-/// The webhook; flatten this into the operator's settings.
+/// Flattened into the operator's settings.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WebhookArgs {
-    /// Port of the admission webhooks; 0 = no webhooks.
+    /// Port of the admission webhooks; 0 turns them off.
     #[arg(long, env = "VMAFX_OPERATOR_WEBHOOK_PORT", value_name = "PORT", default_value_t = 0)]
     pub webhook_port: u16,
 
-    /// Host or address that the webhooks listen on. Left out, every interface.
+    /// Host or address that the webhooks listen on; by default every interface.
     #[arg(long, env = "VMAFX_OPERATOR_WEBHOOK_HOST", value_name = "HOST", default_value = "")]
     pub webhook_host: String,
 
-    /// PEM file with the webhooks' certificate chain, as cert-manager makes it; read again when it changes. Left out,
-    /// the operator makes its own.
+    /// PEM file with the webhooks' certificate chain, as cert-manager issues it; it is reloaded when it changes. By
+    /// default the operator issues a certificate itself.
     #[arg(long, env = "VMAFX_OPERATOR_WEBHOOK_CERT_FILE", value_name = "FILE")]
     pub webhook_cert_file: Option<PathBuf>,
 
@@ -51,7 +51,7 @@ pub struct WebhookArgs {
     )]
     pub webhook_service: String,
 
-    /// Name of the Secret, in the operator's namespace, in which the operator keeps the authority that it makes.
+    /// Name of the Secret, in the operator's namespace, in which the operator stores its certificate authority.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_WEBHOOK_SECRET",
@@ -60,7 +60,7 @@ pub struct WebhookArgs {
     )]
     pub webhook_secret: String,
 
-    /// Name of the `ValidatingWebhookConfiguration` that is told of the authority.
+    /// Name of the `ValidatingWebhookConfiguration` whose CA bundles the operator maintains.
     #[arg(
         long,
         env = "VMAFX_OPERATOR_WEBHOOK_CONFIGURATION",
@@ -69,14 +69,13 @@ pub struct WebhookArgs {
     )]
     pub webhook_configuration: String,
 
-    /// Further names and addresses for the certificate that the operator makes, for an API server that does not come
-    /// by the Service.
+    /// Further host names and addresses for the operator's own certificate, for an API server that does not use the
+    /// Service.
     #[arg(long, env = "VMAFX_OPERATOR_WEBHOOK_NAMES", value_name = "LIST", value_delimiter = ',')]
     pub webhook_names: Vec<String>,
 }
 
 impl WebhookArgs {
-    /// Where to listen.
     pub(super) fn addr(&self) -> Result<ListenAddr, SettingsError> {
         if self.webhook_port == 0 {
             return Ok(ListenAddr::Off);
@@ -92,14 +91,14 @@ impl WebhookArgs {
         })
     }
 
-    /// The mounted files, if there are any.
+    /// The mounted certificate, if there is one.
     pub(super) fn files(&self) -> Result<Option<TlsFiles>, SettingsError> {
         let (cert, key) = (self.webhook_cert_file.as_ref(), self.webhook_key_file.as_ref());
-        let wanted = self.webhook_port > 0 && (cert.is_some() || key.is_some());
-        TlsFiles::of(wanted, cert, key, VARIABLES)
+        let used = self.webhook_port > 0 && (cert.is_some() || key.is_some());
+        TlsFiles::of(used, cert, key, VARIABLES)
     }
 
-    /// What the API server calls the webhook, and what else it may be called.
+    /// Host names for the certificate: the Service, and the configured ones.
     pub(super) fn hosts(&self, namespace: &str) -> Vec<String> {
         let service = &self.webhook_service;
         let mut hosts =
@@ -131,7 +130,7 @@ mod tests {
     #[case(&["--webhook-port=9443"], ":9443")]
     #[case(&["--webhook-port=9443", "--webhook-host=127.0.0.1"], "127.0.0.1:9443")]
     #[case(&["--webhook-port=9443", "--webhook-host=::1"], "[::1]:9443")]
-    fn it_listens_where_it_is_told_and_only_then(#[case] list: &[&str], #[case] expected: &str) {
+    fn it_listens_on_host_and_port(#[case] list: &[&str], #[case] expected: &str) {
         assert_eq!(args(list).addr().unwrap().to_string(), expected);
     }
 
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_certificate_names_the_service_and_whatever_else_is_wanted() {
+    fn the_certificate_is_for_the_service_and_further_names() {
         let args = args(&["--webhook-names=localhost,127.0.0.1"]);
         assert_eq!(
             args.hosts("ns"),

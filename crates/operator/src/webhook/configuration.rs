@@ -1,4 +1,4 @@
-//! The `ValidatingWebhookConfiguration` that makes the API server ask us.
+//! The `ValidatingWebhookConfiguration` that makes the API server call the webhooks.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -16,58 +16,53 @@ use super::server;
 /// How the API server reaches the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebhookEndpoint {
-    /// By a Service.
     Service {
-        /// Its namespace.
         namespace: String,
-        /// Its name.
         name: String,
-        /// Its port.
         port: u16,
     },
-    /// By an address such as `https://127.0.0.1:9443`.
+    /// Such as `https://127.0.0.1:9443`.
     Url(String),
 }
 
-/// The configuration for all kinds. `bundle` is left out where somebody puts it in: the operator itself, or
-/// cert-manager.
+/// The configuration for all kinds. `bundle` is `None` if the operator itself or cert-manager adds it.
 pub fn configuration(
     name: &str,
-    reach: &WebhookEndpoint,
+    endpoint: &WebhookEndpoint,
     bundle: Option<&str>,
 ) -> ValidatingWebhookConfiguration {
     ValidatingWebhookConfiguration {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-        webhooks: Some(ReviewedKind::all().into_iter().map(|kind| webhook(kind, reach, bundle)).collect()),
+        webhooks: Some(ReviewedKind::all().into_iter().map(|kind| webhook(kind, endpoint, bundle)).collect()),
     }
 }
 
-fn webhook(kind: ReviewedKind, reach: &WebhookEndpoint, bundle: Option<&str>) -> ValidatingWebhook {
-    let words = |list: &[&str]| Some(list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+fn webhook(kind: ReviewedKind, endpoint: &WebhookEndpoint, bundle: Option<&str>) -> ValidatingWebhook {
+    let strings = |list: &[&str]| Some(list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>());
     ValidatingWebhook {
         name: format!("{}.{}", kind.value().to_lowercase(), vmafx_api::GROUP),
         admission_review_versions: vec!["v1".to_owned()],
-        client_config: client(kind, reach, bundle),
-        // What is not judged must not be stored: the operator would only report it later, when nobody looks.
+        client_config: client(kind, endpoint, bundle),
+        // An object that was not checked must not be stored: the operator would report its errors only later.
         failure_policy: Some("Fail".to_owned()),
         match_policy: Some("Equivalent".to_owned()),
         side_effects: "None".to_owned(),
         timeout_seconds: Some(5),
         rules: Some(vec![RuleWithOperations {
-            api_groups: words(&[vmafx_api::GROUP]),
-            api_versions: words(&["v1"]),
-            operations: words(&["CREATE", "UPDATE"]),
-            resources: words(&[&plural(kind)]),
+            api_groups: strings(&[vmafx_api::GROUP]),
+            api_versions: strings(&["v1"]),
+            operations: strings(&["CREATE", "UPDATE"]),
+            resources: strings(&[&plural(kind)]),
             scope: Some("Namespaced".to_owned()),
         }]),
         ..ValidatingWebhook::default()
     }
 }
 
-fn client(kind: ReviewedKind, reach: &WebhookEndpoint, bundle: Option<&str>) -> WebhookClientConfig {
+fn client(kind: ReviewedKind, endpoint: &WebhookEndpoint, bundle: Option<&str>) -> WebhookClientConfig {
     let path = server::path(kind);
     let ca_bundle = bundle.map(|pem| ByteString(pem.as_bytes().to_vec()));
-    match reach {
+    match endpoint {
         WebhookEndpoint::Url(base) => WebhookClientConfig {
             ca_bundle,
             url: Some(format!("{base}{path}")),
@@ -101,11 +96,11 @@ mod tests {
 
     #[test]
     fn the_configuration_as_it_is_installed() {
-        let reach = WebhookEndpoint::Service {
+        let endpoint = WebhookEndpoint::Service {
             namespace: "vmafx-system".into(),
             name: "vmafx-operator-webhook".into(),
             port: 443,
         };
-        insta::assert_json_snapshot!(configuration("vmafx-operator", &reach, None));
+        insta::assert_json_snapshot!(configuration("vmafx-operator", &endpoint, None));
     }
 }

@@ -1,4 +1,4 @@
-//! Tells the API server whom to trust.
+//! Publishes the CA bundle in the webhook configuration.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -9,19 +9,15 @@ use serde_json::{Value, json};
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
 
-/// What became of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleState {
-    /// It was there.
     UpToDate,
-    /// It is there now.
     Written,
-    /// There is no configuration to put it into.
+    /// The webhook configuration does not exist.
     NoConfiguration,
 }
 
-/// Puts the bundle into every webhook of the configuration that has another one. Nothing else is touched, and nothing
-/// is written when all have it.
+/// Writes the bundle into every webhook of the configuration that has another one, and changes nothing else.
 pub async fn publish(
     api: &Api<ValidatingWebhookConfiguration>,
     name: &str,
@@ -32,12 +28,12 @@ pub async fn publish(
     };
     let Some(patch) = patch(&live, bundle) else { return Ok(BundleState::UpToDate) };
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    call("publish the webhook's authorities", api.patch(name, &params, &Patch::Strategic(patch))).await?;
-    tracing::info!(configuration = name, "the webhook's authorities were published");
+    call("publish the CA bundle of the webhook", api.patch(name, &params, &Patch::Strategic(patch))).await?;
+    tracing::info!(configuration = name, "published the CA bundle of the webhook");
     Ok(BundleState::Written)
 }
 
-/// A strategic patch, which merges webhooks by name, tied to the version that was looked at.
+/// A strategic merge patch, which merges webhooks by name, for the version that was read.
 fn patch(live: &ValidatingWebhookConfiguration, bundle: &str) -> Option<Value> {
     let bundle = ByteString(bundle.as_bytes().to_vec());
     let stale =
@@ -54,9 +50,9 @@ mod tests {
     use crate::webhook::configuration::{WebhookEndpoint, configuration};
 
     #[test]
-    fn only_bundles_that_differ_are_written_and_only_to_the_version_that_was_seen() {
-        let reach = WebhookEndpoint::Url("https://127.0.0.1:1".into());
-        let mut live = configuration("c", &reach, Some("new"));
+    fn only_bundles_that_differ_are_written_and_only_to_the_version_that_was_read() {
+        let endpoint = WebhookEndpoint::Url("https://127.0.0.1:1".into());
+        let mut live = configuration("c", &endpoint, Some("new"));
         live.metadata.resource_version = Some("7".into());
         assert_eq!(patch(&live, "new"), None);
         live.webhooks.as_mut().unwrap()[1].client_config.ca_bundle = None;

@@ -1,5 +1,5 @@
-//! From the bytes of a review to the bytes of its answer. A review that cannot be read is answered by a review too:
-//! the API server shows its message to whoever sent the object, which it does not do with an HTTP error.
+//! Decodes an `AdmissionReview` and answers it. A review that cannot be decoded is answered by a review too, because the
+//! API server shows the message of a review to the user, but not that of an HTTP error.
 
 use kube::core::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview, Operation};
@@ -10,34 +10,29 @@ use vmafx_kit::metrics::MetricLabel;
 
 use super::rules::{self, Findings, ReviewedKind, Violation};
 
-/// Violations that are listed; the rest is counted.
-const LISTED: usize = 20;
+/// Violations in an answer; further ones are only counted.
+const MAX_VIOLATIONS: usize = 20;
 
-/// Warnings that are passed on. The API server cuts the sum of them at 4 KiB.
-const WARNINGS: usize = 10;
+/// Warnings in an answer. The API server truncates them at 4 KiB in total.
+const MAX_WARNINGS: usize = 10;
 
 closed_label! {
-    /// How a review ended.
     pub enum ReviewOutcome: "outcome" {
-        /// The object may be stored.
         Allowed = "allowed",
-        /// A rule is broken.
         Refused = "refused",
-        /// The review could not be understood.
         Malformed = "malformed",
     }
 }
 
-/// Judges a review of objects of this kind.
 pub fn answer(kind: ReviewedKind, body: &[u8]) -> (AdmissionReview<DynamicObject>, ReviewOutcome) {
-    let (response, outcome) = match read(body) {
-        Ok(request) => judged(kind, &request),
+    let (response, outcome) = match decode(body) {
+        Ok(request) => review(kind, &request),
         Err(malformed) => (*malformed, ReviewOutcome::Malformed),
     };
     (response.into_review(), outcome)
 }
 
-/// The answer to a review that did not arrive, or cannot be read.
+/// The answer to a review that was not received or cannot be decoded.
 pub fn malformed(uid: &str, message: &str) -> AdmissionResponse {
     let mut response = AdmissionResponse::invalid(message);
     uid.clone_into(&mut response.uid);
@@ -46,27 +41,31 @@ pub fn malformed(uid: &str, message: &str) -> AdmissionResponse {
     response
 }
 
-fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, Box<AdmissionResponse>> {
+fn decode(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, Box<AdmissionResponse>> {
     let error = match serde_json::from_slice::<AdmissionReview<DynamicObject>>(body) {
         Ok(review) => match review.try_into() {
             Ok(request) => return Ok(request),
-            Err(_) => "it holds no request".to_owned(),
+            Err(_) => "it has no request".to_owned(),
         },
         Err(error) => error.to_string(),
     };
     let document: Value = serde_json::from_slice(body).unwrap_or_default();
     let uid = document["request"]["uid"].as_str().unwrap_or_default();
-    Err(Box::new(malformed(uid, &format!("this is no AdmissionReview of admission.k8s.io/v1: {error}"))))
+    Err(Box::new(malformed(uid, &format!("this is not an AdmissionReview of admission.k8s.io/v1: {error}"))))
 }
 
-fn judged(
+fn review(
     kind: ReviewedKind,
     request: &AdmissionRequest<DynamicObject>,
 ) -> (AdmissionResponse, ReviewOutcome) {
-    let (asked, known) = (&request.kind, kind.value());
-    if asked.group != vmafx_api::GROUP || asked.kind != known {
-        let message =
-            format!("this path judges {known}.{}, not {}.{}", vmafx_api::GROUP, asked.kind, asked.group);
+    let (requested, expected) = (&request.kind, kind.value());
+    if requested.group != vmafx_api::GROUP || requested.kind != expected {
+        let message = format!(
+            "this path reviews {expected}.{}, not {}.{}",
+            vmafx_api::GROUP,
+            requested.kind,
+            requested.group
+        );
         return (malformed(&request.uid, &message), ReviewOutcome::Malformed);
     }
     let response = AdmissionResponse::from(request);
@@ -74,22 +73,22 @@ fn judged(
         return (response, ReviewOutcome::Allowed);
     }
     let Some(new) = &request.object else {
-        return (malformed(&request.uid, "the review holds no object"), ReviewOutcome::Malformed);
+        return (malformed(&request.uid, "the review has no object"), ReviewOutcome::Malformed);
     };
-    let findings = rules::judge(kind, request.old_object.as_ref(), new);
-    // A name that is still to be generated is shown by what it will begin with.
+    let findings = rules::validate(kind, request.old_object.as_ref(), new);
+    // A name that is still to be generated is shown by its prefix.
     let name = new.metadata.name.as_ref().or(new.metadata.generate_name.as_ref());
-    with(response, kind, name.map_or("", String::as_str), findings)
+    respond(response, kind, name.map_or("", String::as_str), findings)
 }
 
-fn with(
+fn respond(
     mut response: AdmissionResponse,
     kind: ReviewedKind,
     name: &str,
     findings: Findings,
 ) -> (AdmissionResponse, ReviewOutcome) {
     let Findings { violations, mut warnings } = findings;
-    warnings.truncate(WARNINGS);
+    warnings.truncate(MAX_WARNINGS);
     response.warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
     if violations.is_empty() {
         return (response, ReviewOutcome::Allowed);
@@ -103,16 +102,16 @@ fn with(
         group: vmafx_api::GROUP.to_owned(),
         kind: kind.value().to_owned(),
         uid: String::new(),
-        causes: violations.iter().take(LISTED).map(cause).collect(),
+        causes: violations.iter().take(MAX_VIOLATIONS).map(cause).collect(),
         retry_after_seconds: 0,
     });
     (response, ReviewOutcome::Refused)
 }
 
-/// As the API server says it of its own kinds.
+/// In the format of the API server for its own kinds.
 fn message(kind: ReviewedKind, name: &str, violations: &[Violation]) -> String {
-    let mut texts: Vec<_> = violations.iter().take(LISTED).map(ToString::to_string).collect();
-    if let Some(more) = violations.len().checked_sub(LISTED).filter(|more| *more > 0) {
+    let mut texts: Vec<_> = violations.iter().take(MAX_VIOLATIONS).map(ToString::to_string).collect();
+    if let Some(more) = violations.len().checked_sub(MAX_VIOLATIONS).filter(|more| *more > 0) {
         texts.push(format!("and {more} more"));
     }
     let list = match &texts[..] {
@@ -124,7 +123,7 @@ fn message(kind: ReviewedKind, name: &str, violations: &[Violation]) -> String {
 
 fn cause(violation: &Violation) -> StatusCause {
     StatusCause {
-        reason: violation.flaw.reason().to_owned(),
+        reason: violation.class.reason().to_owned(),
         message: violation.message.clone(),
         field: violation.field.clone(),
     }

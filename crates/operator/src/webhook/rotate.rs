@@ -1,7 +1,7 @@
-//! Keeps the certificate that the webhook shows and the authorities that the API server trusts in step.
+//! Renews the webhook's certificate and rotates the authorities that the API server trusts.
 //!
-//! The order of every change: the API server is told first, then the certificate that needs it is shown. Both ends are
-//! looked at every minute by the wall clock, because a timer of months does not survive a machine that sleeps.
+//! The API server's CA bundle is always updated before a certificate that needs it is served. Validity is checked every
+//! minute by the wall clock, because a monotonic timer of months would be late after a machine slept.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -23,41 +23,33 @@ use super::publish::{BundleState, publish};
 use crate::FIELD_MANAGER;
 use crate::error::{ApiError, call};
 
-/// How often all is looked at.
-const EVERY: Duration = Duration::from_mins(1);
+const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// How soon after a failure.
-const AGAIN: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Steps of the trust in one look; there are three kinds of them.
-const STEPS: usize = 4;
+/// Bound on the rotation steps of one check: there are three of them.
+const MAX_STEPS: usize = 4;
 
-/// Why a look was in vain.
 #[derive(Debug, thiserror::Error)]
 pub enum RotationError {
-    /// The API server.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// The cryptography.
-    #[error("the webhook's certificate cannot be made")]
+    #[error("cannot issue the webhook's certificate")]
     Certificate(#[from] CaError),
-    /// TLS.
-    #[error("the webhook's certificate cannot be shown")]
-    Show(#[from] TlsError),
+    #[error("cannot serve the webhook's certificate")]
+    Serve(#[from] TlsError),
 }
 
-/// What the rotator keeps.
 #[derive(Clone, Debug)]
 pub struct WebhookNames {
-    /// The Secret with the authorities.
+    /// Secret with the authorities.
     pub secret: String,
-    /// The configuration whose bundles are kept.
+    /// `ValidatingWebhookConfiguration` with the CA bundles.
     pub configuration: String,
-    /// What the webhook is called by: names and addresses for its certificate.
+    /// Host names and addresses of the certificate.
     pub hosts: Vec<String>,
 }
 
-/// Keeps authorities and certificate. Every replica has one.
 #[derive(Debug)]
 pub struct CertificateRotator {
     secrets: Api<Secret>,
@@ -65,15 +57,15 @@ pub struct CertificateRotator {
     names: WebhookNames,
     clock: WebhookClock,
     tls: ServerTls,
-    /// What was last read, for when the API server cannot be asked.
-    trust: Option<AuthoritySet>,
-    leaf: Option<ServerCertificate>,
-    /// What was last said to the log, so that it is said once.
-    said: Option<String>,
+    /// The authorities as last read, which renew the certificate while the API server does not answer.
+    authorities: Option<AuthoritySet>,
+    certificate: Option<ServerCertificate>,
+    /// The last logged problem; each is logged once.
+    logged: Option<String>,
 }
 
 impl CertificateRotator {
-    /// Nothing is shown before the first [`CertificateRotator::look`].
+    /// No certificate is served before the first [`CertificateRotator::refresh`].
     pub fn new(
         client: Client,
         namespace: &str,
@@ -87,156 +79,158 @@ impl CertificateRotator {
             names,
             clock,
             tls,
-            trust: None,
-            leaf: None,
-            said: None,
+            authorities: None,
+            certificate: None,
+            logged: None,
         }
     }
 
-    /// Looks until shutdown. The gate is open while the API server can trust what is shown.
+    /// Refreshes until shutdown. The gate is open while the API server trusts the certificate.
     pub async fn run(mut self, gate: ReadinessGate, shutdown: Shutdown) -> Result<(), Infallible> {
         let mut trusted = false;
         loop {
-            let Some(looked) = shutdown.run_until_begun(self.look()).await else { return Ok(()) };
-            let (pause, problem) = match looked {
-                Ok(BundleState::UpToDate | BundleState::Written) => (EVERY, None),
+            let Some(state) = shutdown.run_until_begun(self.refresh()).await else { return Ok(()) };
+            let (delay, problem) = match state {
+                Ok(BundleState::UpToDate | BundleState::Written) => (CHECK_INTERVAL, None),
                 Ok(BundleState::NoConfiguration) => {
                     trusted = false;
                     let name = &self.names.configuration;
                     (
-                        AGAIN,
-                        Some(format!("there is no ValidatingWebhookConfiguration {name}, so nobody asks")),
+                        RETRY_DELAY,
+                        Some(format!("ValidatingWebhookConfiguration {name} does not exist: install it")),
                     )
                 }
-                Err(error) => (AGAIN, Some(chain(&error))),
+                Err(error) => (RETRY_DELAY, Some(chain(&error))),
             };
-            self.say(problem.as_deref());
+            self.log(problem.as_deref());
             match problem {
                 None => {
                     trusted = true;
                     gate.open();
                 }
-                // An API server that does not answer has not forgotten whom it trusts.
+                // An API server that does not answer still has the last bundle.
                 Some(_) if trusted => {}
                 Some(reason) => gate.close(reason),
             }
-            if shutdown.run_until_begun(tokio::time::sleep(pause)).await.is_none() {
+            if shutdown.run_until_begun(tokio::time::sleep(delay)).await.is_none() {
                 return Ok(());
             }
         }
     }
 
-    /// Brings everything up to date, once.
-    pub async fn look(&mut self) -> Result<BundleState, RotationError> {
-        let mut told = self.tell().await;
-        for _ in 1..STEPS {
-            // Another replica was faster: what it wrote is as good.
-            if !matches!(told, Err(RotationError::Api(ApiError::Conflict { .. }))) {
+    /// Rotates the authorities, and renews the certificate if that is due.
+    pub async fn refresh(&mut self) -> Result<BundleState, RotationError> {
+        let mut published = self.rotate().await;
+        for _ in 1..MAX_STEPS {
+            // After a conflict, the next attempt reads what the other replica has written.
+            if !matches!(published, Err(RotationError::Api(ApiError::Conflict { .. }))) {
                 break;
             }
-            told = self.tell().await;
+            published = self.rotate().await;
         }
-        self.show(told.is_ok())?;
-        told
+        self.renew(published.is_ok())?;
+        published
     }
 
-    /// Reads the authorities, takes the steps that are due, and tells the API server after each.
-    async fn tell(&mut self) -> Result<BundleState, RotationError> {
-        let (mut secret, mut trust) = self.stored().await?;
-        for _ in 0..STEPS {
-            self.trust = Some(trust.clone());
-            let published = publish(&self.configurations, &self.names.configuration, &trust.bundle()).await?;
-            let step = trust.advance(self.clock.now(), published == BundleState::UpToDate)?;
-            let Some((next, change)) = step else { return Ok(published) };
+    /// Reads the authorities, performs the rotation steps that are due, and publishes the bundle after each.
+    async fn rotate(&mut self) -> Result<BundleState, RotationError> {
+        let (mut secret, mut authorities) = self.stored().await?;
+        for _ in 0..MAX_STEPS {
+            self.authorities = Some(authorities.clone());
+            let published =
+                publish(&self.configurations, &self.names.configuration, &authorities.bundle()).await?;
+            let step = authorities.advance(self.clock.now(), published == BundleState::UpToDate)?;
+            let Some((next, step)) = step else { return Ok(published) };
             next.write(&mut secret);
             secret = self.replace(&secret).await?;
-            tracing::info!(secret = self.names.secret, "{}", words(change));
-            trust = next;
+            tracing::info!(secret = self.names.secret, "{}", message(step));
+            authorities = next;
         }
         Ok(BundleState::Written)
     }
 
-    /// The Secret and what it holds; made if there is none, made anew if it cannot be used.
+    /// The Secret and its authorities, which are generated if the Secret does not exist or cannot be used.
     async fn stored(&self) -> Result<(Secret, AuthoritySet), RotationError> {
         let (name, now) = (self.names.secret.as_str(), self.clock.now());
         let Some(mut secret) = call("read the webhook's authority", self.secrets.get_opt(name)).await? else {
-            let trust = AuthoritySet::make(now)?;
-            let secret = self.create(&trust).await?;
-            tracing::info!(secret = name, "a new authority for the webhook was made");
-            return Ok((secret, trust));
+            let authorities = AuthoritySet::generate(now)?;
+            let secret = self.create(&authorities).await?;
+            tracing::info!(secret = name, "generated a certificate authority for the webhook");
+            return Ok((secret, authorities));
         };
-        match AuthoritySet::read(&secret) {
-            Ok(trust) if trust.current.root.begins <= now.time => return Ok((secret, trust)),
-            Ok(trust) => {
-                let begins = trust.current.root.begins;
-                tracing::error!(secret = name, %begins, "tls.crt is not valid yet; a new authority takes its place, alone");
+        match AuthoritySet::parse(&secret) {
+            Ok(authorities) if authorities.current.certificate.not_before <= now.time => {
+                return Ok((secret, authorities));
+            }
+            Ok(authorities) => {
+                let not_before = authorities.current.certificate.not_before;
+                tracing::error!(secret = name, %not_before, "tls.crt is not valid yet; it is replaced by a new authority");
             }
             Err(error) => {
                 let error = &error as &dyn Error;
                 tracing::error!(
                     secret = name,
                     error,
-                    "the Secret holds no authority; a new one takes its place, alone"
+                    "the Secret has no valid authority; it is replaced by a new one"
                 );
             }
         }
-        let trust = AuthoritySet::make(now)?;
-        trust.write(&mut secret);
-        Ok((self.replace(&secret).await?, trust))
+        let authorities = AuthoritySet::generate(now)?;
+        authorities.write(&mut secret);
+        Ok((self.replace(&secret).await?, authorities))
     }
 
-    async fn create(&self, trust: &AuthoritySet) -> Result<Secret, ApiError> {
+    async fn create(&self, authorities: &AuthoritySet) -> Result<Secret, ApiError> {
         let mut secret = Secret {
             metadata: ObjectMeta { name: Some(self.names.secret.clone()), ..ObjectMeta::default() },
             type_: Some("kubernetes.io/tls".to_owned()),
             ..Secret::default()
         };
-        trust.write(&mut secret);
+        authorities.write(&mut secret);
         call("store the webhook's authority", self.secrets.create(&params(), &secret)).await
     }
 
-    /// Written by resource version: whoever wrote in between is not overwritten.
+    /// By resource version: a write of another replica in between is a conflict.
     async fn replace(&self, secret: &Secret) -> Result<Secret, ApiError> {
         call("store the webhook's authority", self.secrets.replace(&self.names.secret, &params(), secret))
             .await
     }
 
-    /// Shows another certificate, if it is time for one; `told` says whether the API server knows the authorities.
-    fn show(&mut self, told: bool) -> Result<(), RotationError> {
-        let Some(trust) = &self.trust else { return Ok(()) };
+    /// Serves a new certificate, if one is due; `published` says whether the API server has the bundle.
+    fn renew(&mut self, published: bool) -> Result<(), RotationError> {
+        let Some(AuthoritySet { current, .. }) = &self.authorities else { return Ok(()) };
         let now = self.clock.now();
-        let wanted = match &self.leaf {
+        let due = match &self.certificate {
             None => true,
-            Some(leaf) if leaf.authority == trust.current.root.pem => leaf.is_due(now.time),
-            // The API server may not know its authority yet, but it still takes the old one.
-            Some(leaf) => told || leaf.has_ended(now.time),
+            Some(served) if served.authority == current.certificate.pem => served.is_due(now.time),
+            // The API server may not trust the new authority yet, but it still trusts the old one.
+            Some(served) => published || served.has_expired(now.time),
         };
-        if wanted {
-            let leaf = trust.current.sign(&self.names.hosts, now)?;
-            let (chain, key) = leaf.pair();
+        if due {
+            let certificate = current.sign(&self.names.hosts, now)?;
+            let (chain, key) = certificate.pair();
             self.tls.replace(chain, key)?;
-            tracing::info!(ends = %leaf.ends(), hosts = ?self.names.hosts, "the webhook shows a new certificate");
-            self.leaf = Some(leaf);
+            let (not_after, hosts) = (certificate.not_after(), &self.names.hosts);
+            tracing::info!(%not_after, ?hosts, "the webhook serves a new certificate");
+            self.certificate = Some(certificate);
         }
         Ok(())
     }
 
-    /// The certificate that is shown.
-    pub fn leaf(&self) -> Option<&ServerCertificate> {
-        self.leaf.as_ref()
+    pub fn certificate(&self) -> Option<&ServerCertificate> {
+        self.certificate.as_ref()
     }
 
-    /// The authorities, as they were last seen.
-    pub fn trust(&self) -> Option<&AuthoritySet> {
-        self.trust.as_ref()
+    pub fn authorities(&self) -> Option<&AuthoritySet> {
+        self.authorities.as_ref()
     }
 
-    fn say(&mut self, problem: Option<&str>) {
-        if self.said.as_deref() != problem {
+    fn log(&mut self, problem: Option<&str>) {
+        if self.logged.as_deref() != problem {
             if let Some(problem) = problem {
-                tracing::warn!(problem, "the webhook's certificate is not in order; trying again");
+                tracing::warn!(problem, "cannot refresh the webhook's certificate; trying again");
             }
-            self.said = problem.map(str::to_owned);
+            self.logged = problem.map(str::to_owned);
         }
     }
 }
@@ -245,11 +239,13 @@ fn params() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
-fn words(change: RotationStep) -> &'static str {
-    match change {
-        RotationStep::NextMade => "the webhook's authority ends within a year; the next one was made",
-        RotationStep::NextSigns => "the next authority signs the webhook's certificates",
-        RotationStep::PreviousForgotten => "the previous authority of the webhook is forgotten",
+fn message(step: RotationStep) -> &'static str {
+    match step {
+        RotationStep::NextGenerated => {
+            "generated the next authority of the webhook: the current one expires within a year"
+        }
+        RotationStep::NextPromoted => "the next authority signs the webhook's certificates",
+        RotationStep::PreviousRemoved => "removed the previous authority of the webhook",
     }
 }
 

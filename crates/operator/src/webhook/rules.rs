@@ -1,11 +1,11 @@
-//! What is refused before it is stored, and what is warned about. No client, no clock.
+//! The validation rules: which specs are refused, and which get a warning. No client, no clock.
 //!
-//! Schema and CEL of the definitions have spoken before a webhook is asked; these rules say what they cannot: whether
-//! an address can be read, whether a partial Pod template is one, whether limits and requests agree. The seeds' rules
-//! are here too, so that they hold where the definitions are older than the operator.
+//! The API server has checked an object against the schema and the CEL rules of its CRD before it calls the webhook. The
+//! rules here check what those cannot express: whether a URI can be read, whether a partial Pod template decodes, whether
+//! requests and limits agree. The vendors are checked again, for a cluster whose CRDs are older than the operator.
 //!
-//! A change is judged by what it changes: an unchanged spec is never refused, however strict the rules became, and
-//! neither is what was wrong before the change.
+//! An update is refused only for violations that it introduces: an unchanged spec is never refused, however strict the
+//! rules have become, and neither is a violation that the old spec already had.
 
 pub mod job;
 mod labels;
@@ -25,23 +25,18 @@ use vmafx_kit::closed_label;
 pub use violation::{FieldPath, Findings, Violation, ViolationType};
 
 closed_label! {
-    /// A kind that has rules.
     pub enum ReviewedKind: "kind" {
-        /// One pair of clips.
         Job = "VmafxJob",
-        /// WorkerCounts.
         Node = "VmafxNode",
-        /// A model that learns.
         Training = "VmafxModelTraining",
     }
 }
 
-/// The vendors, as the definition lists them.
 const VENDORS: [&str; 4] = ["nvidia", "amd", "intel", "cpu"];
 
-/// What is to be said about `new`, which takes the place of `old` if that is given.
-pub fn judge(kind: ReviewedKind, old: Option<&DynamicObject>, new: &DynamicObject) -> Findings {
-    // What is being deleted must be able to lose its finalizers, whatever else is wrong with it.
+/// Validates `new`, which replaces `old` in an update.
+pub fn validate(kind: ReviewedKind, old: Option<&DynamicObject>, new: &DynamicObject) -> Findings {
+    // The finalizers of an object that is being deleted must be removable even if its spec is invalid.
     if old.is_some() && new.metadata.deletion_timestamp.is_some() {
         return Findings::default();
     }
@@ -51,7 +46,7 @@ pub fn judge(kind: ReviewedKind, old: Option<&DynamicObject>, new: &DynamicObjec
         return Findings::default();
     }
     let mut after = findings(kind, spec);
-    after.forgive(&findings(kind, before));
+    after.remove_existing(&findings(kind, before));
     after
 }
 
@@ -70,7 +65,7 @@ fn findings(kind: ReviewedKind, spec: &Value) -> Findings {
     }
 }
 
-/// The schema lets nothing through that does not decode, unless it is another release's.
+/// A spec that the schema accepts fails to decode only if the CRD is from another release than the operator.
 fn decoded<S: DeserializeOwned>(spec: &Value, check: fn(&S) -> Findings) -> Findings {
     match serde_json::from_value(spec.clone()) {
         Ok(spec) => check(&spec),
@@ -79,7 +74,7 @@ fn decoded<S: DeserializeOwned>(spec: &Value, check: fn(&S) -> Findings) -> Find
             findings.invalid(
                 &FieldPath::spec(),
                 "object",
-                format!("this release of the operator cannot read it: {error}"),
+                format!("this release of the operator cannot decode it: {error}"),
             );
             findings
         }

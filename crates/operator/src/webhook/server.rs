@@ -1,4 +1,4 @@
-//! The server that the API server asks.
+//! The HTTP routes and limits of the webhooks.
 
 use std::time::Duration;
 
@@ -15,42 +15,39 @@ use vmafx_kit::serve::HttpLimits;
 use super::review::{self, ReviewOutcome};
 use super::rules::ReviewedKind;
 
-/// Most bytes of a review: the old and the new object, each of which etcd limits to 1.5 MiB, written less tightly.
-const BODY: usize = 8 * 1024 * 1024;
+/// A review contains the old and the new object, each of which etcd limits to 1.5 MiB; in JSON they may be larger.
+const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 
-/// The API server waits 5 seconds for an answer, so longer waits for its question help nobody.
-const WITHIN: Option<Duration> = Some(Duration::from_secs(5));
+/// The API server's own timeout (`timeoutSeconds` of the configuration): a later answer is useless.
+const TIMEOUT: Option<Duration> = Some(Duration::from_secs(5));
 
-/// What is counted about reviews.
 #[derive(Clone, Debug)]
 pub struct AdmissionMetrics(CounterBy<(ReviewedKind, ReviewOutcome)>);
 
 impl AdmissionMetrics {
-    /// Makes them.
     pub fn new(metrics: &mut Metrics) -> Self {
         Self(metrics.counter_by(
             "operator_admissions",
-            "Reviews answered; malformed ones mean that something other than an API server asks",
+            "Reviews answered; a malformed one was probably not sent by an API server",
         ))
     }
 }
 
-/// Where reviews of a kind are sent, named as kubebuilder names it.
+/// The path of the webhook of a kind, by the convention of kubebuilder.
 pub fn path(kind: ReviewedKind) -> String {
     format!("/validate-vmafx-dev-v1-{}", kind.value().to_lowercase())
 }
 
-/// Answers reviews of every kind.
 pub fn router(metrics: AdmissionMetrics) -> Router {
     let router =
         ReviewedKind::all().into_iter().fold(Router::new(), |router, kind| {
-            let judge = move |State(metrics): State<AdmissionMetrics>,
-                              body: Result<Bytes, BytesRejection>| async move {
+            let handler = move |State(metrics): State<AdmissionMetrics>,
+                                body: Result<Bytes, BytesRejection>| async move {
                 Json(answer(kind, body, &metrics))
             };
-            router.route(&path(kind), post(judge))
+            router.route(&path(kind), post(handler))
         });
-    router.layer(DefaultBodyLimit::max(BODY)).with_state(metrics)
+    router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state(metrics)
 }
 
 fn answer(
@@ -67,17 +64,17 @@ fn answer(
     };
     metrics.0.get_or_create(&LabelSet((kind, outcome))).inc();
     if let Some(response) = review.response.as_ref().filter(|response| !response.allowed) {
-        tracing::debug!(kind = kind.value(), said = response.result.message, "refused");
+        tracing::debug!(kind = kind.value(), refusal = response.result.message, "refused a review");
     }
     review
 }
 
-/// What the API server may take of us. It closes resting connections after 90 seconds itself; it must be the first,
-/// lest it sends a review down a connection that we are closing.
+/// The API server closes idle connections after 90 seconds. It must be the first to close one: otherwise it may send a
+/// review on a connection that this server is closing.
 pub(super) fn limits() -> HttpLimits {
     HttpLimits {
-        read: WITHIN,
-        write: WITHIN,
+        read: TIMEOUT,
+        write: TIMEOUT,
         idle: Some(Duration::from_mins(5)),
         header_bytes: 64 * 1024,
         connections: 1024,
@@ -120,7 +117,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_review_that_is_too_large_gets_a_review() {
-        let (status, review, _) = ask(vec![b' '; BODY + 1]).await;
+        let (status, review, _) = ask(vec![b' '; MAX_BODY_BYTES + 1]).await;
         assert_eq!(status, StatusCode::OK);
         let message = review["response"]["status"]["message"].as_str().unwrap();
         assert!(message.starts_with("the review could not be read: "), "{message}");

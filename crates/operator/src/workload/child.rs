@@ -6,7 +6,7 @@
 //! | absent                           | Create                                            |
 //! | being deleted                    | Wait                                              |
 //! | controlled by the owner          | Keep: applied, unless nothing has changed         |
-//! | controlled by another, or nobody | Refuse, whatever its labels say                   |
+//! | controlled by another, or none   | Refuse, whatever its labels say                   |
 //!
 //! Nothing is adopted here: such an object holds no state, so its creator can be asked to remove it.
 
@@ -79,7 +79,9 @@ impl ChildPlan {
             ),
             ChildDecision::Refuse { controller: None } => (
                 Reason::ForeignOwner,
-                format!("{kind} {key} was not made by the operator and is left alone: delete or rename it"),
+                format!(
+                    "{kind} {key} was not created by the operator and is left alone: delete or rename it"
+                ),
             ),
         };
         Some(ConditionState::unmet(reason, message))

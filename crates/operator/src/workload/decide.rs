@@ -1,10 +1,10 @@
-//! Which StatefulSet is ours, and what to do about it.
+//! Which StatefulSet is ours, and what to do about it. Pure.
 //!
-//! Ownership is proved by the controller owner reference, which holds the UID of the resource. The UID recorded in the
-//! status is a fence: it tells "we made this one" from "somebody made one like it". A wrong deletion costs running
-//! jobs, so a StatefulSet that another controller owns is never even written to, whatever our status says.
+//! Ownership is proved by the controller owner reference, which contains the UID of the resource. The UID recorded in the
+//! status is a fence: it tells a StatefulSet that the operator created from one that looks like it. A wrong deletion costs
+//! running jobs, so a StatefulSet that another controller owns is never even written to, whatever the status says.
 //!
-//! The first row that fits counts. A and B are UIDs; immutables are ours if they are what we want.
+//! The first matching row applies. A and B are UIDs; immutables are ours if they equal the desired ones.
 //!
 //! | #       | tracked | live        | owner   | and                             | decision                | test                                                |
 //! |---------|---------|-------------|---------|---------------------------------|-------------------------|-----------------------------------------------------|
@@ -18,18 +18,18 @@
 //! | 8       | A       | B           | us      | immutables ours, B succeeds A   | Retrack                 | `a_lost_status_write_is_retracked_without_new_pods` |
 //! | 8       | A       | B           | us      | B does not succeed A            | Replace(Impostor)       | `impostor_replaced_if_it_is_a_dump_of_ours`         |
 //! | 11      | any     | any         | us      | immutables not ours             | Replace(ImmutableDrift) | `immutable_drift_is_replaced`                       |
-//! | 3       | none    | any         | nobody  | immutables ours                 | Adopt                   | `an_unowned_compatible_namesake_is_adopted`         |
-//! | 7       | A       | A           | nobody  | immutables ours, asked to adopt | Adopt                   | `a_stripped_owner_reference_…`                      |
-//! | 7       | A       | A           | nobody  | not asked to adopt              | Refuse(HandedOver)      | `a_stripped_owner_reference_…`                      |
-//! | 9       | A       | B           | nobody  | selector ours                   | Replace(Impostor)       | `impostor_replaced_if_it_is_a_namesake_…`           |
-//! | 3, 7, 9 | any     | any         | nobody  | none of these                   | Refuse(Incompatible)    | `an_unowned_incompatible_namesake_is_refused`       |
+//! | 3       | none    | any         | none    | immutables ours                 | Adopt                   | `an_unowned_compatible_namesake_is_adopted`         |
+//! | 7       | A       | A           | none    | immutables ours, asked to adopt | Adopt                   | `a_stripped_owner_reference_…`                      |
+//! | 7       | A       | A           | none    | not asked to adopt              | Refuse(HandedOver)      | `a_stripped_owner_reference_…`                      |
+//! | 9       | A       | B           | none    | selector ours                   | Replace(Impostor)       | `impostor_replaced_if_it_is_a_namesake_…`           |
+//! | 3, 7, 9 | any     | any         | none    | none of these                   | Refuse(Incompatible)    | `an_unowned_incompatible_namesake_is_refused`       |
 //!
-//! Each row is met on a real API server by the test that it names, and all of them over the whole product of inputs by
-//! `every_input_is_in_one_row_and_decided_as_the_row_says`. What holds for any sequence of them, with faults and others
-//! at work, is `whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched`.
+//! Each row is tested on a real API server by the test that it names, and all rows over the whole product of inputs by
+//! `every_input_is_in_one_row_and_decided_as_the_row_says`. The invariants of any sequence of decisions, with faults and
+//! interference by others, are tested by `whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched`.
 //!
-//! Every Replace becomes Refuse(ReplaceLoop) when there were [`MAX_REPLACEMENTS`] within ten minutes: somebody else
-//! keeps making it, and we would only take turns with them (`an_impostor_that_comes_again_and_again_is_left_at_last`).
+//! Every Replace becomes Refuse(ReplaceLoop) after [`MAX_REPLACEMENTS`] within ten minutes: another client keeps recreating
+//! the StatefulSet, and the two would only take turns (`an_impostor_that_comes_again_and_again_is_left_at_last`).
 
 use vmafx_api::workload::StatefulSetRef;
 
@@ -37,74 +37,52 @@ use super::immutables::ImmutableFields;
 use super::owner::ResourceOwner;
 use super::snapshot::StatefulSetSnapshot;
 
-/// So often within ten minutes a workload is replaced, and no more.
+/// Replacements of one workload within ten minutes.
 pub const MAX_REPLACEMENTS: usize = 5;
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkloadDecision {
-    /// There is none and there was none: make it.
+    /// None exists and none is tracked.
     Create,
-    /// The one that we had is gone: make it again.
-    Recreate {
-        /// Its UID.
-        lost: String,
-    },
-    /// It is ours, though the status does not say so: record it and apply.
-    Retrack {
-        /// Its UID.
-        uid: String,
-    },
-    /// Nobody controls it: take it over.
-    Adopt {
-        /// Its UID.
-        uid: String,
-    },
-    /// It is the one: apply, if anything has changed.
-    Keep {
-        /// Its UID.
-        uid: String,
-    },
-    /// Delete it, and forget the one that was recorded. The next pass makes a new one.
-    Replace {
-        /// Its UID.
-        uid: String,
-        reason: ReplaceReason,
-    },
-    /// It is being deleted: wait.
-    Wait {
-        /// Its UID.
-        uid: String,
-    },
+    /// The tracked one is gone; `lost` is its UID.
+    Recreate { lost: String },
+    /// It is ours, though the status does not record it: record it and apply.
+    Retrack { uid: String },
+    /// It has no controller: take it over.
+    Adopt { uid: String },
+    /// It is the tracked one: apply, if anything has changed.
+    Keep { uid: String },
+    /// Delete it and stop tracking the recorded one; the next pass creates a new one.
+    Replace { uid: String, reason: ReplaceReason },
+    /// It is being deleted.
+    Wait { uid: String },
     /// It must not be touched.
     Refuse(RefusalReason),
-    /// The resource itself is being deleted; garbage collection does the rest.
+    /// The resource itself is being deleted, and garbage collection removes its objects.
     Leave,
 }
 
-/// Why a StatefulSet is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReplaceReason {
-    /// It is not the one that we made.
+    /// It is not the one that the operator created.
     Impostor,
     /// A field differs that cannot be changed in place.
     ImmutableDrift,
 }
 
-/// Why a StatefulSet is left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalReason {
     /// Another controller owns it.
     ForeignOwner,
-    /// Nobody owns it, but it could not be made ours.
+    /// It has no owner, and its immutable fields differ from the desired ones.
     Incompatible,
-    /// It was ours, and somebody removed our owner reference.
+    /// It was ours, but its owner reference was removed.
     HandedOver,
     /// It was replaced too often.
     ReplaceLoop,
 }
 
-/// Says what is to be done. `replaced` counts the replacements of the last ten minutes.
+/// `replaced` is the number of replacements in the last ten minutes.
 pub fn decide(
     owner: &ResourceOwner,
     tracked: Option<&StatefulSetRef>,
@@ -130,7 +108,7 @@ pub fn decide(
             WorkloadDecision::Refuse(RefusalReason::ForeignOwner)
         }
         Some(_) => ours(relation, uid, live.immutables == *desired),
-        None => nobodys(relation, uid, live, desired, owner.adopts),
+        None => unowned(relation, uid, live, desired, owner.adopts),
     };
     match decision {
         WorkloadDecision::Replace { .. } if replaced >= MAX_REPLACEMENTS => {
@@ -140,16 +118,16 @@ pub fn decide(
     }
 }
 
-/// What the status says of the live one.
+/// How the live StatefulSet relates to the recorded one.
 #[derive(Clone, Copy)]
 enum Relation {
-    /// The status names none.
+    /// The status records none.
     Untracked,
-    /// The status names this one.
+    /// The status records this one.
     Tracked,
-    /// The status names another, in whose place we made this one.
+    /// The status records another, in whose place the operator created this one.
     Successor,
-    /// The status names another.
+    /// The status records another.
     Stranger,
 }
 
@@ -164,7 +142,7 @@ impl Relation {
     }
 }
 
-/// It has our owner reference.
+/// A StatefulSet with our owner reference.
 fn ours(relation: Relation, uid: String, compatible: bool) -> WorkloadDecision {
     match relation {
         Relation::Stranger => WorkloadDecision::Replace { uid, reason: ReplaceReason::Impostor },
@@ -174,8 +152,8 @@ fn ours(relation: Relation, uid: String, compatible: bool) -> WorkloadDecision {
     }
 }
 
-/// It has no controller.
-fn nobodys(
+/// A StatefulSet without a controller.
+fn unowned(
     relation: Relation,
     uid: String,
     live: &StatefulSetSnapshot,
@@ -186,7 +164,7 @@ fn nobodys(
     match relation {
         Relation::Tracked if !adopts => WorkloadDecision::Refuse(RefusalReason::HandedOver),
         Relation::Untracked | Relation::Tracked if compatible => WorkloadDecision::Adopt { uid },
-        // Without our owner reference the mark of a successor proves nothing.
+        // Without our owner reference the successor annotation proves nothing.
         Relation::Stranger | Relation::Successor if live.immutables.select_the_same(desired) => {
             WorkloadDecision::Replace { uid, reason: ReplaceReason::Impostor }
         }

@@ -1,4 +1,4 @@
-//! The objects that a resource asks for, as they are sent.
+//! The desired objects of a resource, as they are sent.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::Resource;

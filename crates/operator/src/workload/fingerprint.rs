@@ -1,17 +1,15 @@
-//! Whether an object has changed, apart from what the API server itself keeps in it.
+//! Detects whether an object has changed, apart from the fields that the API server maintains.
 
 use kube::Resource;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-/// A digest. Two that are equal stand for equal content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Of what people and controllers write: everything but the status, and of the metadata labels, annotations and
-    /// owner references.
+    /// Of everything but the status; of the metadata only labels, annotations and owner references.
     pub fn of<K: Resource + Serialize>(object: &K) -> Self {
         let mut value = serde_json::to_value(object).unwrap_or_default();
         if let Some(fields) = value.as_object_mut() {
@@ -22,7 +20,7 @@ impl Fingerprint {
         Self::digest(&(value, &metadata.labels, &metadata.annotations, &metadata.owner_references))
     }
 
-    /// Of a body that is to be sent.
+    /// Of the body of an apply.
     pub fn of_body(body: &Map<String, Value>) -> Self {
         Self::digest(body)
     }
@@ -62,7 +60,7 @@ mod tests {
     #[case::status_and_bookkeeping(running(scaled(1)), true)]
     #[case::spec(scaled(2), false)]
     #[case::labels(labelled(scaled(1)), false)]
-    fn sees_what_others_write_and_nothing_else(#[case] other: StatefulSet, #[case] same: bool) {
+    fn changes_with_what_others_write_and_nothing_else(#[case] other: StatefulSet, #[case] same: bool) {
         assert_eq!(Fingerprint::of(&scaled(1)) == Fingerprint::of(&other), same);
     }
 }

@@ -5,24 +5,17 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::StatefulSetSpec;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::quantity::ParsedQuantity;
 
-/// Written the same way whether or not the API server has filled in its defaults, so that what we want and what it
-/// keeps of it are equal.
+/// Normalized, with and without the defaults of the API server, so that the desired and the stored fields are equal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImmutableFields {
-    selector: Selector,
+    selector: LabelSelector,
     service_name: String,
     pod_management_policy: String,
     claims: Vec<Claim>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Selector {
-    labels: BTreeMap<String, String>,
-    expressions: Vec<LabelSelectorRequirement>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,24 +27,26 @@ struct Claim {
 }
 
 impl ImmutableFields {
-    /// Of a spec, rendered or as the API server sent it.
     pub fn of(spec: Option<&StatefulSetSpec>) -> Self {
         let Some(spec) = spec else { return Self::default() };
         let policy = spec.pod_management_policy.as_deref().unwrap_or("OrderedReady");
+        let mut selector = spec.selector.clone();
+        selector.match_labels.get_or_insert_default();
+        selector.match_expressions.get_or_insert_default();
         Self {
-            selector: selector(&spec.selector),
+            selector,
             service_name: spec.service_name.clone().unwrap_or_default(),
             pod_management_policy: policy.to_owned(),
             claims: spec.volume_claim_templates.iter().flatten().map(claim).collect(),
         }
     }
 
-    /// Whether both choose the same Pods. Then only one of them can do its work.
+    /// Whether both select the same Pods; then only one of the two StatefulSets can work.
     pub fn select_the_same(&self, other: &Self) -> bool {
         self.selector == other.selector
     }
 
-    /// The fields that differ, for people.
+    /// Names of the fields that differ.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
             ("selector", self.selector != other.selector),
@@ -63,19 +58,12 @@ impl ImmutableFields {
     }
 }
 
-fn selector(selector: &LabelSelector) -> Selector {
-    Selector {
-        labels: selector.match_labels.clone().unwrap_or_default(),
-        expressions: selector.match_expressions.clone().unwrap_or_default(),
-    }
-}
-
 fn claim(claim: &PersistentVolumeClaim) -> Claim {
     let mut spec = claim.spec.clone().unwrap_or_default();
     spec.volume_mode.get_or_insert_with(|| "Filesystem".to_owned());
     if let Some(resources) = spec.resources.as_mut() {
-        for amounts in [&mut resources.requests, &mut resources.limits] {
-            amounts.iter_mut().flatten().for_each(|(_, amount)| same_unit(amount));
+        for quantities in [&mut resources.requests, &mut resources.limits] {
+            quantities.iter_mut().flatten().for_each(|(_, quantity)| normalize(quantity));
         }
     }
     Claim {
@@ -86,9 +74,9 @@ fn claim(claim: &PersistentVolumeClaim) -> Claim {
     }
 }
 
-fn same_unit(amount: &mut Quantity) {
-    if let Some(same) = ParsedQuantity::parse(&amount.0) {
-        amount.0 = same.to_string();
+fn normalize(quantity: &mut Quantity) {
+    if let Some(parsed) = ParsedQuantity::parse(&quantity.0) {
+        quantity.0 = parsed.to_string();
     }
 }
 
@@ -103,15 +91,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_server_fills_in_is_no_difference() {
-        let wanted = of(json!({
+    fn defaults_of_the_api_server_are_no_difference() {
+        let desired = of(json!({
             "selector": { "matchLabels": { "a": "b" } }, "template": {},
             "volumeClaimTemplates": [{
                 "metadata": { "name": "data" },
                 "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1024Mi" } } },
             }],
         }));
-        let kept = of(json!({
+        let stored = of(json!({
             "selector": { "matchLabels": { "a": "b" } }, "template": {}, "serviceName": "",
             "podManagementPolicy": "OrderedReady", "replicas": 1, "revisionHistoryLimit": 10,
             "volumeClaimTemplates": [{
@@ -121,8 +109,8 @@ mod tests {
                           "resources": { "requests": { "storage": "1Gi" } } },
             }],
         }));
-        assert_eq!(wanted.differences(&kept), Vec::<&str>::new());
-        assert_eq!(wanted, kept);
+        assert_eq!(desired.differences(&stored), Vec::<&str>::new());
+        assert_eq!(desired, stored);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is counted about workloads.
+//! Metrics of workloads.
 
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics};
@@ -6,33 +6,19 @@ use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics};
 use super::decide::{RefusalReason, ReplaceReason, WorkloadDecision};
 
 closed_label! {
-    /// What was decided, in a word.
     pub enum DecisionLabel: "decision" {
-        /// Made.
         Create = "create",
-        /// Made again.
         Recreate = "recreate",
-        /// Found again.
         Retrack = "retrack",
-        /// Taken over.
         Adopt = "adopt",
-        /// Kept.
         Keep = "keep",
-        /// Deleted, because it was not ours.
         ReplaceImpostor = "replace_impostor",
-        /// Deleted, because it cannot be changed in place.
         ReplaceImmutable = "replace_immutable",
-        /// Waited for its end.
         Wait = "wait",
-        /// Left to another controller.
         RefuseForeignOwner = "refuse_foreign_owner",
-        /// Left, because it cannot be made ours.
         RefuseIncompatible = "refuse_incompatible",
-        /// Left, because it was taken out of our hands.
         RefuseHandedOver = "refuse_handed_over",
-        /// Left, because it was replaced too often.
         RefuseReplaceLoop = "refuse_replace_loop",
-        /// Left to garbage collection.
         Leave = "leave",
     }
 }
@@ -57,19 +43,17 @@ impl From<&WorkloadDecision> for DecisionLabel {
     }
 }
 
-/// The metrics of all workloads.
 #[derive(Clone, Debug)]
 pub struct WorkloadMetrics {
     decisions: CounterBy<(DecisionLabel,)>,
 }
 
 impl WorkloadMetrics {
-    /// Makes them.
     pub fn new(metrics: &mut Metrics) -> Self {
         Self {
             decisions: metrics.counter_by(
                 "operator_workload_decisions",
-                "What was done about StatefulSets, once per look; anything but keep and leave is rare",
+                "Decisions about StatefulSets, one per pass; anything but keep and leave is rare",
             ),
         }
     }

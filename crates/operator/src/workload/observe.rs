@@ -69,7 +69,7 @@ pub struct WorkloadCaches {
     pub budgets: Cache<ChildSnapshot>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct ObservedWorkload {
     pub resource: TrackedResource,
     pub stateful_set: ObservedObject<StatefulSetSnapshot>,

@@ -1,4 +1,4 @@
-//! Whose a workload is.
+//! The owner of an object and its controller reference.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{Resource, ResourceExt};
@@ -6,25 +6,20 @@ use kube::{Resource, ResourceExt};
 use super::ADOPT;
 use crate::key::ObjectKey;
 
-/// A resource that a workload is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A resource as the owner of objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceOwner {
-    /// Namespace and name.
     pub key: ObjectKey,
-    /// Tells it from another of its name.
     pub uid: String,
-    /// Its group and version.
     pub api_version: String,
-    /// Its kind.
     pub kind: String,
-    /// Whether it is being deleted. Then its workload is left to garbage collection.
+    /// Whether the resource is being deleted; then garbage collection removes its objects.
     pub deleting: bool,
-    /// Whether it asks to take back a StatefulSet that was taken out of its hands.
+    /// Whether the resource is annotated to take back a StatefulSet without owner reference.
     pub adopts: bool,
 }
 
 impl ResourceOwner {
-    /// Of a resource as the API server sent it.
     pub fn of<K: Resource<DynamicType = ()>>(object: &K) -> Self {
         Self {
             key: ObjectKey::of(object),
@@ -36,7 +31,7 @@ impl ResourceOwner {
         }
     }
 
-    /// What every object that it owns carries. Its deletion waits for theirs if that is asked for.
+    /// The owner reference of its objects. A foreground deletion of the resource waits for theirs.
     pub fn reference(&self) -> OwnerReference {
         OwnerReference {
             api_version: self.api_version.clone(),
@@ -49,19 +44,17 @@ impl ResourceOwner {
     }
 }
 
-/// Who controls an object.
+/// The controller of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerRef {
-    /// Of what kind it is.
     pub kind: String,
-    /// Its name.
     pub name: String,
-    /// Its UID, which alone counts: the name may have been given to another.
+    /// Only the UID identifies the controller: another resource may have its name by now.
     pub uid: String,
 }
 
 impl ControllerRef {
-    /// The one owner that is marked as controller, if any is.
+    /// The owner reference that is marked as controller.
     pub fn of(metadata: &ObjectMeta) -> Option<Self> {
         let owners = metadata.owner_references.iter().flatten();
         let controller = owners.into_iter().find(|owner| owner.controller == Some(true))?;

@@ -17,13 +17,13 @@ use crate::key::ObjectKey;
 use crate::render::RenderError;
 
 /// Requeue delay when nothing is expected to happen: the watches report changes, and this covers what they may miss.
-const RESYNC: Duration = Duration::from_mins(10);
+const RESYNC_INTERVAL: Duration = Duration::from_mins(10);
 
-/// Requeue delay when something is under way.
-const SOON: Duration = Duration::from_secs(2);
+/// Requeue delay while a deletion or rollout is in progress.
+const PROGRESS_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Requeue delay when somebody has to act first.
-const SLOWLY: Duration = Duration::from_mins(1);
+/// Requeue delay while an obstacle remains that only a user can remove.
+const OBSTACLE_POLL_INTERVAL: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadPlan {
@@ -35,7 +35,7 @@ pub struct WorkloadPlan {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadAction {
-    /// Somebody else runs the Pods; nothing is read or written.
+    /// The Pods are managed outside the operator; nothing is read or written.
     External,
     /// The objects cannot be rendered, or their state cannot be read.
     Blocked { reason: Reason, retry: Retry, message: String },
@@ -74,7 +74,7 @@ pub fn plan(desired: &Result<DesiredWorkload, RenderError>, observed: &ObservedW
     WorkloadPlan { resource: observed.resource.clone(), observed: observed.stateful_set.live.clone(), action }
 }
 
-/// The plan for a workload that somebody else runs.
+/// The plan for a workload that is managed outside the operator.
 pub fn external(observed: &ObservedWorkload) -> WorkloadPlan {
     WorkloadPlan { resource: observed.resource.clone(), observed: None, action: WorkloadAction::External }
 }
@@ -118,10 +118,12 @@ fn stateful_set(desired: &DesiredStatefulSet, observed: &ObservedWorkload) -> St
         | WorkloadDecision::Retrack { .. }
         | WorkloadDecision::Adopt { .. }
         | WorkloadDecision::Keep { .. }
-        | WorkloadDecision::Leave => RESYNC,
-        WorkloadDecision::Replace { .. } | WorkloadDecision::Wait { .. } => SOON,
-        WorkloadDecision::Refuse(RefusalReason::ReplaceLoop) => observed.replacements.until_fewer.max(SOON),
-        WorkloadDecision::Refuse(_) => SLOWLY,
+        | WorkloadDecision::Leave => RESYNC_INTERVAL,
+        WorkloadDecision::Replace { .. } | WorkloadDecision::Wait { .. } => PROGRESS_POLL_INTERVAL,
+        WorkloadDecision::Refuse(RefusalReason::ReplaceLoop) => {
+            observed.replacements.until_fewer.max(PROGRESS_POLL_INTERVAL)
+        }
+        WorkloadDecision::Refuse(_) => OBSTACLE_POLL_INTERVAL,
     };
     let immutable_differences =
         live.map(|live| live.immutables.differences(&desired.immutables)).unwrap_or_default();
@@ -154,7 +156,7 @@ impl ObservedWorkload {
 }
 
 impl WorkloadDecision {
-    /// The word that condition, event, log and metric share.
+    /// The reason that condition, event, log and metric share.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Create => Reason::Created,

@@ -1,25 +1,20 @@
 //! The resources that have a workload.
 
-use std::fmt::Debug;
-
-use kube::core::NamespaceResourceScope;
-use kube::{Api, Client, Resource};
-use serde::de::DeserializeOwned;
-use vmafx_api::conditions::{NodeCondition, TrainingCondition};
+use kube::{Client, Resource};
+use vmafx_api::conditions::NodeCondition;
 use vmafx_api::workload::StatefulSetRef;
 use vmafx_api::{Condition, VmafxModelTraining, VmafxNode};
 
 use super::owner::ResourceOwner;
-use crate::error::{ApiError, call};
+use crate::client::requests::{self, Namespaced};
+use crate::error::ApiError;
 use crate::key::ObjectKey;
 
-/// A resource whose status records a StatefulSet.
-pub trait TracksWorkload:
-    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned
-{
-    /// Type of the condition that says whether the workload is as desired.
-    const SYNCED: &'static str;
+/// Type of the condition that says whether the workload is as desired, for all kinds with a workload.
+const SYNCED: &str = NodeCondition::WorkloadSynced.as_str();
 
+/// A resource whose status records a StatefulSet.
+pub trait TracksWorkload: Resource<DynamicType = ()> {
     /// The StatefulSet that its status records.
     fn tracked(&self) -> Option<&StatefulSetRef>;
 
@@ -27,8 +22,6 @@ pub trait TracksWorkload:
 }
 
 impl TracksWorkload for VmafxNode {
-    const SYNCED: &'static str = NodeCondition::WorkloadSynced.as_str();
-
     fn tracked(&self) -> Option<&StatefulSetRef> {
         self.status.as_ref()?.stateful_set.as_ref()
     }
@@ -39,8 +32,6 @@ impl TracksWorkload for VmafxNode {
 }
 
 impl TracksWorkload for VmafxModelTraining {
-    const SYNCED: &'static str = TrainingCondition::WorkloadSynced.as_str();
-
     fn tracked(&self) -> Option<&StatefulSetRef> {
         self.status.as_ref()?.stateful_set.as_ref()
     }
@@ -51,7 +42,7 @@ impl TracksWorkload for VmafxModelTraining {
 }
 
 /// What the lifecycle of a workload needs of its resource, cached or read live.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrackedResource {
     pub owner: ResourceOwner,
     /// The StatefulSet that the status records.
@@ -62,7 +53,7 @@ pub struct TrackedResource {
 
 impl TrackedResource {
     pub fn of<K: TracksWorkload>(resource: &K) -> Self {
-        let synced = resource.conditions().iter().find(|condition| condition.type_ == K::SYNCED);
+        let synced = resource.conditions().iter().find(|condition| condition.type_ == SYNCED);
         Self {
             owner: ResourceOwner::of(resource),
             tracked: resource.tracked().cloned(),
@@ -71,9 +62,11 @@ impl TrackedResource {
     }
 
     /// Reads the resource from the API server, past every cache; `None` if it is gone.
-    pub async fn read<K: TracksWorkload>(client: &Client, key: &ObjectKey) -> Result<Option<Self>, ApiError> {
-        let api: Api<K> = Api::namespaced(client.clone(), &key.namespace);
-        let live = call("read the resource", api.get_opt(&key.name)).await?;
+    pub(crate) async fn read<K: TracksWorkload + Namespaced>(
+        client: &Client,
+        key: &ObjectKey,
+    ) -> Result<Option<Self>, ApiError> {
+        let live = requests::read::<K>(client, "read the resource", key).await?;
         Ok(live.as_ref().map(Self::of))
     }
 }

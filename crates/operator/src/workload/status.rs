@@ -34,9 +34,14 @@ impl WorkloadPlan {
         };
         let before = self.resource.tracked.clone();
         let (tracked, synced, event) = match (&self.action, applied) {
-            (WorkloadAction::External, _) => {
-                (None, ConditionState::met(Reason::External, "somebody else runs the workers"), None)
-            }
+            (WorkloadAction::External, _) => (
+                None,
+                ConditionState::met(
+                    Reason::External,
+                    "the workers are not managed by the operator (managementPolicy: External)",
+                ),
+                None,
+            ),
             (WorkloadAction::Blocked { reason, message, .. }, _) => {
                 (before, ConditionState::unmet(*reason, message.clone()), None)
             }
@@ -73,21 +78,20 @@ impl WorkloadPlan {
         let (now, before) = (with_uid(now), with_uid(self.observed.as_ref()));
         let done = |note: String| {
             let replicas = now.1;
-            let message =
-                format!("StatefulSet {key}{} is as the spec wants it, with {replicas} replicas", now.0);
+            let message = format!("StatefulSet {key}{} is as desired, with {replicas} replicas", now.0);
             let event = (!note.is_empty()).then(|| ResourceEvent::normal(reason, note));
             (ConditionState::met(Reason::AsExpected, message), event)
         };
         match &plan.decision {
             WorkloadDecision::Create => done(format!("StatefulSet {key} was created{}", now.0)),
             WorkloadDecision::Recreate { lost } => {
-                done(format!("StatefulSet {key} with UID {lost} had vanished and was made again{}", now.0))
+                done(format!("StatefulSet {key} with UID {lost} was gone and was created again{}", now.0))
             }
             WorkloadDecision::Retrack { uid } => {
-                done(format!("StatefulSet {key} with UID {uid} is ours and is recorded again"))
+                done(format!("StatefulSet {key} with UID {uid} has our owner reference and is tracked again"))
             }
             WorkloadDecision::Adopt { uid } => {
-                done(format!("StatefulSet {key} with UID {uid}, which nobody controlled, was taken over"))
+                done(format!("StatefulSet {key} with UID {uid} had no controller and was adopted"))
             }
             WorkloadDecision::Keep { .. } => done(String::new()),
             WorkloadDecision::Leave => {
@@ -105,7 +109,7 @@ impl WorkloadPlan {
             }
             WorkloadDecision::Refuse(refusal) => {
                 let note = self.refusing(plan, *refusal, &before.0);
-                // What the condition says already is no event again.
+                // A reason that the condition has already is not published again.
                 let reported = self.resource.synced_reason.as_deref() == Some(reason.as_str());
                 let event = (!reported).then(|| ResourceEvent::warning(reason, note.clone()));
                 (ConditionState::unmet(reason, note), event)
@@ -117,9 +121,9 @@ impl WorkloadPlan {
         let key = &plan.key;
         match why {
             ReplaceReason::Impostor => {
-                let ours = self.resource.tracked.as_ref().map_or("another", |tracked| &tracked.uid);
+                let ours = self.resource.tracked.as_ref().map_or("unknown", |tracked| &tracked.uid);
                 format!(
-                    "StatefulSet {key} with UID {uid} is not the one with UID {ours} and is replaced; its Pods start anew"
+                    "StatefulSet {key} with UID {uid} is not the tracked one with UID {ours} and is replaced; its Pods are recreated"
                 )
             }
             ReplaceReason::ImmutableDrift => format!(
@@ -135,11 +139,11 @@ impl WorkloadPlan {
             RefusalReason::ForeignOwner => {
                 let owner = self.observed.as_ref().and_then(|set| set.controller.as_ref());
                 let owner =
-                    owner.map_or_else(|| "somebody else".to_owned(), |o| format!("{} {}", o.kind, o.name));
+                    owner.map_or_else(|| "another owner".to_owned(), |o| format!("{} {}", o.kind, o.name));
                 format!("StatefulSet {key}{uid} belongs to {owner} and is left alone: rename one of the two")
             }
             RefusalReason::Incompatible => format!(
-                "StatefulSet {key}{uid} has no owner and differs in {}, so it cannot be taken over: delete or rename it",
+                "StatefulSet {key}{uid} has no owner and differs in {}, so it cannot be adopted: delete or rename it",
                 plan.immutable_differences.join(", ")
             ),
             RefusalReason::HandedOver => format!(
@@ -147,13 +151,13 @@ impl WorkloadPlan {
                 super::ADOPT
             ),
             RefusalReason::ReplaceLoop => format!(
-                "StatefulSet {key} was replaced {MAX_REPLACEMENTS} times within 10 minutes and is left as it is for now: find out who keeps making it"
+                "StatefulSet {key} was replaced {MAX_REPLACEMENTS} times within 10 minutes and is left alone for now: find out who recreates it"
             ),
         }
     }
 }
 
-/// People read of one obstacle at a time; that of the StatefulSet comes first.
+/// The condition has one message; an obstacle of the StatefulSet comes before one of its children.
 fn first_obstacle(state: ConditionState, steps: &SyncPlan) -> ConditionState {
     if state.status != ConditionStatus::True {
         return state;

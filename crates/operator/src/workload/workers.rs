@@ -100,7 +100,10 @@ fn pause_event(old: &Condition, new: &Condition) -> ResourceEvent {
         (_, reason) if reason == Reason::Draining.as_str() => {
             ResourceEvent::normal(Reason::Draining, new.message.clone())
         }
-        _ => ResourceEvent::normal(Reason::Resumed, format!("workers come back; it was {}", old.reason)),
+        _ => ResourceEvent::normal(
+            Reason::Resumed,
+            format!("the workers start again; the reason was {}", old.reason),
+        ),
     }
 }
 
@@ -108,7 +111,7 @@ fn rollout_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {
     match (old.status, new.status) {
         (_, ConditionStatus::True) => Some(ResourceEvent::normal(Reason::RollingOut, new.message.clone())),
         (ConditionStatus::True, _) => {
-            Some(ResourceEvent::normal(Reason::RolledOut, "every worker is of the newest template"))
+            Some(ResourceEvent::normal(Reason::RolledOut, "all workers are of the newest template"))
         }
         _ => None,
     }

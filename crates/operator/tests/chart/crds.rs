@@ -1,4 +1,4 @@
-//! The hook of an upgrade: definitions that Helm would leave as they were.
+//! The upgrade hook, which updates the CRDs because Helm does not.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ use crate::helm::Chart;
 
 const NAMESPACE: &str = "vmafx-system";
 
-/// The permissions of the hook, as the chart has them.
+/// The permissions that the chart grants to the hook.
 fn grants() -> Vec<Grant> {
     let objects = Chart::render(&Chart::values("quick-start"), NAMESPACE);
     let roles = objects.iter().filter(|object| object["metadata"]["name"] == "vmafx-crds");
@@ -22,7 +22,7 @@ fn grants() -> Vec<Grant> {
     Grant::from_yaml(&documents.join("\n---\n")).unwrap()
 }
 
-/// Whether every definition is served and the jobs' has the field.
+/// Whether the CRD of jobs has the field.
 async fn has_field(api: &Api<CustomResourceDefinition>) -> bool {
     let all = api.list(&ListParams::default()).await.unwrap().items;
     assert_eq!(all.len(), 3);
@@ -35,7 +35,7 @@ fn field(jobs: &Value) -> &Value {
 }
 
 #[tokio::test]
-async fn an_upgrade_brings_definitions_up_to_date_and_may_do_nothing_else() {
+async fn an_upgrade_updates_the_crds_with_the_permissions_of_the_hook() {
     let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
     let client = plane.client().unwrap();
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
@@ -58,7 +58,7 @@ async fn an_upgrade_brings_definitions_up_to_date_and_may_do_nothing_else() {
     let api: Api<CustomResourceDefinition> = Api::all(client);
     assert!(has_field(&api).await);
 
-    // As an older release left it.
+    // The CRD as an older release installed it.
     let mut older = serde_json::to_value(vmafx_api::crd::all()).unwrap()[0].clone();
     assert!(field(&older).is_object(), "{}", older["metadata"]["name"]);
     let path = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";

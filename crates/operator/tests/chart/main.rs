@@ -1,14 +1,14 @@
-//! The chart: every documented combination of values is rendered by Helm and shown to a real API server, which stores
-//! nothing of it; what containers are told is read by the programs' own settings.
+//! The chart: Helm renders every values file in `ci`, a real API server checks the objects in a dry run, and the programs'
+//! own settings parse the environment variables and arguments of the containers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod crds;
+mod environment;
 mod helm;
 mod monitoring;
 mod policies;
 mod promtool;
 mod server;
-mod told;
 
 use rstest::rstest;
 
@@ -26,25 +26,25 @@ use crate::helm::Chart;
 )]
 #[case::no_database("controller.store.backend=postgres", "name the Secret with the URL of the database")]
 #[case::no_controller("controller.enabled=false", "say where the controller is")]
-#[case::keys_of_nobody("auth.jwksEndpoint=https://issuer.example.com/keys", "say who signs the tokens")]
+#[case::keys_without_issuer("auth.jwksEndpoint=https://issuer.example.com/keys", "say who signs the tokens")]
 #[case::half_an_address("operator.controllerAddress.grpc=c:1", "set grpc and http together")]
-#[case::certificates_for_nobody(
+#[case::certificates_without_webhook(
     "operator.webhook.certManager.enabled=true",
     "set operator.webhook.enabled=true too"
 )]
-fn what_cannot_work_is_refused_with_what_to_do(#[case] set: &str, #[case] words: &str) {
-    let said = Chart::refused(&["--set", "operator.enabled=true", "--set", set]);
-    assert!(said.contains(words), "{said}");
+fn invalid_values_are_refused_with_advice(#[case] set: &str, #[case] text: &str) {
+    let message = Chart::refused(&["--set", "operator.enabled=true", "--set", set]);
+    assert!(message.contains(text), "{message}");
 }
 
 #[test]
-fn it_passes_helms_own_look() {
+fn helm_lint_finds_no_problem() {
     for values in Chart::combinations() {
         Chart::lint(&values);
     }
 }
 
 #[test]
-fn whatever_was_not_asked_for_is_not_there() {
+fn disabled_components_are_not_rendered() {
     assert_eq!(Chart::render(&Chart::values("definitions-only"), "ns"), Vec::<serde_json::Value>::new());
 }

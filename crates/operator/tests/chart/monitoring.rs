@@ -1,4 +1,4 @@
-//! Alerts, the dashboard and the documents speak of metrics that there are, and every alert has a runbook.
+//! Every metric that alerts, dashboard and documents name exists, and every alert has a runbook.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Names that begin with ours, without what Prometheus appends.
+/// Names of metrics with the prefix `vmafx_`, without the prefix and the suffixes of Prometheus.
 fn metrics(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '_');
     let ours = words.filter_map(|word| word.strip_prefix("vmafx_"));
@@ -19,7 +19,7 @@ fn metrics(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// All source that makes metrics.
+/// Appends all Rust source in the directory to `text`.
 fn sources(directory: &Path, text: &mut String) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -31,23 +31,23 @@ fn sources(directory: &Path, text: &mut String) {
     }
 }
 
-/// The documents, but for those that decisions are kept in.
+/// The documents directly in `docs`, without the ADRs.
 fn documents() -> Vec<PathBuf> {
     let files = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
 #[test]
-fn every_metric_that_is_named_is_made_somewhere() {
+fn every_metric_that_is_named_exists() {
     let mut source = String::new();
     for part in ["kit", "controller", "operator", "node", "trainer"] {
         sources(&root().join("crates").join(part).join("src"), &mut source);
     }
     let files = root().join("deploy/helm/vmafx/files");
-    let mut told: Vec<_> = ["alerts.yaml", "dashboard.json"].map(|file| files.join(file)).into();
-    told.extend(documents());
+    let mut texts: Vec<_> = ["alerts.yaml", "dashboard.json"].map(|file| files.join(file)).into();
+    texts.extend(documents());
     let named: BTreeSet<_> =
-        told.iter().flat_map(|file| metrics(&fs::read_to_string(file).unwrap())).collect();
+        texts.iter().flat_map(|file| metrics(&fs::read_to_string(file).unwrap())).collect();
     assert!(named.len() > 30, "{named:?}");
     let missing: Vec<_> = named
         .iter()
@@ -67,7 +67,7 @@ fn every_alert_has_a_runbook() {
     assert!(rules.len() > 5);
     for rule in rules {
         let name = rule["alert"].as_str().unwrap();
-        assert!(runbooks.contains(&format!("\n## {name}\n")), "{name} has none");
+        assert!(runbooks.contains(&format!("\n## {name}\n")), "{name} has no runbook");
         let link = rule["annotations"]["runbook_url"].as_str().unwrap();
         assert!(link.ends_with(&format!("#{}", name.to_lowercase())), "{link}");
     }

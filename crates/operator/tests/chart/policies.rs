@@ -1,4 +1,4 @@
-//! Where policies let Pods go, as far as values alone decide it. That they hold is seen on a whole node, by `make e2e`.
+//! The egress rules of the network policies, as far as they follow from the values. `make e2e` tests their enforcement.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::helm::Chart;
 
-/// Ports that a policy lets Pods go to, whoever is there.
-fn anywhere(values: &Path, set: &[&str], component: &str) -> BTreeSet<String> {
+/// Ports to which a component may connect on any host.
+fn egress_ports(values: &Path, set: &[&str], component: &str) -> BTreeSet<String> {
     let objects = Chart::render_with(values, "ns", set);
     let ours = |object: &&Value| {
         object["kind"] == "NetworkPolicy"
@@ -35,19 +35,19 @@ fn anywhere(values: &Path, set: &[&str], component: &str) -> BTreeSet<String> {
     "controller",
     &["443", "53", "6443", "8443"]
 )]
-#[case::names_by_whoever_is_named(
+#[case::another_dns_server(
     "controller-alone",
     &["networkPolicy.dns[0].ipBlock.cidr=10.0.0.10/32"],
     "controller",
     &["443", "6443"]
 )]
 #[case::a_database("postgres", &[], "controller", &["443", "53", "5432", "6443"])]
-fn pods_may_go_where_values_say(
+fn egress_ports_follow_from_the_values(
     #[case] values: &str,
     #[case] set: &[&str],
     #[case] component: &str,
     #[case] expected: &[&str],
 ) {
     let expected = expected.iter().map(|&port| port.to_owned()).collect();
-    assert_eq!(anywhere(&Chart::values(values), set, component), expected);
+    assert_eq!(egress_ports(&Chart::values(values), set, component), expected);
 }

@@ -1,4 +1,4 @@
-//! Alerts as Prometheus reads them: it takes them all, and they fire when they should and only then.
+//! The alerts in Prometheus: all are valid, and each fires exactly when it should.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,10 +11,10 @@ use crate::helm::Chart;
 
 const ENABLED: &str = "monitoring.prometheusRule.enabled=true";
 
-/// What happens, and which alerts are there then.
+/// Series of samples, and the alerts that fire on them.
 const CASES: &str = include_str!("alerts.yaml");
 
-/// The one that `make setup` took out of its package, or the machine's own.
+/// The promtool that `make setup` has installed, or the one in `PATH`.
 fn promtool() -> PathBuf {
     let tools = cache().unwrap().join("tools");
     let of_setup =
@@ -23,14 +23,14 @@ fn promtool() -> PathBuf {
     found.unwrap_or_else(|| panic!("no promtool in {} nor in PATH: run `make setup`", tools.display()))
 }
 
-fn run(words: &[&str], directory: &Path) -> String {
-    let output = Command::new(promtool()).args(words).current_dir(directory).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "promtool {}: {said}", words.join(" "));
-    said.into_owned()
+fn run(arguments: &[&str], directory: &Path) -> String {
+    let output = Command::new(promtool()).args(arguments).current_dir(directory).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "promtool {}: {printed}", arguments.join(" "));
+    printed.into_owned()
 }
 
-/// Writes the alerts of a release to a file, as a Prometheus would get it; how many there are.
+/// Writes the alerts of a release to a file, as Prometheus would get it, and returns their number.
 fn write(values: &Path, file: &Path) -> usize {
     let objects = Chart::render_with(values, "ns", &[ENABLED]);
     let rule = objects.iter().find(|object| object["kind"] == "PrometheusRule");
@@ -40,13 +40,17 @@ fn write(values: &Path, file: &Path) -> usize {
 }
 
 #[test]
-fn prometheus_takes_the_alerts_of_every_combination() {
+fn the_alerts_of_every_values_file_are_valid() {
     let directory = tempfile::tempdir().unwrap();
     for values in Chart::combinations() {
         let rules = write(&values, &directory.path().join("rules.yaml"));
         assert!(rules > 3, "{}: {rules} rules", values.display());
-        let said = run(&["check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"], directory.path());
-        assert!(said.contains(&format!("SUCCESS: {rules} rules found")), "{}: {said}", values.display());
+        let printed = run(&["check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"], directory.path());
+        assert!(
+            printed.contains(&format!("SUCCESS: {rules} rules found")),
+            "{}: {printed}",
+            values.display()
+        );
     }
 }
 
@@ -59,22 +63,22 @@ fn alerts_fire_when_they_should_and_only_then() {
 }
 
 #[test]
-fn every_alert_is_seen_both_ways() {
+fn every_alert_is_tested_firing_and_not_firing() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("rules.yaml");
     write(&Chart::values("postgres"), &file);
     let rules: Value = serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let cases: Value = serde_saphyr::from_str(CASES).unwrap();
     let tests = cases["tests"].as_array().unwrap();
-    let seen: Vec<_> =
+    let tested: Vec<_> =
         tests.iter().flat_map(|test| test["alert_rule_test"].as_array().unwrap()).map(fires).collect();
     for rule in rules["groups"][0]["rules"].as_array().unwrap() {
         let name = rule["alert"].as_str().unwrap();
-        assert!(seen.contains(&(name, true)) && seen.contains(&(name, false)), "{name}: {seen:?}");
+        assert!(tested.contains(&(name, true)) && tested.contains(&(name, false)), "{name}: {tested:?}");
     }
 }
 
-/// Which alert a case is about, and whether it is there.
+/// The alert of a case, and whether it fires.
 fn fires(case: &Value) -> (&str, bool) {
     let expected = case["exp_alerts"].as_array().is_some_and(|alerts| !alerts.is_empty());
     (case["alertname"].as_str().unwrap(), expected)

@@ -1,4 +1,4 @@
-//! What a real API server says to all of it.
+//! A real API server accepts all objects of the chart.
 
 use k8s_openapi::api::core::v1::{Namespace, Pod, ServiceAccount};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
@@ -10,11 +10,11 @@ use vmafx_testkit::kube::ControlPlane;
 
 use crate::helm::Chart;
 
-/// Groups of others, which a bare cluster does not have.
-const OF_OTHERS: [&str; 2] = ["monitoring.coreos.com", "cert-manager.io"];
+/// API groups of other projects, which the test cluster does not have.
+const OTHER_GROUPS: [&str; 2] = ["monitoring.coreos.com", "cert-manager.io"];
 
 #[tokio::test]
-async fn the_api_server_would_take_every_object_and_every_pod_under_the_strictest_rules() {
+async fn every_object_is_valid_and_every_pod_meets_the_restricted_security_standard() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("chart").await.unwrap();
     let (client, name) = (namespace.client(), namespace.name());
@@ -26,11 +26,11 @@ async fn the_api_server_would_take_every_object_and_every_pod_under_the_strictes
         let combination = values.file_stem().unwrap().to_str().unwrap();
         for object in Chart::render(&values, name) {
             let kind = object["kind"].as_str().unwrap().to_owned();
-            if OF_OTHERS.iter().any(|group| object["apiVersion"].as_str().unwrap().starts_with(group)) {
+            if OTHER_GROUPS.iter().any(|group| object["apiVersion"].as_str().unwrap().starts_with(group)) {
                 of_others += 1;
                 continue;
             }
-            show(&client, &object, combination).await;
+            dry_run(&client, &object, combination).await;
             objects += 1;
             if object["spec"]["template"]["spec"]["containers"].is_array() {
                 pod(&client, name, &object["spec"]["template"], combination).await;
@@ -45,8 +45,8 @@ async fn the_api_server_would_take_every_object_and_every_pod_under_the_strictes
     );
 }
 
-/// As `kubectl apply --dry-run=server` does, unknown fields refused.
-async fn show(client: &Client, object: &Value, combination: &str) {
+/// Like `kubectl apply --dry-run=server`, with unknown fields refused.
+async fn dry_run(client: &Client, object: &Value, combination: &str) {
     let object: DynamicObject = serde_json::from_value(object.clone()).unwrap();
     let types = object.types.clone().unwrap();
     let (group, version) = types.api_version.split_once('/').unwrap_or(("", &types.api_version));
@@ -61,12 +61,12 @@ async fn show(client: &Client, object: &Value, combination: &str) {
     assert!(answer.is_ok(), "{combination}: {} {}: {}", types.kind, object.name_any(), answer.unwrap_err());
 }
 
-/// A Pod of a template, where only the strictest of the Pod security levels is admitted.
+/// Creates a Pod of the template in a dry run, in a namespace that enforces the Pod security level `restricted`.
 async fn pod(client: &Client, namespace: &str, template: &Value, combination: &str) {
     let account = template["spec"]["serviceAccountName"].as_str().unwrap_or("default");
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
-    let made = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": account } });
-    accounts.patch(account, &PatchParams::apply("chart").force(), &Patch::Apply(made)).await.unwrap();
+    let body = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": account } });
+    accounts.patch(account, &PatchParams::apply("chart").force(), &Patch::Apply(body)).await.unwrap();
     let mut pod = template.clone();
     pod["metadata"]["name"] = "shown".into();
     let pod: Pod = serde_json::from_value(pod).unwrap();

@@ -1,55 +1,57 @@
-//! The operator is killed after each write of each flow, and started again.
+//! The operator is killed before and after each write of each scenario, and restarted.
 
 use rstest::rstest;
 use vmafx_testkit::kube::proxy::{Fault, ResponseHandling};
 use vmafx_testkit::wait;
 
-use crate::SOON;
-use crate::world::{Bystanders, Flow, World, deletions, said};
+use crate::TIMEOUT;
+use crate::fixture::{Bystanders, FaultFixture, Scenario, deletions, describe};
 
-/// More writes than this are a loop. A flow has at most nine; an operator that starts looks at three objects again.
-const MOST_WRITES: usize = 24;
+/// More writes than this mean a loop. A scenario has at most nine; an operator that starts applies three objects again.
+const MAX_WRITES: usize = 24;
 
-/// Where the operator is killed.
+/// When the operator is killed.
 #[derive(Debug, Clone, Copy)]
 enum At {
-    /// The API server has not been asked.
+    /// The request has not reached the API server.
     Before,
-    /// The API server has done it and the operator does not know.
+    /// The API server has carried out the request, but the operator has no response.
     After,
 }
 
 #[rstest]
-#[case::create(Flow::Create)]
-#[case::pause(Flow::Pause)]
-#[case::resume(Flow::Resume)]
-#[case::image(Flow::Image)]
-#[case::recreate(Flow::Recreate)]
-#[case::impostor(Flow::Impostor)]
-#[case::delete(Flow::Delete)]
+#[case::create(Scenario::Create)]
+#[case::pause(Scenario::Pause)]
+#[case::resume(Scenario::Resume)]
+#[case::image(Scenario::Image)]
+#[case::recreate(Scenario::Recreate)]
+#[case::impostor(Scenario::Impostor)]
+#[case::delete(Scenario::Delete)]
 #[tokio::test]
-async fn an_operator_that_is_killed_at_any_write_goes_on_when_it_is_started_again(#[case] flow: Flow) {
-    let mut world = World::set(&[]).await;
-    let bystanders = Bystanders::arrive(&world).await;
+async fn an_operator_that_is_killed_at_any_write_completes_the_scenario_after_its_restart(
+    #[case] scenario: Scenario,
+) {
+    let mut fixture = FaultFixture::new(&[]).await;
+    let bystanders = Bystanders::create(&fixture).await;
     let mut killed = 0;
     for at in [At::Before, At::After] {
         let mut write = 1;
-        while crash(&mut world, flow, at, write).await {
+        while crash(&mut fixture, scenario, at, write).await {
             write += 1;
             killed += 1;
-            bystanders.are_untouched(&world).await;
+            bystanders.are_untouched(&fixture).await;
         }
     }
-    assert_eq!(killed == 0, flow == Flow::Delete, "{flow:?} has been killed {killed} times");
-    eprintln!("{flow:?}: killed {killed} times");
+    assert_eq!(killed == 0, scenario == Scenario::Delete, "{scenario:?} has been killed {killed} times");
+    eprintln!("{scenario:?}: killed {killed} times");
 }
 
-/// Kills the operator at one write and starts it again. `false`: the flow has not as many writes.
-async fn crash(world: &mut World, flow: Flow, at: At, write: usize) -> bool {
-    let name = format!("{flow:?}-{at:?}-{write}").to_lowercase();
-    flow.arrange(world, &name).await;
-    let before = world.uid_of(&name).await;
-    let kill = world.operator.killer();
+/// Kills the operator at one write and restarts it. `false`: the scenario has fewer writes.
+async fn crash(fixture: &mut FaultFixture, scenario: Scenario, at: At, write: usize) -> bool {
+    let name = format!("{scenario:?}-{at:?}-{write}").to_lowercase();
+    scenario.arrange(fixture, &name).await;
+    let before = fixture.uid_of(&name).await;
+    let kill = fixture.operator.killer();
     let call = move |_: &_| {
         kill();
         ResponseHandling::Disconnect
@@ -58,22 +60,22 @@ async fn crash(world: &mut World, flow: Flow, at: At, write: usize) -> bool {
         At::Before => Fault::before(call),
         At::After => Fault::after(call),
     };
-    let mark = world.proxy.request_count();
-    let fault = world.proxy.inject(world.writes_for(&name).nth(write), act);
-    flow.begin(world, &name).await;
+    let mark = fixture.proxy.request_count();
+    let fault = fixture.proxy.inject(fixture.writes_for(&name).nth(write), act);
+    scenario.begin(fixture, &name).await;
     let hit = tokio::select! {
-        hit = wait::until(SOON * 2, "the write", async || !fault.hits().is_empty()) => hit.is_ok(),
-        () = flow.end(world, &name, before.as_deref()) => !fault.hits().is_empty(),
+        hit = wait::until(TIMEOUT * 2, "the write", async || !fault.hits().is_empty()) => hit.is_ok(),
+        () = scenario.end(fixture, &name, before.as_deref()) => !fault.hits().is_empty(),
     };
     drop(fault);
     if hit {
-        world.operator.ended().await;
-        world.restart().await;
-        flow.end(world, &name, before.as_deref()).await;
+        fixture.operator.ended().await;
+        fixture.restart().await;
+        scenario.end(fixture, &name, before.as_deref()).await;
     }
-    let writes = world.written_for(&name, mark);
-    assert!(deletions(&writes) <= flow.deletions(), "{name}: {writes:#?}");
-    let writes: Vec<_> = writes.iter().map(said).collect();
-    assert!(writes.len() <= MOST_WRITES, "{} writes: {writes:#?}", writes.len());
+    let writes = fixture.written_for(&name, mark);
+    assert!(deletions(&writes) <= scenario.deletions(), "{name}: {writes:#?}");
+    let writes: Vec<_> = writes.iter().map(describe).collect();
+    assert!(writes.len() <= MAX_WRITES, "{} writes: {writes:#?}", writes.len());
     hit
 }

@@ -1,21 +1,23 @@
-//! The operator as a process, under the role that is made for it, while everything around it fails.
+//! The operator as a process, under its generated role, while requests, servers and watches fail.
 //!
-//! All tests but those that stop servers share one control plane, one after the other: an operator works on the whole
-//! cluster, and two of them would write each other's objects.
+//! All tests but those that stop servers share one control plane, one after the other: an operator reconciles the whole
+//! cluster, so two of them would write the same objects.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod answers;
 mod crash;
+mod fixture;
+mod idle;
 mod leaders;
 mod operator;
 mod outages;
 mod permissions;
 mod pod_job;
-mod rest;
 mod watches;
-mod world;
 
 use std::time::Duration;
 
-/// For what takes a second or two; a busy machine may take longer.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
+pub(crate) use fixture::control_plane;
+
+/// Timeout for everything that usually takes a second or two; a busy machine may take longer.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);

@@ -6,22 +6,37 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use vmafx_testkit::kube::account::TestServiceAccount;
 use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::kube::proxy::ApiProxy;
 use vmafx_testkit::wait;
 
-use crate::SOON;
+use crate::TIMEOUT;
+use crate::control_plane::SYSTEM;
 
-/// How to start one.
 #[derive(Clone)]
-pub(crate) struct Recipe {
+pub(crate) struct OperatorCommand {
     pub(crate) name: String,
     pub(crate) kubeconfig: PathBuf,
-    pub(crate) namespace: String,
     pub(crate) directory: PathBuf,
     pub(crate) env: Vec<(&'static str, String)>,
 }
 
-/// A running operator. Dropping it kills it; in a test that fails it says what it logged last.
+impl OperatorCommand {
+    /// An operator with the permissions of `account` behind `proxy`; its files are in `directory`.
+    pub(crate) fn new(
+        directory: &Path,
+        account: &TestServiceAccount,
+        proxy: &ApiProxy,
+        env: Vec<(&'static str, String)>,
+    ) -> Self {
+        let kubeconfig = directory.join("kubeconfig");
+        account.write_kubeconfig(&kubeconfig, &proxy.url()).unwrap();
+        Self { name: "operator".to_owned(), kubeconfig, directory: directory.to_owned(), env }
+    }
+}
+
+/// A running operator. Dropping it kills it; in a failing test it also prints the end of its log.
 pub(crate) struct Operator {
     process: ChildProcess,
     pub(crate) log: PathBuf,
@@ -29,31 +44,31 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    pub(crate) fn start(recipe: &Recipe) -> Self {
+    pub(crate) fn start(command: &OperatorCommand) -> Self {
         let log = tempfile::Builder::new()
-            .prefix(&format!("{}-", recipe.name))
+            .prefix(&format!("{}-", command.name))
             .suffix(".log")
-            .tempfile_in(&recipe.directory)
+            .tempfile_in(&command.directory)
             .unwrap()
             .into_temp_path()
             .keep()
             .unwrap();
-        let launch = ChildCommand::new(&recipe.name, env!("CARGO_BIN_EXE_vmafx-operator"), &log)
-            .env("KUBECONFIG", &recipe.kubeconfig)
-            .env("POD_NAMESPACE", &recipe.namespace)
-            .env("POD_NAME", &recipe.name)
+        let launch = ChildCommand::new(&command.name, env!("CARGO_BIN_EXE_vmafx-operator"), &log)
+            .env("KUBECONFIG", &command.kubeconfig)
+            .env("POD_NAMESPACE", SYSTEM)
+            .env("POD_NAME", &command.name)
             .env("VMAFX_OPERATOR_METRICS_ADDR", "127.0.0.1:0")
             .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "127.0.0.1:0")
             .env("VMAFX_OPERATOR_NODE_IMAGE", "registry.test/vmafx-node:1")
             .env("VMAFX_LOG_LEVEL", "info,vmafx_operator=debug")
             .env("VMAFX_LOG_FORMAT", "json");
-        let launch = recipe.env.iter().fold(launch, |launch, (name, value)| launch.env(name, value));
+        let launch = command.env.iter().fold(launch, |launch, (name, value)| launch.env(name, value));
         vmafx_kit::tls::install_crypto_provider();
         let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().unwrap();
         Self { process: ChildProcess::start(&launch).unwrap(), log, http }
     }
 
-    /// Kills it from anywhere, also while its process is borrowed elsewhere.
+    /// A function that kills the operator without a borrow of it.
     pub(crate) fn killer(&self) -> impl Fn() + Send + Sync + use<> {
         let pid = Pid::from_raw(i32::try_from(self.process.pid()).unwrap()).unwrap();
         move || {
@@ -73,9 +88,9 @@ impl Operator {
         self.process.ended().is_some()
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the process has ended.
     pub(crate) async fn ended(&mut self) {
-        wait::until(SOON, "the operator to end", || {
+        wait::until(TIMEOUT, "the operator to end", || {
             let ended = self.process.ended().is_some();
             async move { ended }
         })
@@ -83,7 +98,7 @@ impl Operator {
         .unwrap();
     }
 
-    /// The address of what a variable says.
+    /// The address that the operator logged for the setting `variable`.
     fn address(&self, variable: &str) -> Result<String, String> {
         let log = fs::read_to_string(&self.log).map_err(|error| error.to_string())?;
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -103,7 +118,7 @@ impl Operator {
         Ok((code, answer.text().await.map_err(|error| error.to_string())?))
     }
 
-    /// What `/readyz` says.
+    /// Status code and body of `/readyz`.
     pub(crate) async fn readiness(&self) -> Result<(u16, String), String> {
         self.page("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", "/readyz").await
     }
@@ -112,10 +127,10 @@ impl Operator {
         let Self { process, .. } = self;
         let ended = process.ended().map(|error| error.to_string());
         assert_eq!(ended, None);
-        wait::until(SOON, "the operator to be ready", || async {
+        wait::until(TIMEOUT, "the operator to be ready", || async {
             match self.readiness().await? {
                 (200, _) => Ok(()),
-                (_, why) => Err(why),
+                (_, body) => Err(body),
             }
         })
         .await
@@ -126,26 +141,25 @@ impl Operator {
     pub(crate) async fn metric(&self, name: &str, labels: &str) -> Result<f64, String> {
         let (_, text) = self.page("VMAFX_OPERATOR_METRICS_ADDR", "/metrics").await?;
         let series = text.lines().filter_map(|line| line.rsplit_once(' '));
-        let wanted = |series: &str| {
+        let matches = |series: &str| {
             let (metric, with) = series.split_once('{').unwrap_or((series, ""));
             metric.ends_with(name) && with.contains(labels)
         };
         Ok(series
-            .filter(|(series, _)| wanted(series))
+            .filter(|(series, _)| matches(series))
             .filter_map(|(_, value)| value.parse::<f64>().ok())
             .sum())
     }
 
-    /// How many reconciles there were.
     pub(crate) async fn reconciles(&self) -> f64 {
-        wait::until(SOON, "metrics", || self.metric("operator_reconcile_seconds_count", "")).await.unwrap()
+        wait::until(TIMEOUT, "metrics", || self.metric("operator_reconcile_seconds_count", "")).await.unwrap()
     }
 }
 
 impl Drop for Operator {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("the operator's last words, {}:\n{}", self.log.display(), tail(&self.log));
+            eprintln!("end of the operator's log, {}:\n{}", self.log.display(), tail(&self.log));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A job with a Pod of its own, while the operator is killed at each of its writes.
+//! A job in a Pod of its own, while the operator is killed at each of its writes.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
@@ -10,13 +10,13 @@ use vmafx_api::job::Phase;
 use vmafx_testkit::kube::proxy::{Fault, RbacVerb, RequestMatcher, ResponseHandling};
 use vmafx_testkit::wait;
 
-use crate::SOON;
-use crate::world::{World, said};
+use crate::TIMEOUT;
+use crate::fixture::{FaultFixture, describe};
 
-/// More writes than this are a loop.
-const MOST_WRITES: usize = 8;
+/// More writes than this mean a loop.
+const MAX_WRITES: usize = 8;
 
-/// Kills before, or after the API server has done what was asked.
+/// A fault that kills the operator before or after the API server carries out the request.
 type Kill = fn(Box<dyn Fn() + Send + Sync>) -> Fault;
 
 fn before(kill: Box<dyn Fn() + Send + Sync>) -> Fault {
@@ -37,20 +37,20 @@ fn after(kill: Box<dyn Fn() + Send + Sync>) -> Fault {
 #[case::before(before)]
 #[case::after(after)]
 #[tokio::test]
-async fn a_job_is_made_and_ends_once_wherever_the_operator_is_killed(#[case] kill: Kill) {
-    let mut world = World::set(&[("VMAFX_OPERATOR_SCORING_ROOTS", "/media")]).await;
+async fn a_job_is_created_once_and_completes_wherever_the_operator_is_killed(#[case] kill: Kill) {
+    let mut fixture = FaultFixture::new(&[("VMAFX_OPERATOR_SCORING_ROOTS", "/media")]).await;
     let mut killed = 0;
-    while crash(&mut world, kill, killed + 1).await {
+    while crash(&mut fixture, kill, killed + 1).await {
         killed += 1;
-        assert!(killed <= MOST_WRITES, "killed {killed} times");
+        assert!(killed <= MAX_WRITES, "killed {killed} times");
     }
-    assert!(killed >= 3, "made, begun and ended are three writes at least, not {killed}");
+    assert!(killed >= 3, "at least three writes are expected (created, running, succeeded), not {killed}");
 }
 
-/// Kills the operator at one write and starts it again. `false`: the job has not as many writes.
-async fn crash(world: &mut World, kill: Kill, write: usize) -> bool {
+/// Kills the operator at one write and restarts it. `false`: the job has fewer writes.
+async fn crash(fixture: &mut FaultFixture, kill: Kill, write: usize) -> bool {
     let name = format!("job-{write}");
-    let namespace = world.namespace.name().to_owned();
+    let namespace = fixture.namespace.name().to_owned();
     let mine = {
         let name = name.clone();
         RequestMatcher::writes().and(move |request| {
@@ -58,35 +58,35 @@ async fn crash(world: &mut World, kill: Kill, write: usize) -> bool {
             request.namespace == namespace && (made || request.name == name)
         })
     };
-    let (mark, act) = (world.proxy.request_count(), kill(Box::new(world.operator.killer())));
-    let fault = world.proxy.inject(mine.nth(write), act);
-    let jobs = Api::<VmafxJob>::namespaced(world.client(), world.namespace.name());
+    let (mark, act) = (fixture.proxy.request_count(), kill(Box::new(fixture.operator.killer())));
+    let fault = fixture.proxy.inject(mine.nth(write), act);
+    let jobs = Api::<VmafxJob>::namespaced(fixture.client(), fixture.namespace.name());
     let job = json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": {"name": name},
         "spec": {"reference": "file:///media/r", "distorted": "file:///media/d", "execution": "Pod"},
     });
     jobs.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap();
     let hit = tokio::select! {
-        hit = wait::until(SOON * 2, "the write", async || !fault.hits().is_empty()) => hit.is_ok(),
-        () = scored(world, &jobs, &name) => !fault.hits().is_empty(),
+        hit = wait::until(TIMEOUT * 2, "the write", async || !fault.hits().is_empty()) => hit.is_ok(),
+        () = scored(fixture, &jobs, &name) => !fault.hits().is_empty(),
     };
     drop(fault);
     if hit {
-        world.operator.ended().await;
-        world.restart().await;
-        scored(world, &jobs, &name).await;
+        fixture.operator.ended().await;
+        fixture.restart().await;
+        scored(fixture, &jobs, &name).await;
     }
-    let writes = world.proxy.writes_since(mark);
+    let writes = fixture.proxy.writes_since(mark);
     let made = writes.iter().filter(|one| {
         one.request.resource == "jobs" && one.request.verb == RbacVerb::Create && one.succeeded()
     });
-    let all: Vec<_> = writes.iter().map(said).collect();
-    assert_eq!((made.count(), pods(world, &name).await.len()), (1, 1), "{all:#?}");
+    let all: Vec<_> = writes.iter().map(describe).collect();
+    assert_eq!((made.count(), pods(fixture, &name).await.len()), (1, 1), "{all:#?}");
     hit
 }
 
-/// Plays the kubelet until the job has its score.
-async fn scored(world: &World, jobs: &Api<VmafxJob>, name: &str) {
+/// Acts as the kubelet until the job has its score.
+async fn scored(fixture: &FaultFixture, jobs: &Api<VmafxJob>, name: &str) {
     let result = json!({
         "outcome": "Scored", "score": 91.5, "features": {}, "model": "m", "modelDigest": "", "frames": 1,
         "size": [1, 1], "warnings": [],
@@ -97,9 +97,9 @@ async fn scored(world: &World, jobs: &Api<VmafxJob>, name: &str) {
         "name": "agent", "image": "", "imageID": "", "ready": false, "restartCount": 0,
         "state": {"terminated": {"exitCode": 0, "message": result.to_string()}},
     }]}}));
-    let all = Api::<Pod>::namespaced(world.client(), world.namespace.name());
-    wait::until(SOON * 2, "the score", async || {
-        for pod in pods(world, name).await {
+    let all = Api::<Pod>::namespaced(fixture.client(), fixture.namespace.name());
+    wait::until(TIMEOUT * 2, "the score", async || {
+        for pod in pods(fixture, name).await {
             if pod.status.as_ref().and_then(|status| status.phase.as_deref()) != Some("Succeeded") {
                 all.patch_status(&pod.name_any(), &PatchParams::default(), &ended)
                     .await
@@ -114,8 +114,8 @@ async fn scored(world: &World, jobs: &Api<VmafxJob>, name: &str) {
     .unwrap();
 }
 
-async fn pods(world: &World, name: &str) -> Vec<Pod> {
-    let all = Api::<Pod>::namespaced(world.client(), world.namespace.name());
+async fn pods(fixture: &FaultFixture, name: &str) -> Vec<Pod> {
+    let all = Api::<Pod>::namespaced(fixture.client(), fixture.namespace.name());
     let labelled = ListParams::default().labels(&format!("vmafx.dev/job={name}"));
     all.list(&labelled).await.map(|list| list.items).unwrap_or_default()
 }

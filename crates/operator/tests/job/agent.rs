@@ -5,7 +5,7 @@ use std::time::Duration;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_testkit::wait;
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::controller::{Client, Controller};
 
 pub(crate) struct Agent {
@@ -27,7 +27,7 @@ impl Agent {
     }
 
     pub(crate) async fn pull(&self) -> wire::Job {
-        wait::until(SOON, "a job to pull", || async {
+        wait::until(TIMEOUT, "a job to pull", || async {
             self.try_pull(Duration::from_secs(1)).await.ok_or_else(|| "nothing".to_owned())
         })
         .await

@@ -4,7 +4,7 @@ use serde_json::json;
 use vmafx_proto::controller::v1::{FailureReason, JobStatus};
 use vmafx_testkit::wait;
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::agent::Agent;
 use crate::harness::{Harness, condition, controller_id, message, uid};
 
@@ -67,7 +67,7 @@ async fn a_deadline_and_a_time_to_live_are_kept() {
     let late = harness.until_phase("late", "Failed").await;
     assert_eq!(condition(&late, "Failed").1, "DeadlineExceeded");
     harness.change("brief", json!({ "spec": { "cancel": true } })).await;
-    wait::until(SOON, "the resource to be removed", || async {
+    wait::until(TIMEOUT, "the resource to be removed", || async {
         harness.jobs.get_opt("brief").await.is_ok_and(|job| job.is_none())
     })
     .await

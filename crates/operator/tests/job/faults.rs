@@ -18,13 +18,13 @@ async fn a_controller_that_is_away_is_visible_and_everything_goes_on_when_it_is_
     let mut harness = Harness::start().await;
     harness.create("before", json!({})).await;
     harness.until_reason("before", "Accepted", "Submitted").await;
-    harness.controller.kill();
+    harness.controller.kill().unwrap();
     harness.create("during", json!({})).await;
     let during = harness.until_reason("during", "Accepted", "ControllerUnreachable").await;
-    assert!(message(&during).contains(&harness.controller.grpc.to_string()), "{}", message(&during));
+    assert!(message(&during).contains(&harness.controller.grpc().to_string()), "{}", message(&during));
     let before = harness.until_reason("before", "Accepted", "ControllerUnreachable").await;
     assert_eq!((phase(&before).as_str(), condition(&before, "Accepted").0.as_str()), ("Pending", "True"));
-    harness.controller.restart().await;
+    harness.controller.restart().await.unwrap();
     let agent = Agent::register(&harness.controller, "cpu-0").await;
     for _ in 0..2 {
         let work = agent.pull().await;
@@ -41,9 +41,9 @@ async fn a_controller_that_forgot_everything_is_told_again() {
     let mut harness = Harness::start().await;
     harness.create("a", json!({})).await;
     let first = controller_id(&harness.until_reason("a", "Accepted", "Submitted").await).unwrap();
-    harness.controller.kill();
-    harness.controller.restore(None);
-    harness.controller.restart().await;
+    harness.controller.kill().unwrap();
+    harness.controller.delete_store().unwrap();
+    harness.controller.restart().await.unwrap();
     let again =
         harness.until("a", "another job", |job| controller_id(job).is_some_and(|id| id != first)).await;
     assert_eq!(condition(&again, "Accepted"), ("True".to_owned(), "Submitted".to_owned()));
@@ -61,9 +61,9 @@ async fn a_store_that_is_set_back_runs_nothing_that_has_ended_and_loses_nothing_
     let mut harness = Harness::start().await;
     harness.create("ended", json!({})).await;
     harness.until_reason("ended", "Accepted", "Submitted").await;
-    harness.controller.kill();
-    let copy = harness.controller.copy();
-    harness.controller.restart().await;
+    harness.controller.kill().unwrap();
+    let copy = harness.controller.copy_store().unwrap();
+    harness.controller.restart().await.unwrap();
     let agent = Agent::register(&harness.controller, "cpu-0").await;
     let work = agent.pull().await;
     agent.score(&work, 50.0).await;
@@ -71,9 +71,9 @@ async fn a_store_that_is_set_back_runs_nothing_that_has_ended_and_loses_nothing_
     harness.create("later", json!({})).await;
     let later = controller_id(&harness.until_reason("later", "Accepted", "Submitted").await).unwrap();
 
-    harness.controller.kill();
-    harness.controller.restore(Some(&copy));
-    harness.controller.restart().await;
+    harness.controller.kill().unwrap();
+    harness.controller.restore_store(copy.path()).unwrap();
+    harness.controller.restart().await.unwrap();
     let again =
         harness.until("later", "another job", |job| controller_id(job).is_some_and(|id| id != later)).await;
     harness.until_streaming().await;
@@ -205,8 +205,8 @@ impl Victim {
             harness.operator.kill();
         }
         if matches!(self, Self::Controller | Self::Both) {
-            harness.controller.kill();
-            harness.controller.restart().await;
+            harness.controller.kill().unwrap();
+            harness.controller.restart().await.unwrap();
         }
         if matches!(self, Self::Operator | Self::Both) {
             harness.restart_operator().await;

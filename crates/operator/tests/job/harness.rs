@@ -1,25 +1,18 @@
 //! The control plane, the controller, the operator and the resources of one test.
 
-use std::sync::Arc;
-
-use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::api::events::v1::Event;
-use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vmafx_api::VmafxJob;
-use vmafx_operator::rbac;
-use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
 use vmafx_testkit::kube::proxy::ApiProxy;
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
-use crate::SOON;
+use crate::control_plane::account;
 use crate::controller::{Controller, TOKEN};
-use crate::operator::{Operator, Recipe};
-
-const SYSTEM: &str = "vmafx-system";
+use crate::operator::{Operator, OperatorCommand};
+use crate::resources::{self, TIMEOUT};
 
 /// Fields are dropped in order, so the operator stops first and the control plane last.
 pub(crate) struct Harness {
@@ -28,7 +21,7 @@ pub(crate) struct Harness {
     pub(crate) proxy: ApiProxy,
     pub(crate) namespace: TestNamespace,
     pub(crate) jobs: Api<VmafxJob>,
-    recipe: Recipe,
+    command: OperatorCommand,
     _directory: TempDir,
     pub(crate) plane: ControlPlane,
 }
@@ -46,39 +39,32 @@ impl Harness {
         let account = account(&plane).await;
         let proxy = ApiProxy::start(&plane).await.unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let kubeconfig = directory.path().join("kubeconfig");
-        account.write_kubeconfig(&kubeconfig, &proxy.url()).unwrap();
         let controller = Controller::start().await;
         let mut env = vec![
-            ("VMAFX_CONTROLLER_HTTP_ADDR", controller.url()),
-            ("VMAFX_CONTROLLER_GRPC_ADDR", controller.grpc.to_string()),
+            ("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", controller.http())),
+            ("VMAFX_CONTROLLER_GRPC_ADDR", controller.grpc().to_string()),
             ("VMAFX_CONTROLLER_TOKEN", TOKEN.to_owned()),
         ];
         env.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        let recipe = Recipe {
-            name: "operator".to_owned(),
-            kubeconfig,
-            namespace: SYSTEM.to_owned(),
-            directory: directory.path().to_owned(),
-            env,
-        };
-        let mut operator = Operator::start(&recipe);
+        let command = OperatorCommand::new(directory.path(), &account, &proxy, env);
+        let mut operator = Operator::start(&command);
         operator.ready().await;
         let namespace = plane.namespace("jobs").await.unwrap();
         let jobs = Api::namespaced(namespace.client(), namespace.name());
-        Self { operator, controller, proxy, namespace, jobs, recipe, _directory: directory, plane }
+        Self { operator, controller, proxy, namespace, jobs, command, _directory: directory, plane }
     }
 
     /// Kills the operator, if it still runs, and starts it again.
     pub(crate) async fn restart_operator(&mut self) {
         self.operator.kill();
-        self.operator = Operator::start(&self.recipe);
+        self.operator = Operator::start(&self.command);
         self.operator.ready().await;
     }
 
     /// Starts a second operator.
     pub(crate) async fn another_operator(&self) -> Operator {
-        let mut operator = Operator::start(&Recipe { name: "another".to_owned(), ..self.recipe.clone() });
+        let mut operator =
+            Operator::start(&OperatorCommand { name: "another".to_owned(), ..self.command.clone() });
         operator.ready().await;
         operator
     }
@@ -101,18 +87,8 @@ impl Harness {
         self.jobs.delete(name, &DeleteParams::default()).await.unwrap();
     }
 
-    /// Waits until `holds`; the failure shows the last status.
     pub(crate) async fn until(&self, name: &str, what: &str, holds: impl Fn(&VmafxJob) -> bool) -> VmafxJob {
-        let holds = Arc::new(holds);
-        wait::until(SOON, what, || {
-            let (jobs, holds) = (self.jobs.clone(), Arc::clone(&holds));
-            async move {
-                let job = jobs.get(name).await.map_err(|error| error.to_string())?;
-                if holds(&job) { Ok(job) } else { Err(serde_json::to_string(&job.status).unwrap()) }
-            }
-        })
-        .await
-        .unwrap()
+        resources::until(&self.jobs, name, what, holds).await
     }
 
     pub(crate) async fn until_phase(&self, name: &str, phase: &str) -> VmafxJob {
@@ -121,12 +97,12 @@ impl Harness {
 
     pub(crate) async fn until_reason(&self, name: &str, type_: &str, reason: &str) -> VmafxJob {
         let what = format!("{type_} of {name} to be {reason}");
-        self.until(name, &what, |job| self::condition(job, type_).1 == reason).await
+        self.until(name, &what, |job| resources::reason(job, type_) == reason).await
     }
 
     /// Waits until the controller has this many open jobs.
     pub(crate) async fn until_open(&self, count: usize) {
-        wait::until(SOON, &format!("{count} open jobs"), || async {
+        wait::until(TIMEOUT, &format!("{count} open jobs"), || async {
             let open = self.controller.open_jobs().await.len();
             if open == count { Ok(()) } else { Err(open.to_string()) }
         })
@@ -141,7 +117,7 @@ impl Harness {
 
     /// Waits until a metric of the operator is at least `least`.
     pub(crate) async fn until_metric(&self, name: &str, labels: &str, least: f64) {
-        wait::until(SOON, &format!("{name} to be {least}"), || async {
+        wait::until(TIMEOUT, &format!("{name} to be {least}"), || async {
             let now = self.operator.metric(name, labels).await?;
             if now >= least { Ok(()) } else { Err(now.to_string()) }
         })
@@ -151,7 +127,7 @@ impl Harness {
 
     /// Waits until these are the reasons of the events, in order of their time or sorted.
     pub(crate) async fn until_events(&self, expected: &[&str]) {
-        wait::until(SOON, "events", || async {
+        wait::until(TIMEOUT, "events", || async {
             let mut events = self.events().await;
             if events != expected {
                 events.sort();
@@ -164,22 +140,8 @@ impl Harness {
 
     /// The reasons of all events so far, oldest first.
     pub(crate) async fn events(&self) -> Vec<String> {
-        let events = Api::<Event>::namespaced(self.namespace.client(), self.namespace.name());
-        let mut events = events.list(&ListParams::default()).await.unwrap().items;
-        events.sort_by_key(|event| event.event_time.clone().map(|time| time.0));
-        events.into_iter().filter_map(|event| event.reason).collect()
+        resources::events(&self.namespace).await.into_iter().filter_map(|event| event.reason).collect()
     }
-}
-
-async fn account(plane: &ControlPlane) -> TestServiceAccount {
-    let metadata = ObjectMeta { name: Some(SYSTEM.to_owned()), ..ObjectMeta::default() };
-    let namespace = Namespace { metadata, ..Namespace::default() };
-    Api::<Namespace>::all(plane.client().unwrap()).create(&PostParams::default(), &namespace).await.unwrap();
-    let files = rbac::files();
-    let role = files.iter().find(|file| file.name == "role.yaml").unwrap();
-    let documents: Vec<_> = role.objects.iter().map(ToString::to_string).collect();
-    let grants = Grant::from_yaml(&documents.join("\n---\n")).unwrap();
-    TestServiceAccount::create(plane, SYSTEM, "vmafx-operator", &grants).await.unwrap()
 }
 
 pub(crate) fn phase(job: &VmafxJob) -> String {
@@ -189,9 +151,7 @@ pub(crate) fn phase(job: &VmafxJob) -> String {
 
 /// Status and reason of a condition.
 pub(crate) fn condition(job: &VmafxJob, type_: &str) -> (String, String) {
-    let conditions = job.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-    let condition = conditions.iter().find(|one| one.type_ == type_);
-    condition.map(|one| (format!("{:?}", one.status), one.reason.clone())).unwrap_or_default()
+    (resources::condition_field(job, type_, "status"), resources::reason(job, type_))
 }
 
 pub(crate) fn controller_id(job: &VmafxJob) -> Option<String> {

@@ -5,7 +5,7 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_testkit::kube::proxy::{Fault, RequestMatcher};
 use vmafx_testkit::wait;
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::agent::Agent;
 use crate::controller::Controller;
 use crate::harness::Harness;
@@ -30,7 +30,7 @@ impl Harness {
 
     /// Waits until the controller's only job has this label.
     async fn until_labelled(&self, value: f64) {
-        wait::until(SOON, &format!("the controller to have {value}"), || async {
+        wait::until(TIMEOUT, &format!("the controller to have {value}"), || async {
             let jobs = self.controller.jobs().await;
             let label = jobs.first().and_then(|job| job.ground_truth.as_ref()).map(|truth| truth.value);
             if label == Some(value) { Ok(()) } else { Err(format!("{label:?}")) }
@@ -52,7 +52,7 @@ impl Harness {
         let before = self.operator.reconciles().await;
         self.change(name, json!({ "metadata": { "annotations": { "reconciled": before.to_string() } } }))
             .await;
-        wait::until(SOON, "another reconcile", || async { self.operator.reconciles().await > before })
+        wait::until(TIMEOUT, "another reconcile", || async { self.operator.reconciles().await > before })
             .await
             .unwrap();
     }
@@ -111,10 +111,10 @@ async fn what_was_said_while_nobody_was_there_is_told_once_when_they_are_back() 
     assert_eq!(lost.hits().len(), 1);
 
     harness.until_streaming().await;
-    harness.controller.kill();
+    harness.controller.kill().unwrap();
     harness.set_ground_truth("a", Some(60.0)).await;
     harness.reconcile_again("a").await;
-    harness.controller.restart().await;
+    harness.controller.restart().await.unwrap();
     harness.until_recorded("a", 60.0).await;
 
     harness.restart_operator().await;
@@ -136,9 +136,9 @@ async fn what_cannot_be_learned_from_is_said_once() {
 
     // As after the end of the controller's retention.
     harness.create_scored("old", &agent).await;
-    harness.controller.kill();
-    harness.controller.restore(None);
-    harness.controller.restart().await;
+    harness.controller.kill().unwrap();
+    harness.controller.delete_store().unwrap();
+    harness.controller.restart().await.unwrap();
     harness.set_ground_truth("old", Some(20.0)).await;
     harness.until_events(&["ScoringFailed", "LabelRefused", "LabelRefused"]).await;
 

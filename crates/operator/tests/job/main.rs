@@ -15,7 +15,12 @@ mod operator;
 mod spec_changes;
 mod waiting;
 
-use std::time::Duration;
+#[path = "../faults/fixture/control_plane.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod control_plane;
 
-/// Timeout for everything that usually takes a second or two; a busy machine may take longer.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
+#[path = "../support/resources.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod resources;
+
+pub(crate) use resources::TIMEOUT;

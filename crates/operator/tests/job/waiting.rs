@@ -24,7 +24,7 @@ async fn a_waiting_job_says_why_in_numbers_and_is_not_written_while_nothing_chan
         harness
             .change("gpu", json!({ "metadata": { "annotations": { "reconciled": before.to_string() } } }))
             .await;
-        vmafx_testkit::wait::until(crate::SOON, "another reconcile", || async {
+        vmafx_testkit::wait::until(crate::TIMEOUT, "another reconcile", || async {
             harness.operator.reconciles().await > before
         })
         .await

@@ -1,8 +1,8 @@
-//! From one leader to the next.
+//! The handover of the lease from one leader to the next.
 
 use vmafx_testkit::kube::ControlPlane;
 
-use crate::contender::{Contender, count, long, record, short};
+use crate::candidate::{Candidate, count, long, record, short};
 use crate::journal::{Began, Dropped, Ended, Journal};
 
 #[tokio::test]
@@ -10,14 +10,14 @@ async fn one_of_two_leads_and_the_other_follows_when_it_stops() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("handover").await.unwrap();
     let journal = Journal::default();
-    let first = Contender::start(cluster.config(), namespace.name(), "first", long(), &journal);
-    journal.reads(&[Began("first")]).await;
+    let first = Candidate::start(cluster.config(), namespace.name(), "first", long(), &journal);
+    journal.wait_for(&[Began("first")]).await;
     let acquired = record(namespace.client(), namespace.name()).await;
     assert_eq!(acquired.holder_identity.as_deref(), Some("first"));
     assert_eq!((acquired.lease_duration_seconds, acquired.lease_transitions), (Some(600), Some(0)));
 
-    let second = Contender::start(cluster.config(), namespace.name(), "second", long(), &journal);
-    second.looks(3).await;
+    let second = Candidate::start(cluster.config(), namespace.name(), "second", long(), &journal);
+    second.wait_for_reads(3).await;
     assert!(first.permit.holds() && !second.permit.holds());
     assert_eq!(first.count("vmafx_operator_leader "), 1);
     assert_eq!(second.count("vmafx_operator_leader "), 0);
@@ -27,8 +27,8 @@ async fn one_of_two_leads_and_the_other_follows_when_it_stops() {
     assert_eq!(count(&metrics, "vmafx_operator_leader_transitions_total{turn=\"acquired\"} "), 1);
     assert_eq!(count(&metrics, "vmafx_operator_leader_transitions_total{turn=\"released\"} "), 1);
     assert_eq!(count(&metrics, "vmafx_operator_leader_transitions_total{turn=\"lost\"} "), 0);
-    // The lease lasts ten minutes: the second was let in, it did not wait for the end.
-    journal.reads(&[Began("first"), Ended("first"), Began("second")]).await;
+    // The lease lasts ten minutes, so the second leads because the first has released it.
+    journal.wait_for(&[Began("first"), Ended("first"), Began("second")]).await;
     let taken = record(namespace.client(), namespace.name()).await;
     assert_eq!(taken.holder_identity.as_deref(), Some("second"));
     assert_eq!(taken.lease_transitions, Some(1));
@@ -47,12 +47,12 @@ async fn a_leader_renews_and_keeps_the_time_of_its_acquisition() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("renew").await.unwrap();
     let journal = Journal::default();
-    let first = Contender::start(cluster.config(), namespace.name(), "first", short(), &journal);
-    journal.reads(&[Began("first")]).await;
+    let first = Candidate::start(cluster.config(), namespace.name(), "first", short(), &journal);
+    journal.wait_for(&[Began("first")]).await;
     let acquired = record(namespace.client(), namespace.name()).await;
-    // Others look on for longer than the lease lasts, and see it renewed.
-    let second = Contender::start(cluster.config(), namespace.name(), "second", short(), &journal);
-    second.looks(15).await;
+    // 15 reads take longer than the lease lasts, so it was renewed meanwhile.
+    let second = Candidate::start(cluster.config(), namespace.name(), "second", short(), &journal);
+    second.wait_for_reads(15).await;
     let renewed = record(namespace.client(), namespace.name()).await;
     assert!(renewed.renew_time > acquired.renew_time);
     assert_eq!(renewed.acquire_time, acquired.acquire_time);
@@ -67,13 +67,13 @@ async fn a_killed_leader_is_followed_when_its_lease_has_expired() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("killed").await.unwrap();
     let journal = Journal::default();
-    let first = Contender::start(cluster.config(), namespace.name(), "first", short(), &journal);
-    journal.reads(&[Began("first")]).await;
-    let second = Contender::start(cluster.config(), namespace.name(), "second", short(), &journal);
-    second.looks(1).await;
+    let first = Candidate::start(cluster.config(), namespace.name(), "first", short(), &journal);
+    journal.wait_for(&[Began("first")]).await;
+    let second = Candidate::start(cluster.config(), namespace.name(), "second", short(), &journal);
+    second.wait_for_reads(1).await;
     first.kill().await;
     assert_eq!(record(namespace.client(), namespace.name()).await.holder_identity.as_deref(), Some("first"));
-    journal.reads(&[Began("first"), Dropped("first"), Began("second")]).await;
+    journal.wait_for(&[Began("first"), Dropped("first"), Began("second")]).await;
     assert_eq!(record(namespace.client(), namespace.name()).await.lease_transitions, Some(1));
     second.stop().await;
 }
@@ -83,28 +83,28 @@ async fn the_lease_is_kept_until_the_work_has_ended() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("slow-end").await.unwrap();
     let journal = Journal::default();
-    let first = Contender::slow(cluster.config(), namespace.name(), "first", short(), &journal);
-    journal.reads(&[Began("first")]).await;
-    let second = Contender::start(cluster.config(), namespace.name(), "second", short(), &journal);
+    let first = Candidate::slow(cluster.config(), namespace.name(), "first", short(), &journal);
+    journal.wait_for(&[Began("first")]).await;
+    let second = Candidate::start(cluster.config(), namespace.name(), "second", short(), &journal);
     first.shutdown.begin();
-    // 15 looks take longer than the lease lasts.
-    second.looks(15).await;
+    // 15 reads take longer than the lease lasts.
+    second.wait_for_reads(15).await;
     assert_eq!(journal.events(), [Began("first")]);
     first.end.notify_one();
-    journal.reads(&[Began("first"), Ended("first"), Began("second")]).await;
+    journal.wait_for(&[Began("first"), Ended("first"), Began("second")]).await;
     first.stop().await;
     second.stop().await;
 }
 
 #[tokio::test]
-async fn one_that_only_waited_takes_nothing_with_it() {
+async fn a_candidate_that_stops_while_it_waits_does_not_touch_the_lease() {
     let cluster = ControlPlane::shared().await.unwrap();
     let namespace = cluster.namespace("waiting").await.unwrap();
     let journal = Journal::default();
-    let first = Contender::start(cluster.config(), namespace.name(), "first", long(), &journal);
-    journal.reads(&[Began("first")]).await;
-    let second = Contender::start(cluster.config(), namespace.name(), "second", long(), &journal);
-    second.looks(2).await;
+    let first = Candidate::start(cluster.config(), namespace.name(), "first", long(), &journal);
+    journal.wait_for(&[Began("first")]).await;
+    let second = Candidate::start(cluster.config(), namespace.name(), "second", long(), &journal);
+    second.wait_for_reads(2).await;
     second.stop().await;
     assert_eq!(record(namespace.client(), namespace.name()).await.holder_identity.as_deref(), Some("first"));
     assert!(first.permit.holds());

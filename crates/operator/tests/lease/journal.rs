@@ -1,4 +1,4 @@
-//! What happened, in order.
+//! A journal of the work of all candidates, in order.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use vmafx_testkit::wait;
 
-/// Generous: a lease has to expire, on a machine that is busy with other things.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// Includes the expiry of a lease, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The work of a contender began.
+    /// The work of a candidate began.
     Began(&'static str),
-    /// It was told to stop, and stopped.
+    /// It ended after its shutdown had begun.
     Ended(&'static str),
-    /// It was dropped in the middle.
+    /// It was dropped before it ended.
     Dropped(&'static str),
 }
 
@@ -25,20 +25,20 @@ pub(crate) use Event::{Began, Dropped, Ended};
 pub(crate) struct Journal(Arc<Mutex<Vec<Event>>>);
 
 impl Journal {
-    /// Writes it down. Two at work at a time are what no test may ever see.
+    /// Records an event. Fails the test if two candidates work at the same time.
     pub(crate) fn write(&self, event: Event) {
         let mut events = self.0.lock().unwrap();
-        let two = matches!((events.last(), &event), (Some(Began(_)), Began(_)));
+        let both_lead = matches!((events.last(), &event), (Some(Began(_)), Began(_)));
         events.push(event);
-        assert!(!two, "two are at work: {events:?}");
+        assert!(!both_lead, "two candidates work at the same time: {events:?}");
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
         self.0.lock().unwrap().clone()
     }
 
-    /// Waits until exactly this has happened.
-    pub(crate) async fn reads(&self, expected: &[Event]) {
+    /// Waits until the journal contains exactly these events.
+    pub(crate) async fn wait_for(&self, expected: &[Event]) {
         self.until(&format!("the journal to read {expected:?}"), |events| events == expected).await;
     }
 
@@ -47,7 +47,7 @@ impl Journal {
             let events = self.events();
             if holds(&events) { Ok(()) } else { Err(Shown(events)) }
         };
-        wait::until(PATIENCE, what, probe).await.unwrap();
+        wait::until(TIMEOUT, what, probe).await.unwrap();
     }
 }
 

@@ -1,8 +1,8 @@
 //! Elections on the real API server.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
-mod contender;
+mod candidate;
 mod faults;
 mod handover;
 mod journal;
-mod path;
+mod proxy;

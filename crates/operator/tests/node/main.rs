@@ -4,7 +4,10 @@
 //! one operator.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+mod fixture;
 mod health;
 mod lifecycle;
-mod scene;
+#[path = "../support/resources.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod resources;
 mod spec;

@@ -7,8 +7,9 @@ use serde_json::json;
 use vmafx_api::job::Phase;
 use vmafx_testkit::wait;
 
-use crate::fixture::{Fixture, JOB, SOON, message, reason};
+use crate::fixture::{Fixture, JOB};
 use crate::kubelet::scored;
+use crate::resources::{TIMEOUT, message, reason};
 
 #[tokio::test]
 async fn a_suspended_job_gives_its_pod_back_and_begins_again() {
@@ -80,7 +81,7 @@ async fn a_deleted_job_takes_its_pod_with_it(#[case] how: DeleteParams) {
     fixture.resources.delete("intro", &how).await.unwrap();
     fixture.until_no_pods().await;
     let gone = async || fixture.jobs.get_opt(JOB).await.unwrap().is_none();
-    wait::until(SOON, "the Kubernetes Job to be gone", gone).await.unwrap();
+    wait::until(TIMEOUT, "the Kubernetes Job to be gone", gone).await.unwrap();
 }
 
 #[tokio::test]

@@ -7,8 +7,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use vmafx_api::job::Phase;
 
-use crate::fixture::{Fixture, JOB, cluster, message, reason};
+use crate::fixture::{Fixture, JOB, cluster};
 use crate::kubelet::{ENDED, STARTED, failed, scored};
+use crate::resources::{message, reason};
 
 #[tokio::test]
 async fn a_score_comes_back_from_the_pod_and_stays_when_the_kubernetes_job_goes() {

@@ -1,32 +1,27 @@
 //! The cluster with its operator that all tests share, and the namespace of one test.
 
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::sync::LazyLock;
 
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Namespace, Pod};
-use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 use vmafx_api::VmafxJob;
 use vmafx_api::job::Phase;
-use vmafx_operator::rbac;
 use vmafx_testkit::http_server::{HttpServer, Reply};
-use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
 use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 use vmafx_testkit::kube::proxy::{ApiProxy, RecordedRequest};
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
-/// Generous timeout: usually it takes a second or two, and ten for a second attempt.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
+use crate::control_plane::{SYSTEM, account};
+use crate::resources::{self, TIMEOUT};
 
 /// The Kubernetes Job of the VmafxJob `intro`.
 pub(crate) const JOB: &str = "vmafx-job-intro";
-
-const SYSTEM: &str = "vmafx-system";
 
 /// Held by a `static` and so never dropped: its processes end with this one.
 pub(crate) struct SharedCluster {
@@ -51,16 +46,8 @@ async fn start() -> SharedCluster {
         ..ControlPlaneOptions::default()
     };
     let cluster = ControlPlane::start(options).await.unwrap();
-    let client = cluster.client().unwrap();
-    install_crds(&client, &vmafx_api::crd::all()).await.unwrap();
-    let metadata = ObjectMeta { name: Some(SYSTEM.to_owned()), ..ObjectMeta::default() };
-    let namespace = Namespace { metadata, ..Namespace::default() };
-    Api::<Namespace>::all(client).create(&PostParams::default(), &namespace).await.unwrap();
-    let files = rbac::files();
-    let role = files.iter().find(|file| file.name == "role.yaml").unwrap();
-    let documents: Vec<_> = role.objects.iter().map(ToString::to_string).collect();
-    let grants = Grant::from_yaml(&documents.join("\n---\n")).unwrap();
-    let account = TestServiceAccount::create(&cluster, SYSTEM, "vmafx-operator", &grants).await.unwrap();
+    install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
+    let account = account(&cluster).await;
     let proxy = ApiProxy::start(&cluster).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
@@ -122,27 +109,17 @@ impl Fixture {
         self.resources.patch("intro", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
-    /// Changes the Kubernetes Job as somebody other than the operator.
+    /// Changes the Kubernetes Job as another client.
     pub(crate) async fn change_job(&self, patch: Value) {
         self.jobs.patch(JOB, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
-    /// Waits until `holds`; the failure shows the last status.
     pub(crate) async fn until(&self, what: &str, holds: impl Fn(&VmafxJob) -> bool) -> VmafxJob {
-        let holds = Arc::new(holds);
-        wait::until(SOON, what, || {
-            let (resources, holds) = (self.resources.clone(), Arc::clone(&holds));
-            async move {
-                let job = resources.get("intro").await.map_err(|error| error.to_string())?;
-                if holds(&job) { Ok(job) } else { Err(serde_json::to_string(&job.status).unwrap()) }
-            }
-        })
-        .await
-        .unwrap()
+        resources::until(&self.resources, "intro", what, holds).await
     }
 
     pub(crate) async fn until_reason(&self, type_: &str, reason: &str) -> VmafxJob {
-        self.until(&format!("{type_} to be {reason}"), |job| self::reason(job, type_) == reason).await
+        self.until(&format!("{type_} to be {reason}"), |job| resources::reason(job, type_) == reason).await
     }
 
     pub(crate) async fn until_phase(&self, phase: Phase) -> VmafxJob {
@@ -150,23 +127,13 @@ impl Fixture {
         self.until(&format!("phase {phase:?}"), has).await
     }
 
-    /// The same for the Kubernetes Job.
     pub(crate) async fn until_job(&self, what: &str, holds: impl Fn(&Job) -> bool) -> Job {
-        let holds = Arc::new(holds);
-        wait::until(SOON, what, || {
-            let (jobs, holds) = (self.jobs.clone(), Arc::clone(&holds));
-            async move {
-                let job = jobs.get(JOB).await.map_err(|error| error.to_string())?;
-                if holds(&job) { Ok(job) } else { Err(serde_json::to_string(&job).unwrap()) }
-            }
-        })
-        .await
-        .unwrap()
+        resources::until(&self.jobs, JOB, what, holds).await
     }
 
     /// Waits until there is no Kubernetes Job, or another one than this.
     pub(crate) async fn until_job_is_not(&self, uid: &str) {
-        wait::until(SOON, "the Kubernetes Job to be gone", || async {
+        wait::until(TIMEOUT, "the Kubernetes Job to be gone", || async {
             let live = self.jobs.get_opt(JOB).await.unwrap();
             live.is_none_or(|live| live.uid().as_deref() != Some(uid))
         })
@@ -176,7 +143,7 @@ impl Fixture {
 
     /// Waits until there are `count` Pods and returns the newest.
     pub(crate) async fn pod(&self, count: usize) -> Pod {
-        wait::until(SOON, &format!("Pod number {count}"), || async {
+        wait::until(TIMEOUT, &format!("Pod number {count}"), || async {
             let mut pods = self.pods.list(&ListParams::default()).await.unwrap().items;
             pods.sort_by_key(|pod| {
                 (pod.metadata.creation_timestamp.clone().map(|time| time.0), pod.name_any())
@@ -188,7 +155,7 @@ impl Fixture {
     }
 
     pub(crate) async fn until_no_pods(&self) {
-        wait::until(SOON, "no Pods", || async {
+        wait::until(TIMEOUT, "no Pods", || async {
             self.pods.list(&ListParams::default()).await.unwrap().items.is_empty()
         })
         .await
@@ -201,18 +168,4 @@ impl Fixture {
         writes.retain(|record| record.request.namespace == self.namespace.name());
         writes
     }
-}
-
-pub(crate) fn reason(job: &VmafxJob, type_: &str) -> String {
-    condition(job, type_).0
-}
-
-pub(crate) fn message(job: &VmafxJob, type_: &str) -> String {
-    condition(job, type_).1
-}
-
-fn condition(job: &VmafxJob, type_: &str) -> (String, String) {
-    let conditions = job.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-    let found = conditions.iter().find(|one| one.type_ == type_);
-    found.map(|one| (one.reason.clone(), one.message.clone())).unwrap_or_default()
 }

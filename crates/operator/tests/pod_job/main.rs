@@ -12,3 +12,13 @@ mod kubelet;
 mod ownership;
 mod queue;
 mod writes;
+
+#[path = "../faults/fixture/control_plane.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod control_plane;
+
+#[path = "../support/resources.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod resources;
+
+pub(crate) use resources::TIMEOUT;

@@ -6,9 +6,10 @@ use kube::api::{DeleteParams, PostParams};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, JOB, message};
+use crate::fixture::{Fixture, JOB};
+use crate::resources::message;
 
-/// Somebody else's Job with the name that the operator would use.
+/// A Job of another owner with the name that the operator would use.
 fn namesake(labels: &Value) -> Job {
     serde_json::from_value(json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": JOB, "labels": labels },
@@ -51,7 +52,7 @@ async fn the_name_is_used_once_it_is_free() {
     fixture.create("intro", json!({}), json!({})).await;
     fixture.until_reason("Accepted", "ForeignOwner").await;
     fixture.jobs.delete(JOB, &DeleteParams::background()).await.unwrap();
-    // Somebody else's Job is not watched; any change of the resource leads to another reconcile.
+    // The Job of another owner is not watched; any change of the resource leads to another reconcile.
     fixture.change(json!({ "metadata": { "annotations": { "changed": "yes" } } })).await;
     fixture.until_reason("Accepted", "JobCreated").await;
 }

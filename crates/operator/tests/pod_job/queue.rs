@@ -5,8 +5,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use vmafx_api::job::Phase;
 
-use crate::fixture::{Fixture, JOB, cluster, message, reason};
+use crate::fixture::{Fixture, JOB, cluster};
 use crate::kubelet::scored;
+use crate::resources::{message, reason};
 
 const QUEUE: &str = "kueue.x-k8s.io/queue-name";
 
@@ -87,7 +88,7 @@ async fn a_job_that_somebody_else_suspended_is_left_so(#[case] labels: Value) {
     fixture.until_reason("Accepted", "JobCreated").await;
     fixture.change_job(json!({ "spec": { "suspend": true } })).await;
     let job = fixture.until_reason("Running", "WaitingForAdmission").await;
-    assert!(message(&job, "Running").contains("suspended by somebody else"), "{}", message(&job, "Running"));
+    assert!(message(&job, "Running").contains("suspended by another client"), "{}", message(&job, "Running"));
     assert!(is_suspended(&fixture.jobs.get(JOB).await.unwrap()));
 }
 

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use vmafx_api::job::Phase;
 use vmafx_testkit::wait;
 
-use crate::fixture::{Fixture, SOON, cluster};
+use crate::TIMEOUT;
+use crate::fixture::{Fixture, cluster};
 use crate::kubelet::scored;
 
 /// After this time without a change, everything under way has ended.
@@ -55,7 +56,7 @@ async fn nothing_is_written_at_rest() {
         let spec = if name.ends_with('8') { json!({ "suspend": true }) } else { json!({}) };
         fixture.create(name, spec, labels).await;
     }
-    let pods = wait::until(SOON, "eight Pods", || async {
+    let pods = wait::until(TIMEOUT, "eight Pods", || async {
         let pods = fixture.pods.list(&ListParams::default()).await.unwrap().items;
         if pods.len() == 8 { Ok(pods) } else { Err(pods.len().to_string()) }
     })
@@ -81,7 +82,7 @@ async fn nothing_is_written_at_rest() {
 /// Waits until nothing has changed for a while.
 async fn until_quiet(fixture: &Fixture) {
     let last = Mutex::new((Instant::now(), Vec::new()));
-    wait::until(SOON, "no more changes", async || {
+    wait::until(TIMEOUT, "no more changes", async || {
         let all = ListParams::default();
         let resources = fixture.resources.list(&all).await.ok()?.items;
         let jobs = fixture.jobs.list(&all).await.ok()?.items;

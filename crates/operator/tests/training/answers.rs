@@ -1,21 +1,22 @@
-//! A trainer that stops making sense.
+//! A trainer that does not answer, or answers with an invalid report.
 
 use serde_json::json;
 use vmafx_api::training::TrainingPhase;
 use vmafx_testkit::http_server::{Reply, ReplyBody};
 
-use crate::world::{RUN, World, message, reason, samples};
+use crate::fixture::{RUN, TrainingFixture, samples};
+use crate::resources::{message, reason};
 
 #[tokio::test]
-async fn whatever_a_trainer_answers_the_run_says_so_and_keeps_its_numbers() {
-    let world = World::set().await;
+async fn a_bad_answer_of_the_trainer_is_reported_and_the_run_keeps_its_numbers() {
+    let fixture = TrainingFixture::new().await;
     let running = json!({ "phase": "running", "current_samples": 10, "model_version": "m-v000001" });
-    world.running().await;
+    fixture.running().await;
     let long = format!(r#"{{"phase": "running", "current_samples": 99, "pad": "{}"}}"#, "x".repeat(4096));
     let bad = [
-        (Reply::body(ReplyBody::HangUp), "ended the connection"),
+        (Reply::body(ReplyBody::HangUp), "closed the connection"),
         (Reply::status(503), "answered 503"),
-        (Reply::file("<html>"), "makes no sense"),
+        (Reply::file("<html>"), "invalid report"),
         (Reply::file(r#"{"phase": "running", "current_samples": "many"}"#), "current_samples: "),
         (Reply::file(long), "more than 4096 bytes"),
         (Reply::body(ReplyBody::Endless), "more than 4096 bytes"),
@@ -24,13 +25,13 @@ async fn whatever_a_trainer_answers_the_run_says_so_and_keeps_its_numbers() {
     ];
     let rounds = bad.len();
     for (reply, words) in bad {
-        world.trainers.reply(world.namespace.name(), RUN, reply);
-        let run = world.until(words, |run| message(run, "Ready").contains(words)).await;
+        fixture.trainers.reply(fixture.namespace.name(), RUN, reply);
+        let run = fixture.until(words, |run| message(run, "Ready").contains(words)).await;
         assert_eq!(reason(&run, "Ready"), "TrainerUnreachable");
         let status = run.status.as_ref().unwrap();
         assert_eq!((status.phase, samples(&run)), (Some(TrainingPhase::Running), Some(10)));
-        world.says(running.clone());
-        world.until_reason("Ready", "Training").await;
+        fixture.set_report(running.clone());
+        fixture.until_reason("Ready", "Training").await;
     }
-    assert_eq!(world.notes("TrainerUnreachable").await.len(), rounds, "told once each");
+    assert_eq!(fixture.notes("TrainerUnreachable").await.len(), rounds, "one event each");
 }

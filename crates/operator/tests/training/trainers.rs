@@ -1,4 +1,4 @@
-//! The trainers of all runs: one web server, which knows them apart by their path.
+//! The trainers of all runs: one HTTP server, which tells them apart by their path.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 
-/// What each trainer answers; one of which nothing was said hangs up.
+/// A trainer without a reply closes the connection.
 pub(crate) struct Trainers {
     server: HttpServer,
     replies: Arc<Mutex<HashMap<String, Reply>>>,
@@ -15,15 +15,15 @@ pub(crate) struct Trainers {
 impl Trainers {
     pub(crate) fn start() -> Self {
         let replies: Arc<Mutex<HashMap<String, Reply>>> = Arc::default();
-        let known = Arc::clone(&replies);
+        let shared = Arc::clone(&replies);
         let server = HttpServer::start(move |request| {
-            let reply = known.lock().unwrap().get(&request.path).cloned();
+            let reply = shared.lock().unwrap().get(&request.path).cloned();
             reply.unwrap_or_else(|| Reply::body(ReplyBody::HangUp))
         });
         Self { server, replies }
     }
 
-    /// For `VMAFX_OPERATOR_TRAINER_URL`.
+    /// The value of `VMAFX_OPERATOR_TRAINER_URL`.
     pub(crate) fn url(&self) -> String {
         self.server.url("/{namespace}/{name}")
     }
@@ -32,12 +32,11 @@ impl Trainers {
         self.replies.lock().unwrap().insert(path(namespace, name), reply);
     }
 
-    pub(crate) fn say(&self, namespace: &str, name: &str, status: &Value) {
+    pub(crate) fn set_report(&self, namespace: &str, name: &str, status: &Value) {
         self.reply(namespace, name, Reply::file(status.to_string()));
     }
 
-    /// How often one was asked.
-    pub(crate) fn asked(&self, namespace: &str, name: &str) -> usize {
+    pub(crate) fn poll_count(&self, namespace: &str, name: &str) -> usize {
         self.server.count(&path(namespace, name))
     }
 }

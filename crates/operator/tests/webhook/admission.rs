@@ -1,4 +1,4 @@
-//! What people see of the rules.
+//! Violations and warnings as users of the API server get them.
 
 use std::process::{Command, Output, Stdio};
 
@@ -10,7 +10,7 @@ use vmafx_api::{VmafxModelTraining, VmafxNode};
 use vmafx_testkit::kube::TestNamespace;
 use vmafx_testkit::kube::assets::{Binary, ensure};
 
-use crate::hook::{Hook, asked, broken_job, install, job, refusal};
+use crate::hook::{Hook, broken_job, install, job, refusal, wait_until_called};
 
 fn merge(spec: &Value) -> Patch<Value> {
     Patch::Merge(json!({ "spec": spec }))
@@ -18,7 +18,7 @@ fn merge(spec: &Value) -> Patch<Value> {
 
 #[tokio::test]
 async fn creates_and_updates_are_accepted_or_refused_by_field() {
-    let hook = Hook::asked("admission").await;
+    let hook = Hook::installed("admission").await;
     let jobs = hook.jobs();
     let post = PostParams::default();
 
@@ -44,8 +44,8 @@ async fn creates_and_updates_are_accepted_or_refused_by_field() {
 }
 
 #[tokio::test]
-async fn every_kind_is_judged() {
-    let hook = Hook::asked("kinds").await;
+async fn every_kind_is_validated() {
+    let hook = Hook::installed("kinds").await;
     let post = PostParams::default();
     let node = |over: Value| {
         let mut node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "n" },
@@ -75,15 +75,15 @@ async fn every_kind_is_judged() {
 }
 
 #[tokio::test]
-async fn what_was_stored_before_the_rules_is_refused_only_for_what_a_change_breaks() {
+async fn an_object_from_before_the_rules_is_refused_only_for_new_violations() {
     let mut hook = Hook::new("unchanged").await;
     let jobs = hook.jobs();
     let mut old = broken_job("old");
     old.metadata.finalizers = Some(vec!["example.com/held".into()]);
     jobs.create(&PostParams::default(), &old).await.unwrap();
     install(&hook.ns, &hook.base, None).await;
-    hook.rotator.look().await.unwrap();
-    asked(&hook.ns).await;
+    hook.rotator.refresh().await.unwrap();
+    wait_until_called(&hook.ns).await;
 
     let patch = |body: Value| {
         let jobs = jobs.clone();
@@ -103,8 +103,8 @@ async fn what_was_stored_before_the_rules_is_refused_only_for_what_a_change_brea
 }
 
 #[tokio::test]
-async fn status_and_scale_are_not_asked_about() {
-    let hook = Hook::asked("subresources").await;
+async fn updates_of_status_and_scale_are_not_validated() {
+    let hook = Hook::installed("subresources").await;
     let nodes = Api::<DynamicObject>::namespaced_with(
         hook.ns.client(),
         hook.ns.name(),
@@ -136,7 +136,7 @@ fn kubectl(ns: &TestNamespace, object: &Value) -> Output {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_shows_the_refusal_and_the_warnings() {
-    let hook = Hook::asked("kubectl").await;
+    let hook = Hook::installed("kubectl").await;
     let object = |over: Value| serde_json::to_value(job("shown", &over)).unwrap();
     let refused = kubectl(&hook.ns, &object(json!({ "distorted": "s3://bucket" })));
     let text = String::from_utf8_lossy(&refused.stderr).into_owned();

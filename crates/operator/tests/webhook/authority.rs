@@ -1,4 +1,4 @@
-//! The Secret and the bundle.
+//! The Secret with the authorities, and the CA bundle in the webhook configuration.
 
 use futures::future::join_all;
 use k8s_openapi::ByteString;
@@ -14,7 +14,7 @@ use vmafx_kit::tls::ServerTls;
 use vmafx_operator::rbac::{GrantScope, OperatorPart, RbacGrant, TABLE};
 use vmafx_operator::webhook::publish::BundleState;
 
-use crate::hook::{Hook, asked, configurations, install, rotator, rotator_as};
+use crate::hook::{Hook, configurations, install, rotator, rotator_as, wait_until_called};
 
 fn secrets(hook: &Hook) -> Api<Secret> {
     Api::namespaced(hook.ns.client(), hook.ns.name())
@@ -22,73 +22,73 @@ fn secrets(hook: &Hook) -> Api<Secret> {
 
 #[tokio::test]
 async fn replicas_that_start_together_agree_on_one_authority() {
-    let mut hook = Hook::asked("together").await;
+    let mut hook = Hook::installed("together").await;
     secrets(&hook).delete("webhook-ca", &DeleteParams::default()).await.unwrap();
     let replica = |_| rotator(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
     let mut replicas: Vec<_> = (0..5).map(replica).collect();
-    join_all(replicas.iter_mut().map(|replica| async { replica.look().await.unwrap() })).await;
-    hook.rotator.look().await.unwrap();
-    let expected = &hook.rotator.leaf().unwrap().authority;
+    join_all(replicas.iter_mut().map(|replica| async { replica.refresh().await.unwrap() })).await;
+    hook.rotator.refresh().await.unwrap();
+    let expected = &hook.rotator.certificate().unwrap().authority;
     for replica in &replicas {
-        assert_eq!(&replica.leaf().unwrap().authority, expected);
+        assert_eq!(&replica.certificate().unwrap().authority, expected);
     }
-    asked(&hook.ns).await;
+    wait_until_called(&hook.ns).await;
 }
 
 #[tokio::test]
 async fn nothing_is_written_when_nothing_changed() {
-    let mut hook = Hook::asked("rest").await;
-    let seen = async || {
+    let mut hook = Hook::installed("rest").await;
+    let versions = async || {
         let secret = secrets(&hook).get("webhook-ca").await.unwrap().metadata;
         let configuration = configurations(&hook.ns).get(hook.ns.name()).await.unwrap().metadata;
         (secret.resource_version, configuration.resource_version, configuration.generation)
     };
-    let before = seen().await;
+    let before = versions().await;
     let mut other = rotator(&hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
-    assert_eq!(other.look().await.unwrap(), BundleState::UpToDate);
-    assert_eq!(seen().await, before);
-    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::UpToDate);
+    assert_eq!(other.refresh().await.unwrap(), BundleState::UpToDate);
+    assert_eq!(versions().await, before);
+    assert_eq!(hook.rotator.refresh().await.unwrap(), BundleState::UpToDate);
 }
 
 #[tokio::test]
-async fn a_bundle_that_somebody_changed_is_put_right_and_nothing_else() {
-    let mut hook = Hook::asked("bundle").await;
+async fn a_changed_bundle_is_restored_and_nothing_else_is_written() {
+    let mut hook = Hook::installed("bundle").await;
     let api = configurations(&hook.ns);
     let body = json!({ "webhooks": [
         { "name": "vmafxjob.vmafx.dev", "clientConfig": { "caBundle": null }, "timeoutSeconds": 9 },
     ] });
     let changed = api.patch(hook.ns.name(), &PatchParams::default(), &Patch::Strategic(body)).await.unwrap();
-    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::Written);
-    let mut mended = api.get(hook.ns.name()).await.unwrap();
+    assert_eq!(hook.rotator.refresh().await.unwrap(), BundleState::Written);
+    let mut restored = api.get(hook.ns.name()).await.unwrap();
     let mut expected = changed;
     for webhook in expected.webhooks.iter_mut().flatten() {
         webhook.client_config.ca_bundle =
-            Some(ByteString(hook.rotator.trust().unwrap().bundle().into_bytes()));
+            Some(ByteString(hook.rotator.authorities().unwrap().bundle().into_bytes()));
     }
     expected.metadata = ObjectMeta::default();
-    mended.metadata = ObjectMeta::default();
-    assert_eq!(mended, expected);
+    restored.metadata = ObjectMeta::default();
+    assert_eq!(restored, expected);
 }
 
 #[tokio::test]
-async fn a_secret_that_was_tampered_with_gives_way_to_a_new_authority() {
-    let mut hook = Hook::asked("tampered").await;
-    let before = hook.rotator.trust().unwrap().current.root.pem.clone();
+async fn a_secret_that_was_tampered_with_is_replaced_by_a_new_authority() {
+    let mut hook = Hook::installed("tampered").await;
+    let before = hook.rotator.authorities().unwrap().current.certificate.pem.clone();
     let body = json!({ "stringData": { "tls.key": "garbage", "extra": "x" } });
     secrets(&hook).patch("webhook-ca", &PatchParams::default(), &Patch::Merge(body)).await.unwrap();
-    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::Written);
-    let after = hook.rotator.trust().unwrap();
-    assert_ne!(after.current.root.pem, before);
-    assert_eq!(after.bundle(), after.current.root.pem);
-    assert_eq!(hook.rotator.leaf().unwrap().authority, after.current.root.pem);
-    asked(&hook.ns).await;
+    assert_eq!(hook.rotator.refresh().await.unwrap(), BundleState::Written);
+    let after = hook.rotator.authorities().unwrap();
+    assert_ne!(after.current.certificate.pem, before);
+    assert_eq!(after.bundle(), after.current.certificate.pem);
+    assert_eq!(hook.rotator.certificate().unwrap().authority, after.current.certificate.pem);
+    wait_until_called(&hook.ns).await;
 }
 
 #[tokio::test]
-async fn a_missing_configuration_is_said_and_not_fatal() {
+async fn a_missing_configuration_is_reported_and_not_fatal() {
     let mut hook = Hook::new("missing").await;
-    assert_eq!(hook.rotator.look().await.unwrap(), BundleState::NoConfiguration);
-    assert!(hook.rotator.leaf().is_some());
+    assert_eq!(hook.rotator.refresh().await.unwrap(), BundleState::NoConfiguration);
+    assert!(hook.rotator.certificate().is_some());
 }
 
 /// The rules of the table for one scope, with the names of this test.
@@ -155,8 +155,8 @@ async fn the_table_of_permissions_is_enough_and_none_of_it_too_much() {
     install(&hook.ns, &hook.base, None).await;
     let client = restricted(&hook).await;
     let mut rotator = rotator_as(client.clone(), &hook.ns, &hook.clock, ServerTls::in_memory(&[]).unwrap());
-    // Grants are known to the authorizer a moment after they are stored.
-    vmafx_testkit::wait::until(crate::hook::PATIENCE, "the grants", || async {
+    // The authorizer sees grants only a moment after they are stored.
+    vmafx_testkit::wait::until(crate::hook::TIMEOUT, "the grants", || async {
         let secrets = Api::<Secret>::namespaced(client.clone(), hook.ns.name()).get_opt("webhook-ca").await;
         secrets
             .map(drop)
@@ -165,11 +165,11 @@ async fn the_table_of_permissions_is_enough_and_none_of_it_too_much() {
     })
     .await
     .unwrap();
-    assert_eq!(rotator.look().await.unwrap(), BundleState::Written);
-    // A Secret that is there is updated.
+    assert_eq!(rotator.refresh().await.unwrap(), BundleState::Written);
+    // An existing Secret is updated, not created.
     let body = json!({ "stringData": { "tls.key": "garbage" } });
     secrets(&hook).patch("webhook-ca", &PatchParams::default(), &Patch::Merge(body)).await.unwrap();
-    assert_eq!(rotator.look().await.unwrap(), BundleState::Written);
+    assert_eq!(rotator.refresh().await.unwrap(), BundleState::Written);
 
     let others = Api::<Secret>::namespaced(client.clone(), hook.ns.name());
     assert!(others.get("another").await.is_err_and(is_forbidden));

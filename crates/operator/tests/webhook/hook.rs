@@ -1,4 +1,4 @@
-//! A webhook that one namespace of the shared API server asks.
+//! A webhook that the shared API server calls for one namespace.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,16 +27,16 @@ use vmafx_operator::webhook::server::{self, AdmissionMetrics};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A namespace with our kinds.
+/// A new namespace on a control plane with the project's CRDs.
 pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
     let cluster = ControlPlane::shared().await.unwrap();
     install_crds(&cluster.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
     cluster.namespace(prefix).await.unwrap()
 }
 
-/// A job that every rule likes, with these fields changed.
+/// A valid job, with these fields changed.
 pub(crate) fn job(name: &str, over: &Value) -> VmafxJob {
     let mut job = json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name },
@@ -48,24 +48,24 @@ pub(crate) fn job(name: &str, over: &Value) -> VmafxJob {
     serde_json::from_value(job).unwrap()
 }
 
-/// What the definitions let through and the webhook does not.
+/// A job that the CRD's schema accepts and the webhook refuses.
 pub(crate) fn broken_job(name: &str) -> VmafxJob {
     job(name, &json!({ "reference": "file://data/ref.mp4" }))
 }
 
-pub(crate) fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Box<Status> {
-    match answer.unwrap_err() {
+pub(crate) fn refusal<T: std::fmt::Debug>(result: kube::Result<T>) -> Box<Status> {
+    match result.unwrap_err() {
         kube::Error::Api(status) => status,
         other => panic!("{other}"),
     }
 }
 
-/// Makes the API server ask `base` about everything in this namespace, and nothing else.
+/// Makes the API server call `base` for objects of this namespace only.
 pub(crate) async fn install(ns: &TestNamespace, base: &str, bundle: Option<&str>) {
     let namespaces = Api::<Namespace>::all(ns.client());
     let owner = namespaces.get(ns.name()).await.unwrap();
     let mut wanted = configuration(ns.name(), &WebhookEndpoint::Url(base.to_owned()), bundle);
-    // Goes when the namespace goes, where somebody collects garbage.
+    // Where a garbage collector runs, it deletes the configuration together with the namespace.
     wanted.metadata.owner_references = Some(vec![OwnerReference {
         api_version: "v1".into(),
         kind: "Namespace".into(),
@@ -73,11 +73,11 @@ pub(crate) async fn install(ns: &TestNamespace, base: &str, bundle: Option<&str>
         uid: owner.metadata.uid.unwrap(),
         ..OwnerReference::default()
     }]);
-    let here: std::collections::BTreeMap<_, _> =
+    let labels: std::collections::BTreeMap<_, _> =
         [("kubernetes.io/metadata.name".to_owned(), ns.name().to_owned())].into();
     for webhook in wanted.webhooks.iter_mut().flatten() {
         webhook.namespace_selector =
-            Some(LabelSelector { match_labels: Some(here.clone()), ..LabelSelector::default() });
+            Some(LabelSelector { match_labels: Some(labels.clone()), ..LabelSelector::default() });
     }
     configurations(ns).create(&PostParams::default(), &wanted).await.unwrap();
 }
@@ -86,11 +86,11 @@ pub(crate) fn configurations(ns: &TestNamespace) -> Api<ValidatingWebhookConfigu
     Api::all(ns.client())
 }
 
-/// Waits until the API server asks and trusts the answer.
-pub(crate) async fn asked(ns: &TestNamespace) {
+/// Waits until the API server calls the webhook and trusts its certificate.
+pub(crate) async fn wait_until_called(ns: &TestNamespace) {
     let jobs = Api::<VmafxJob>::namespaced(ns.client(), ns.name());
     let dry = PostParams { dry_run: true, ..PostParams::default() };
-    wait::until(PATIENCE, "the webhook to be asked", || async {
+    wait::until(TIMEOUT, "the webhook to be called", || async {
         match jobs.create(&dry, &broken_job("probe")).await {
             Err(kube::Error::Api(status)) if status.message.contains("denied the request") => Ok(()),
             other => Err(format!("{other:?}")),
@@ -100,20 +100,20 @@ pub(crate) async fn asked(ns: &TestNamespace) {
     .unwrap();
 }
 
-/// A clock that a test turns. Its certificates begin in 1970, because the API server's clock is not turned with it.
+/// A clock that a test sets. Certificates are valid from 1970 on, because the API server's clock does not move with it.
 #[derive(Clone)]
-pub(crate) struct Turned(Arc<Mutex<Timestamp>>);
+pub(crate) struct ManualClock(Arc<Mutex<Timestamp>>);
 
-impl Turned {
+impl ManualClock {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(Timestamp::now())))
     }
 
-    pub(crate) fn to(&self, time: Timestamp) {
+    pub(crate) fn set(&self, time: Timestamp) {
         *self.0.lock().unwrap() = time;
     }
 
-    pub(crate) fn by(&self, time: SignedDuration) {
+    pub(crate) fn advance(&self, time: SignedDuration) {
         *self.0.lock().unwrap() += time;
     }
 
@@ -126,12 +126,12 @@ impl Turned {
     }
 }
 
-/// A webhook whose certificate the test keeps. Every answer ends its connection, so that every review needs a
-/// handshake.
+/// A webhook whose certificate the test rotates. The connection is closed after every response, so that every review
+/// needs a TLS handshake.
 pub(crate) struct Hook {
     pub(crate) ns: TestNamespace,
     pub(crate) rotator: CertificateRotator,
-    pub(crate) clock: Turned,
+    pub(crate) clock: ManualClock,
     pub(crate) base: String,
     _serving: JoinSet<std::io::Result<()>>,
 }
@@ -151,17 +151,17 @@ impl Hook {
         let options = HttpOptions { tls: Some(tls.clone()), ..HttpOptions::default() };
         let mut serving = JoinSet::new();
         serving.spawn(serve_with(listener, router, options, Shutdown::new()));
-        let clock = Turned::new();
+        let clock = ManualClock::new();
         let rotator = rotator(&ns, &clock, tls);
         Self { ns, rotator, clock, base, _serving: serving }
     }
 
-    /// Installed, trusted and asked.
-    pub(crate) async fn asked(prefix: &str) -> Self {
+    /// A webhook that the API server already calls and trusts.
+    pub(crate) async fn installed(prefix: &str) -> Self {
         let mut hook = Self::new(prefix).await;
         install(&hook.ns, &hook.base, None).await;
-        hook.rotator.look().await.unwrap();
-        asked(&hook.ns).await;
+        hook.rotator.refresh().await.unwrap();
+        wait_until_called(&hook.ns).await;
         hook
     }
 
@@ -170,16 +170,15 @@ impl Hook {
     }
 }
 
-/// A replica's rotator for the webhook of this namespace.
-pub(crate) fn rotator(ns: &TestNamespace, clock: &Turned, tls: ServerTls) -> CertificateRotator {
+pub(crate) fn rotator(ns: &TestNamespace, clock: &ManualClock, tls: ServerTls) -> CertificateRotator {
     rotator_as(ns.client(), ns, clock, tls)
 }
 
-/// The same, as somebody who may not do everything.
+/// A rotator with this client, which may have fewer permissions than the namespace's own.
 pub(crate) fn rotator_as(
     client: kube::Client,
     ns: &TestNamespace,
-    clock: &Turned,
+    clock: &ManualClock,
     tls: ServerTls,
 ) -> CertificateRotator {
     let names = WebhookNames {

@@ -1,4 +1,4 @@
-//! The webhook, asked by a real API server.
+//! The webhook, called by a real API server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
 mod admission;

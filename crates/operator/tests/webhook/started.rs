@@ -12,19 +12,14 @@ use vmafx_kit::metrics::Metrics;
 use vmafx_kit::tasks::{Shutdown, TaskSet};
 use vmafx_operator::webhook::{self, WebhookArgs};
 use vmafx_testkit::kube::TestNamespace;
-use vmafx_testkit::wait;
+use vmafx_testkit::{ports, wait};
 
-use crate::hook::{PATIENCE, asked, configurations, install, namespace};
+use crate::hook::{TIMEOUT, configurations, install, namespace, wait_until_called};
 
 #[derive(Parser)]
 struct Settings {
     #[command(flatten)]
     webhook: WebhookArgs,
-}
-
-/// A port that nobody listens on.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// Runs the webhook with these arguments while `test` runs.
@@ -35,7 +30,7 @@ async fn running(ns: &TestNamespace, args: &[String], test: impl AsyncFnOnce(&Re
     let args = Settings::parse_from([&["t".to_owned()], args].concat()).webhook;
     let mut metrics = Metrics::new("test");
     webhook::start(&args, ns.name(), ns.client(), &readiness, &mut metrics, &mut tasks).await.unwrap();
-    // Something to wait for: without the rotator there are only support tasks.
+    // `TaskSet::run` needs a service to wait for: without the rotator there are only support tasks.
     tasks.service("test", {
         let shutdown = shutdown.clone();
         async move {
@@ -54,8 +49,8 @@ async fn running(ns: &TestNamespace, args: &[String], test: impl AsyncFnOnce(&Re
 }
 
 #[tokio::test]
-async fn it_says_what_it_waits_for_and_is_ready_when_it_is_there() {
-    let (ns, port) = (namespace("started").await, free_port());
+async fn readiness_names_the_missing_configuration_and_opens_when_it_exists() {
+    let (ns, port) = (namespace("started").await, ports::free_address().unwrap().port());
     let args = [
         format!("--webhook-port={port}"),
         "--webhook-host=127.0.0.1".into(),
@@ -63,8 +58,8 @@ async fn it_says_what_it_waits_for_and_is_ready_when_it_is_there() {
         format!("--webhook-configuration={}", ns.name()),
     ];
     running(&ns, &args, async |readiness| {
-        let reason = format!("there is no ValidatingWebhookConfiguration {}, so nobody asks", ns.name());
-        wait::until(PATIENCE, "the reason", || async {
+        let reason = format!("ValidatingWebhookConfiguration {} does not exist: install it", ns.name());
+        wait::until(TIMEOUT, "the reason", || async {
             let missing = readiness.missing();
             if missing == [("webhook", reason.clone())] { Ok(()) } else { Err(format!("{missing:?}")) }
         })
@@ -72,7 +67,7 @@ async fn it_says_what_it_waits_for_and_is_ready_when_it_is_there() {
         .unwrap();
         install(&ns, &format!("https://127.0.0.1:{port}"), None).await;
         readiness.ready().await;
-        asked(&ns).await;
+        wait_until_called(&ns).await;
     })
     .await;
 }
@@ -86,7 +81,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Writes a certificate and its key, as a volume would hold them.
+    /// Writes a certificate and its key, as a mounted Secret contains them.
     fn mount(&self, directory: &Path) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
@@ -98,7 +93,7 @@ impl Authority {
 
 #[tokio::test]
 async fn mounted_files_are_used_and_read_again_when_they_change() {
-    let (ns, port) = (namespace("files").await, free_port());
+    let (ns, port) = (namespace("files").await, ports::free_address().unwrap().port());
     let directory = tempfile::tempdir().unwrap();
     let (first, second) = (Authority::new(), Authority::new());
     first.mount(directory.path());
@@ -111,7 +106,7 @@ async fn mounted_files_are_used_and_read_again_when_they_change() {
     running(&ns, &args, async |readiness| {
         assert_eq!(readiness.missing(), []);
         install(&ns, &format!("https://127.0.0.1:{port}"), Some(&first.0.pem())).await;
-        asked(&ns).await;
+        wait_until_called(&ns).await;
 
         second.mount(directory.path());
         let api = configurations(&ns);
@@ -121,7 +116,7 @@ async fn mounted_files_are_used_and_read_again_when_they_change() {
         );
         let body = json!({ "webhooks": webhooks });
         api.patch(ns.name(), &PatchParams::default(), &Patch::Strategic(body)).await.unwrap();
-        asked(&ns).await;
+        wait_until_called(&ns).await;
     })
     .await;
 }

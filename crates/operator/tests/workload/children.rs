@@ -1,4 +1,4 @@
-//! The Service beside a workload. A disruption budget takes the same code.
+//! The Service of a workload. A disruption budget is handled by the same code.
 
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
@@ -8,18 +8,16 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 use vmafx_api::VmafxNode;
 use vmafx_api::conditions::Reason;
-use vmafx_kit::metrics::Metrics;
 use vmafx_operator::FIELD_MANAGER;
 use vmafx_operator::runtime::Cache;
 use vmafx_operator::workload::{
-    ChildDecision, ChildSnapshot, DesiredChild, DesiredWorkload, TrackedResource, WorkloadCaches,
-    WorkloadMetrics, Workloads,
+    ChildDecision, ChildSnapshot, DesiredChild, DesiredWorkload, TrackedResource, Workloads,
 };
 use vmafx_testkit::kube::TestNamespace;
 
 use crate::driver::{Requests, namespace};
-use crate::objects::{DesiredSet, NAME, controller};
-use crate::pass::Pass;
+use crate::objects::{DesiredSet, NAME, controller, node};
+use crate::pass::{Pass, workloads};
 
 struct Services {
     ns: TestNamespace,
@@ -38,20 +36,13 @@ fn service(port: u16) -> Value {
     })
 }
 
-fn node(name: &str) -> VmafxNode {
-    let node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
-                       "metadata": { "name": name }, "spec": { "gpuVendor": "cpu" } });
-    serde_json::from_value(node).unwrap()
-}
-
 impl Services {
     async fn start(prefix: &str) -> Self {
         let ns = namespace(prefix).await;
         let nodes = Api::<VmafxNode>::namespaced(ns.client(), ns.name());
         let node = nodes.create(&PostParams::default(), &node(NAME)).await.unwrap();
-        let (requests, caches) = (Requests::default(), WorkloadCaches::default());
-        let metrics = WorkloadMetrics::new(&mut Metrics::new("test"));
-        let workloads = Workloads::new(&requests.client(&ns), caches.clone(), metrics);
+        let requests = Requests::default();
+        let (workloads, caches) = workloads(&requests.client(&ns));
         Self { ns, requests, cache: caches.services, workloads, resource: TrackedResource::of(&node) }
     }
 
@@ -98,7 +89,7 @@ impl Services {
 }
 
 #[tokio::test]
-async fn a_child_is_made_kept_without_requests_changed_and_made_again() {
+async fn a_child_is_created_kept_without_requests_changed_and_created_again() {
     let services = Services::start("child").await;
     assert_eq!(services.pass(9090).await.service(), ChildDecision::Create);
     assert_eq!(services.requests(), [Method::GET, Method::PATCH]);
@@ -122,7 +113,7 @@ async fn a_child_is_made_kept_without_requests_changed_and_made_again() {
 }
 
 #[tokio::test]
-async fn what_somebody_changes_in_a_child_is_changed_back() {
+async fn changes_of_a_child_by_another_client_are_reverted() {
     let services = Services::start("child-changed").await;
     services.pass(9090).await;
     let change = json!({ "spec": { "selector": { "vmafx.dev/workload": "theirs" } } });
@@ -135,16 +126,16 @@ async fn what_somebody_changes_in_a_child_is_changed_back() {
 }
 
 #[tokio::test]
-async fn a_child_that_nobody_controls_is_refused_even_with_our_label() {
+async fn a_child_without_controller_is_refused_even_with_our_label() {
     let services = Services::start("child-unowned").await;
     let created = services.create(service(1)).await;
-    services.is_refused(&created, "not made by the operator").await;
+    services.is_refused(&created, "not created by the operator").await;
     let ours = created.managed_fields().iter().any(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER));
     assert!(!ours);
 }
 
 #[tokio::test]
-async fn a_child_of_somebody_else_is_refused() {
+async fn a_child_of_another_owner_is_refused() {
     let services = Services::start("child-foreign").await;
     // The other owner must exist, or garbage collection would remove the Service.
     let nodes = Api::<VmafxNode>::namespaced(services.ns.client(), services.ns.name());

@@ -14,21 +14,18 @@ use tokio::sync::OnceCell;
 use tower::util::MapRequestLayer;
 use vmafx_api::VmafxNode;
 use vmafx_api::workload::StatefulSetRef;
-use vmafx_kit::metrics::Metrics;
 use vmafx_operator::FIELD_MANAGER;
 use vmafx_operator::error::ApiError;
 use vmafx_operator::runtime::Cache;
 use vmafx_operator::runtime::ReconcileError;
-use vmafx_operator::workload::{
-    StatefulSetSnapshot, TrackedResource, WorkloadCaches, WorkloadMetrics, Workloads,
-};
+use vmafx_operator::workload::{StatefulSetSnapshot, TrackedResource, Workloads};
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
-use crate::objects::{DesiredSet, NAME};
-use crate::pass::Pass;
+use crate::objects::{DesiredSet, NAME, node};
+use crate::pass::{Pass, workloads};
 
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A namespace on a control plane with controllers, shared by all tests.
 pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
@@ -84,13 +81,11 @@ pub(crate) struct Driver {
 impl Driver {
     pub(crate) async fn start(prefix: &str) -> Self {
         let ns = namespace(prefix).await;
-        let node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
-                           "metadata": { "name": NAME }, "spec": { "gpuVendor": "cpu" } });
         let nodes = Api::<VmafxNode>::namespaced(ns.client(), ns.name());
-        let node = serde_json::from_value(node).unwrap();
-        let node = nodes.create(&PostParams::default(), &node).await.unwrap();
+        let node = nodes.create(&PostParams::default(), &node(NAME)).await.unwrap();
         let requests = Requests::default();
-        let (workloads, cache) = started(&ns, &requests);
+        let (workloads, caches) = workloads(&requests.client(&ns));
+        let cache = caches.stateful_sets;
         Self { ns, requests, desired: DesiredSet::default(), cache, workloads, node }
     }
 
@@ -110,38 +105,39 @@ impl Driver {
         self.set().await.uid().unwrap()
     }
 
-    /// Somebody else creates a StatefulSet.
+    /// Creates a StatefulSet as another client.
     pub(crate) async fn make(&self, manifest: Value) -> StatefulSet {
         let set = serde_json::from_value(manifest).unwrap();
         self.sets().create(&PostParams::default(), &set).await.unwrap()
     }
 
-    /// Somebody else deletes the StatefulSet, and its Pods with it.
+    /// Deletes the StatefulSet with its Pods, as another client.
     pub(crate) async fn delete(&self) {
         self.sets().delete(NAME, &DeleteParams::background()).await.unwrap();
         self.gone().await;
     }
 
     pub(crate) async fn gone(&self) {
-        let gone = wait::until(PATIENCE, "the StatefulSet's end", || async {
+        let gone = wait::until(TIMEOUT, "the StatefulSet to be deleted", || async {
             self.sets().get_opt(NAME).await.is_ok_and(|set| set.is_none())
         });
         gone.await.unwrap();
     }
 
-    /// Somebody else changes the StatefulSet.
+    /// Changes the StatefulSet as another client.
     pub(crate) async fn patch(&self, patch: Value) {
         self.sets().patch(NAME, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
     /// The operator restarts with empty caches.
     pub(crate) fn restart(&mut self) {
-        (self.workloads, self.cache) = started(&self.ns, &self.requests);
+        let (workloads, caches) = workloads(&self.requests.client(&self.ns));
+        (self.workloads, self.cache) = (workloads, caches.stateful_sets);
     }
 
     /// Waits until the StatefulSet controller has nothing to do, so that requests can be counted.
     pub(crate) async fn settled(&self) {
-        let settled = wait::until(PATIENCE, "the StatefulSet to settle", || async {
+        let settled = wait::until(TIMEOUT, "the StatefulSet to settle", || async {
             let Some(set) = self.sets().get_opt(NAME).await.unwrap() else { return true };
             let (replicas, status) = (set.spec.unwrap().replicas.unwrap(), set.status.unwrap_or_default());
             set.metadata.deletion_timestamp.is_some()
@@ -224,12 +220,6 @@ impl Driver {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         self.node = self.nodes().patch_status(NAME, &params, &Patch::Apply(body)).await.unwrap();
     }
-}
-
-fn started(ns: &TestNamespace, requests: &Requests) -> (Workloads, Cache<StatefulSetSnapshot>) {
-    let caches = WorkloadCaches::default();
-    let metrics = WorkloadMetrics::new(&mut Metrics::new("test"));
-    (Workloads::new(&requests.client(ns), caches.clone(), metrics), caches.stateful_sets)
 }
 
 fn tracked(node: &VmafxNode) -> Option<StatefulSetRef> {

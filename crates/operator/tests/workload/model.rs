@@ -11,7 +11,7 @@ use vmafx_operator::workload::WorkloadDecision;
 use self::server::{Fault, Interference};
 use self::simulation::{PassFaults, Simulation};
 
-/// Passes until nothing is written any more once nobody interferes: wait, replace, create, record.
+/// Passes until nothing is written any more, once the interference has ended: wait, replace, create, record.
 const MAX_PASSES: usize = 5;
 
 #[derive(Clone, Copy, Debug)]
@@ -86,11 +86,11 @@ async fn play(actions: Vec<Action>) -> Result<(), TestCaseError> {
             simulation.server.state().violations
         );
     }
-    rests(simulation).await
+    settles(simulation).await
 }
 
-/// Nobody interferes any more.
-async fn rests(mut simulation: Simulation) -> Result<(), TestCaseError> {
+/// Checks that the workload settles once the interference has ended.
+async fn settles(mut simulation: Simulation) -> Result<(), TestCaseError> {
     simulation.server.state().interfere(Interference::RemoveFinalizer);
     for _ in 0..MAX_PASSES {
         simulation.watch();
@@ -114,7 +114,7 @@ async fn rests(mut simulation: Simulation) -> Result<(), TestCaseError> {
                 prop_assert_eq!(state.requests, 0, "not even a read");
             }
             WorkloadDecision::Refuse(_) => prop_assert!(!pass.status.synced.message.is_empty()),
-            other => return Err(TestCaseError::fail(format!("{other:?} does not come to rest"))),
+            other => return Err(TestCaseError::fail(format!("{other:?} does not settle"))),
         }
     }
     Ok(())
@@ -129,8 +129,8 @@ fn whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched() {
     });
 }
 
-/// Every interference just before every request of a pass that would otherwise succeed: nobody else's object is touched,
-/// and it comes to rest all the same.
+/// Every interference just before every request of a pass that would otherwise succeed: no object of another owner is
+/// touched, and the workload settles.
 #[rstest]
 #[case::ours_is_kept(&[])]
 #[case::ours_is_gone(&[Interference::Delete])]
@@ -139,9 +139,9 @@ fn whatever_happens_it_comes_to_rest_and_nobody_elses_is_touched() {
 #[case::a_dump_of_ours(&[Interference::Delete, Interference::ApplyDump])]
 #[case::handed_over(&[Interference::StripOwner])]
 #[case::taken_by_another(&[Interference::TakeOver])]
-#[case::on_its_way_out(&[Interference::AddFinalizer, Interference::Delete])]
+#[case::being_deleted(&[Interference::AddFinalizer, Interference::Delete])]
 #[tokio::test]
-async fn whatever_somebody_does_between_our_read_and_our_write(
+async fn interference_between_read_and_write_does_no_harm(
     #[case] before: &[Interference],
     #[values(false, true)] drift: bool,
     #[values(false, true)] stale: bool,
@@ -164,7 +164,7 @@ async fn whatever_somebody_does_between_our_read_and_our_write(
             drop(simulation.pass(PassFaults { meanwhile: Some((request, by)), ..PassFaults::NONE }).await);
             let violations = std::mem::take(&mut simulation.server.state().violations);
             assert!(violations.is_empty(), "{by:?} before request {request}: {violations:?}");
-            if let Err(failure) = rests(simulation).await {
+            if let Err(failure) = settles(simulation).await {
                 panic!("{by:?} before request {request}: {failure}");
             }
         }

@@ -2,13 +2,13 @@
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::{Value, json};
+use vmafx_api::VmafxNode;
 use vmafx_operator::key::ObjectKey;
 use vmafx_operator::workload::{DesiredStatefulSet, DesiredWorkload, ResourceOwner};
 
 pub(crate) const NAMESPACE: &str = "video";
 pub(crate) const NAME: &str = "gpu";
 
-/// The StatefulSet that a resource asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DesiredSet {
     pub(crate) replicas: i32,
@@ -55,6 +55,12 @@ impl DesiredSet {
             },
         })
     }
+}
+
+pub(crate) fn node(name: &str) -> VmafxNode {
+    let node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
+                       "metadata": { "name": name }, "spec": { "gpuVendor": "cpu" } });
+    serde_json::from_value(node).unwrap()
 }
 
 pub(crate) fn owner() -> ResourceOwner {

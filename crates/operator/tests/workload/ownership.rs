@@ -1,4 +1,4 @@
-//! Whose it is: adopted, refused, taken out of our hands and taken back.
+//! StatefulSets that are adopted, refused, handed over and adopted again.
 
 use http::Method;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -21,7 +21,7 @@ async fn another_controller(driver: &Driver) -> Value {
     json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "another", "uid": map.uid(), "controller": true }])
 }
 
-/// We have left no trace in it.
+/// Whether the operator is no field manager of the StatefulSet.
 fn untouched(set: &StatefulSet) -> bool {
     set.managed_fields().iter().all(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER))
 }
@@ -77,7 +77,7 @@ async fn what_another_controls_is_refused_and_untouched() {
 }
 
 #[tokio::test]
-async fn what_another_controls_is_refused_in_the_place_of_ours_too() {
+async fn a_stateful_set_of_another_controller_that_replaced_ours_is_refused_too() {
     let mut driver = Driver::start("foreign-tracked").await;
     driver.pass().await;
     let ours = driver.uid().await;
@@ -86,14 +86,14 @@ async fn what_another_controls_is_refused_in_the_place_of_ours_too() {
     theirs["metadata"]["ownerReferences"] = another_controller(&driver).await;
     let made = driver.make(theirs).await;
     assert_eq!(driver.pass().await.decision(), WorkloadDecision::Refuse(RefusalReason::ForeignOwner));
-    assert_eq!(driver.tracked().await, Some(ours), "it may come back");
+    assert_eq!(driver.tracked().await, Some(ours), "the tracked one is not forgotten");
     let set = driver.set().await;
     assert_eq!((set.uid(), set.metadata.generation), (made.uid(), made.metadata.generation));
     assert!(untouched(&set));
 }
 
 #[tokio::test]
-async fn a_stripped_owner_reference_hands_it_over_until_it_is_asked_back() {
+async fn a_stripped_owner_reference_hands_it_over_until_adoption_is_requested() {
     let mut driver = Driver::start("stripped").await;
     driver.pass().await;
     let uid = driver.uid().await;
@@ -127,5 +127,5 @@ async fn the_workload_of_a_deleted_resource_is_left() {
     driver.requests.taken();
     assert_eq!(driver.pass().await.decision(), WorkloadDecision::Leave);
     assert_eq!(driver.requests.taken(), Vec::<Method>::new());
-    assert_eq!(driver.sets().get_opt(NAME).await.unwrap(), None, "nothing comes back");
+    assert_eq!(driver.sets().get_opt(NAME).await.unwrap(), None, "the StatefulSet must not be created again");
 }

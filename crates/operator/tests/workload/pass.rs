@@ -3,12 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
+use vmafx_kit::metrics::Metrics;
 use vmafx_operator::error::ApiError;
 use vmafx_operator::runtime::ReconcileError;
 use vmafx_operator::workload::{
     ChildDecision, DesiredWorkload, Freshness, StatefulSetSnapshot, SyncPlan, TrackedResource,
-    WorkloadAction, WorkloadDecision, WorkloadPlan, WorkloadStatus, Workloads, plan,
+    WorkloadAction, WorkloadCaches, WorkloadDecision, WorkloadMetrics, WorkloadPlan, WorkloadStatus,
+    Workloads, plan,
 };
+
+/// Workloads with empty caches.
+pub(crate) fn workloads(client: &Client) -> (Workloads, WorkloadCaches) {
+    let caches = WorkloadCaches::default();
+    let metrics = WorkloadMetrics::new(&mut Metrics::new("test"));
+    (Workloads::new(client, caches.clone(), metrics), caches)
+}
 
 /// What a pass has planned and led to.
 #[derive(Debug)]

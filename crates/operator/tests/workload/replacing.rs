@@ -1,4 +1,4 @@
-//! Impostors, what cannot be changed in place, and what is on its way out.
+//! Impostors, immutable fields that differ, and StatefulSets that are being deleted.
 
 use http::Method;
 use kube::ResourceExt as _;
@@ -10,7 +10,7 @@ use vmafx_operator::workload::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, W
 use crate::driver::Driver;
 use crate::objects::NAME;
 
-/// What somebody would keep of it and apply again.
+/// The StatefulSet as a backup would save it and apply it again.
 async fn dump(driver: &Driver) -> Value {
     let mut dump = serde_json::to_value(driver.set().await).unwrap();
     let metadata = dump["metadata"].as_object_mut().unwrap();
@@ -20,7 +20,7 @@ async fn dump(driver: &Driver) -> Value {
     dump
 }
 
-/// Puts the impostor in the place of ours and follows what becomes of it.
+/// Replaces our StatefulSet by the impostor and checks that the operator replaces that.
 async fn replaced(driver: &mut Driver, impostor: Value) {
     let ours = driver.uid().await;
     driver.delete().await;
@@ -54,7 +54,7 @@ async fn impostor_replaced_if_it_is_a_namesake_without_owner() {
 async fn impostor_replaced_if_it_is_a_dump_of_ours() {
     let mut driver = Driver::start("dump").await;
     driver.pass().await;
-    // The second of ours carries the mark of a successor, and so does the dump.
+    // Our second StatefulSet has the successor annotation, and so does the dump.
     driver.delete().await;
     driver.pass().await;
     let impostor = dump(&driver).await;

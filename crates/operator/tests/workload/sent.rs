@@ -1,4 +1,4 @@
-//! What is sent: what we mean, and nothing that would become ours by accident.
+//! The body of an apply contains the desired fields and no others, which would become the operator's by accident.
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use serde_json::{Map, Value};
@@ -17,8 +17,8 @@ fn nulls(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// As it comes from the API server, with everything that it keeps in it.
-fn kept() -> StatefulSet {
+/// A StatefulSet as the API server returns it, with the fields that it maintains.
+fn stored() -> StatefulSet {
     let mut set = DesiredSet::default().rendered(NAMESPACE);
     set.metadata.uid = Some("uid".to_owned());
     set.metadata.resource_version = Some("5".to_owned());
@@ -32,7 +32,7 @@ fn kept() -> StatefulSet {
 
 #[test]
 fn neither_status_nor_bookkeeping_nor_nulls_are_sent() {
-    let body: Map<String, Value> = body(&kept(), &owner());
+    let body: Map<String, Value> = body(&stored(), &owner());
     let mut found = Vec::new();
     nulls("", &Value::Object(body.clone()), &mut found);
     assert_eq!(found, Vec::<String>::new());
@@ -43,7 +43,7 @@ fn neither_status_nor_bookkeeping_nor_nulls_are_sent() {
 
 #[test]
 fn an_empty_object_that_means_something_is_sent() {
-    let body = body(&kept(), &owner());
+    let body = body(&stored(), &owner());
     assert_eq!(body["spec"]["template"]["spec"]["volumes"][0]["emptyDir"], Value::Object(Map::new()));
     assert_eq!(body["spec"], DesiredSet::default().manifest(NAMESPACE)["spec"]);
 }

@@ -28,7 +28,7 @@ enum Live {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Controlled {
     Us,
-    Nobody,
+    None,
     Another,
 }
 
@@ -62,7 +62,7 @@ fn every_input() -> Vec<Input> {
     let mut inputs = Vec::new();
     for tracked in [Tracked::None, Tracked::This, Tracked::Other] {
         for live in [Live::Absent, Live::There, Live::Terminating] {
-            for owner in [Controlled::Us, Controlled::Nobody, Controlled::Another] {
+            for owner in [Controlled::Us, Controlled::None, Controlled::Another] {
                 for fixed in [Fixed::Ours, Fixed::OtherPolicy, Fixed::OtherSelector] {
                     for succeeds in [Succeeds::Nothing, Succeeds::Tracked, Succeeds::Another] {
                         for flags in 0..4 {
@@ -97,11 +97,11 @@ impl Input {
         };
         let tracked = tracked.map(|uid| StatefulSetRef { name: NAME.to_owned(), uid: uid.to_owned() });
         let owner = ResourceOwner { adopts: self.adopts, deleting: self.deleting, ..owner() };
-        let wanted = ImmutableFields::of(DesiredSet::default().rendered(NAMESPACE).spec.as_ref());
-        decide(&owner, tracked.as_ref(), self.facts(tracked.as_ref()).as_ref(), &wanted, self.replaced)
+        let desired = ImmutableFields::of(DesiredSet::default().rendered(NAMESPACE).spec.as_ref());
+        decide(&owner, tracked.as_ref(), self.snapshot(tracked.as_ref()).as_ref(), &desired, self.replaced)
     }
 
-    fn facts(self, tracked: Option<&StatefulSetRef>) -> Option<StatefulSetSnapshot> {
+    fn snapshot(self, tracked: Option<&StatefulSetRef>) -> Option<StatefulSetSnapshot> {
         let mut set = DesiredSet::default().manifest(NAMESPACE);
         set["metadata"]["uid"] = json!("this");
         match self.live {
@@ -116,7 +116,7 @@ impl Input {
             Controlled::Another => {
                 set["metadata"]["ownerReferences"] = json!([controller("Other", NAME, "another")]);
             }
-            Controlled::Nobody => {}
+            Controlled::None => {}
         }
         match self.fixed {
             Fixed::Ours => {}
@@ -136,8 +136,8 @@ impl Input {
         ))
     }
 
-    /// There, not on its way out, so controlled, and the resource is here to stay.
-    fn stands(&self, owner: Controlled) -> bool {
+    /// The StatefulSet exists and has this controller, and neither it nor the resource is being deleted.
+    fn is_live(&self, owner: Controlled) -> bool {
         !self.deleting && self.live == Live::There && self.owner == owner
     }
 
@@ -149,16 +149,16 @@ impl Input {
 #[test]
 fn every_input_is_in_one_row_and_decided_as_the_row_says() {
     let rows = rows();
-    let mut met = vec![0; rows.len()];
+    let mut matched = vec![0; rows.len()];
     for input in every_input() {
         let of: Vec<usize> = (0..rows.len()).filter(|row| (rows[*row].applies)(&input)).collect();
         let names: Vec<&str> = of.iter().map(|row| rows[*row].name).collect();
         assert_eq!(of.len(), 1, "{input:?} is in {names:?}");
-        met[of[0]] += 1;
-        assert_eq!(input.decided(), (rows[of[0]].says)(), "{}: {input:?}", names[0]);
+        matched[of[0]] += 1;
+        assert_eq!(input.decided(), (rows[of[0]].decision)(), "{}: {input:?}", names[0]);
     }
     let never: Vec<&str> =
-        rows.iter().zip(met).filter(|(_, met)| *met == 0).map(|(row, _)| row.name).collect();
+        rows.iter().zip(matched).filter(|(_, matched)| *matched == 0).map(|(row, _)| row.name).collect();
     assert!(never.is_empty(), "no input for {never:?}");
 }
 
@@ -170,7 +170,7 @@ fn what_another_controls_is_never_written_nor_deleted() {
             decision,
             WorkloadDecision::Refuse(_) | WorkloadDecision::Wait { .. } | WorkloadDecision::Leave
         );
-        // Without an object there is nobody who controls it.
+        // An object that does not exist has no controller.
         assert!(harmless || input.live == Live::Absent, "{decision:?} for {input:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! One of our own: made, recorded, scaled, made again, found again, and otherwise left in peace.
+//! The operator's own StatefulSet: created, tracked, scaled, recreated, retracked, and otherwise not written.
 
 use http::Method;
 use k8s_openapi::api::core::v1::Pod;
@@ -10,14 +10,14 @@ use vmafx_operator::FIELD_MANAGER;
 use vmafx_operator::workload::{SUCCEEDS, WorkloadDecision};
 use vmafx_testkit::wait;
 
-use crate::driver::{Driver, PATIENCE};
+use crate::driver::{Driver, TIMEOUT};
 use crate::objects::NAME;
 
-/// Waits until the StatefulSet controller has made as many Pods as asked for; their UIDs.
+/// Waits until the StatefulSet controller has created this many Pods, and returns their UIDs.
 async fn pods(driver: &Driver, count: usize) -> Vec<String> {
     let pods = Api::<Pod>::namespaced(driver.ns.client(), driver.ns.name());
     let what = format!("{count} Pods");
-    let seen = wait::until(PATIENCE, &what, || async {
+    let uids = wait::until(TIMEOUT, &what, || async {
         let (set, pods) = (driver.set().await, pods.list(&ListParams::default()).await.unwrap());
         let status = set.status.unwrap_or_default();
         let live: Vec<_> = pods.iter().filter(|pod| pod.meta().deletion_timestamp.is_none()).collect();
@@ -26,7 +26,7 @@ async fn pods(driver: &Driver, count: usize) -> Vec<String> {
             && status.observed_generation == set.metadata.generation;
         settled.then(|| live.iter().map(|pod| pod.uid().unwrap()).collect())
     });
-    seen.await.unwrap()
+    uids.await.unwrap()
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_lost_status_write_is_retracked_without_new_pods() {
     pods(&driver, 1).await;
     driver.delete().await;
     driver.pass_without_status().await;
-    assert_eq!(driver.tracked().await, Some(first), "nobody has written the new one");
+    assert_eq!(driver.tracked().await, Some(first), "the status write was lost");
     let (second, running) = (driver.uid().await, pods(&driver, 1).await);
     driver.restart();
     let pass = driver.pass().await;
@@ -119,7 +119,11 @@ async fn nothing_is_written_at_rest() {
     assert_eq!(driver.requests.taken(), Vec::<Method>::new());
     driver.restart();
     driver.pass().await;
-    assert_eq!(driver.requests.taken(), [Method::PATCH], "once, because nothing is remembered");
+    assert_eq!(
+        driver.requests.taken(),
+        [Method::PATCH],
+        "once, because the record of the last apply is lost"
+    );
     let after = driver.set().await;
     assert_eq!(after.metadata.resource_version, before.metadata.resource_version);
     assert_eq!(after.metadata.generation, before.metadata.generation);
@@ -130,7 +134,7 @@ async fn nothing_is_written_at_rest() {
 }
 
 #[tokio::test]
-async fn what_somebody_changes_is_changed_back() {
+async fn changes_by_another_client_are_reverted() {
     let mut driver = Driver::start("changed").await;
     driver.pass().await;
     driver.requests.taken();

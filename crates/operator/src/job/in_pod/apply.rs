@@ -1,8 +1,7 @@
 //! Carries out the plan for a Kubernetes Job.
 
 use k8s_openapi::api::batch::v1::Job;
-use kube::{Api, ResourceExt as _};
-use serde_json::{Map, Value};
+use kube::ResourceExt as _;
 use vmafx_api::VmafxJob;
 
 use super::PodJobs;
@@ -11,8 +10,9 @@ use super::plan::{PodJobAction, foreign_owner, plan, terminating};
 use super::render::render;
 use super::status::Obstacle;
 use crate::client::requests;
-use crate::error::{ApiError, Retry, call};
+use crate::error::{ApiError, Retry};
 use crate::job::plan::is_final;
+use crate::key::ObjectKey;
 
 pub(super) enum AppliedPodJob {
     Observed {
@@ -86,8 +86,8 @@ impl PodJobs {
             }
         };
         let key = key(job);
-        let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &key.namespace);
-        let current = call("read the VmafxJob", api.get_opt(&job.name_any())).await?;
+        let resource = ObjectKey::of(job);
+        let current = requests::read::<VmafxJob>(&self.client, "read the VmafxJob", &resource).await?;
         let is_same = |current: &VmafxJob| {
             current.uid() == job.uid()
                 && current.metadata.generation == job.metadata.generation
@@ -102,11 +102,11 @@ impl PodJobs {
                 PodJobAction::Refuse => {
                     AppliedPodJob::blocked(ObservedPodJob::default(), foreign_owner(&live))
                 }
-                // An earlier pass or another operator created it: the next pass goes on from there.
+                // An earlier pass or another operator created it; the next pass continues with it.
                 _ => AppliedPodJob::done(self.with_cached_pods(job, Some(live))),
             });
         }
-        match requests::create::<Job>(&self.client, "create the Job", &key, &fields(desired)).await {
+        match requests::create::<Job>(&self.client, "create the Job", &key, &desired).await {
             Ok(created) => {
                 let created = self.put(created);
                 Ok(AppliedPodJob::done(self.with_cached_pods(job, Some(created))))
@@ -117,12 +117,5 @@ impl PodJobs {
             }
             Err(error) => Err(error),
         }
-    }
-}
-
-fn fields(object: Value) -> Map<String, Value> {
-    match object {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
     }
 }

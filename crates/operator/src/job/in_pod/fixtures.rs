@@ -6,21 +6,19 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use vmafx_api::VmafxJob;
+use vmafx_api::job::Execution;
 
 use super::observe::ObservedPodJob;
 use super::snapshot::{BatchJobSnapshot, PodSnapshot};
+use crate::job::fixtures;
 
 pub(super) const STARTED: &str = "2026-01-01T00:00:05Z";
 pub(super) const ENDED: &str = "2026-01-01T00:00:09Z";
 
 pub(super) fn resource(spec: &Value) -> VmafxJob {
-    let mut whole = json!({ "reference": "file:///r", "distorted": "file:///d", "execution": "Pod" });
-    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-    serde_json::from_value(json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-        "metadata": { "name": "j", "namespace": "video", "uid": "u", "generation": 2 }, "spec": whole,
-    }))
-    .unwrap()
+    let mut job = fixtures::job(spec, &Value::Null);
+    job.spec.execution = Execution::Pod;
+    job
 }
 
 /// A Kubernetes Job with this status.

@@ -7,17 +7,17 @@
 //! |--------------|-------------------------------------------|-------------------------------------------|---------------------------|
 //! | cancelled    | ours                                      | Delete                                    | `cancelled`               |
 //! | cancelled    | any other, or none                        | None                                      | `cancelled_before`        |
-//! | any          | being deleted, or of an earlier namesake  | `AwaitDeletion`                             | `leaving`                 |
-//! | any          | somebody else's                           | Refuse                                    | `of_another`              |
+//! | any          | being deleted, or of an earlier namesake  | `AwaitDeletion`                           | `leaving`                 |
+//! | any          | of another owner                          | Refuse                                    | `of_another`              |
 //! | suspended    | none, and a queue is named                | None: the queue would start it            | `held_before_its_queue`   |
 //! | any          | none                                      | Create, suspended if the resource is      | `new`, `held_before`      |
-//! | suspended    | in a queue, or started by somebody else   | Delete: it would be started again         | `started_against_our_will` |
+//! | suspended    | in a queue, or started by another client  | Delete: it would be started again         | `started_against_our_will` |
 //! | suspended    | not suspended                             | Patch: suspend it and annotate it         | `held_while_it_runs`      |
 //! | wanted       | suspended, with our annotation            | Patch: no annotation, resume unless queued | `resumed`                |
 //! | wanted       | another deadline, backoff limit or queue  | Patch                                     | `another_deadline`        |
 //! | any          | anything else                             | None                                      | `there`                   |
 //!
-//! A Job that somebody else has suspended, as Kueue does, lacks our annotation and stays suspended.
+//! A Job that another client has suspended, as Kueue does, lacks our annotation and stays suspended.
 
 use std::time::Duration;
 
@@ -31,13 +31,12 @@ use super::status::Obstacle;
 use crate::reserved::HELD;
 use crate::workload::ResourceOwner;
 
-/// In case that a watch has missed a change.
+/// Covers changes that a watch has missed.
 const RESYNC_INTERVAL: Duration = Duration::from_mins(10);
 
-/// While a Kubernetes Job is being deleted.
 const DELETION_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// While an obstacle has to be removed by somebody.
+/// Poll interval while an obstacle remains that only a user can remove.
 const OBSTACLE_POLL_INTERVAL: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +54,7 @@ pub enum PodJobAction {
     /// Delete it with its Pods.
     Delete,
     AwaitDeletion,
-    /// Leave an object of somebody else alone.
+    /// Do not touch an object that belongs to another owner.
     Refuse,
 }
 

@@ -12,7 +12,7 @@ use kube::ResourceExt as _;
 use serde_json::{Value, json};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
-use vmafx_job::RunResult;
+use vmafx_job::{InvalidRequest, RunResult};
 
 use super::args::{RESULT_PATH, args, escaped};
 use super::name::{job_name, label_value};
@@ -57,6 +57,8 @@ pub enum RenderError {
     Backend(&'static str),
     #[error("spec.podTemplate: {0}")]
     Template(String),
+    #[error("spec.{0}")]
+    Request(InvalidRequest),
 }
 
 impl RenderError {
@@ -64,18 +66,21 @@ impl RenderError {
         match self {
             Self::NoRoots => Reason::InputRefused,
             Self::NoImage | Self::Backend(_) | Self::Template(_) => Reason::Invalid,
+            // The reason of a job that the controller rejects.
+            Self::Request(_) => Reason::Rejected,
         }
     }
 
     /// Whether neither a change of the resource nor of the settings would help.
     pub fn is_final(&self) -> bool {
-        matches!(self, Self::Backend(_))
+        matches!(self, Self::Backend(_) | Self::Request(_))
     }
 }
 
 /// The Job as it is sent, untyped: the template may have fields that are newer than our types.
 pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderError> {
     let (spec, queued) = (&job.spec, queue(job).is_some());
+    spec.check_request().map_err(RenderError::Request)?;
     let template = pod_template(job, defaults)?;
     // A queue decides when its Jobs start.
     let held = spec.suspend && !queued;

@@ -21,12 +21,12 @@ use crate::job::status::{completed, passed};
 pub struct Obstacle {
     pub reason: Reason,
     pub message: String,
-    /// Whether nobody can remove it, so that the job has failed.
+    /// Whether it cannot be removed, so that the job has failed.
     pub is_final: bool,
 }
 
 impl Obstacle {
-    /// An obstacle that somebody can remove.
+    /// An obstacle that a user can remove.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), is_final: false }
     }

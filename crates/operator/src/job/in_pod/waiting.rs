@@ -46,7 +46,7 @@ fn is_retried(live: &BatchJobSnapshot, observed: &ObservedPodJob, last: &PodSnap
 fn suspended(job: &VmafxJob) -> ConditionState {
     let text = match queue(job) {
         Some(queue) => format!("waiting for Kueue to admit the job to the queue {queue}"),
-        None => "the Kubernetes Job was suspended by somebody else; it starts when its spec.suspend is set to false".to_owned(),
+        None => "the Kubernetes Job was suspended by another client; it starts when its spec.suspend is set to false".to_owned(),
     };
     ConditionState::unmet(Reason::WaitingForAdmission, text)
 }

@@ -3,18 +3,7 @@ use serde_json::{Value, json};
 use vmafx_proto::controller::v1::GroundTruth;
 
 use super::*;
-
-/// A resource of the second generation.
-fn job(spec: &Value, status: &Value) -> VmafxJob {
-    let mut whole = json!({ "reference": "file:///r", "distorted": "file:///d" });
-    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-    serde_json::from_value(json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-        "metadata": { "name": "j", "namespace": "video", "uid": "u", "generation": 2 },
-        "spec": whole, "status": status,
-    }))
-    .unwrap()
-}
+use crate::job::fixtures::job;
 
 fn ended(phase: &str, generation: i64, truth: Option<f64>) -> Value {
     json!({ "phase": phase, "controllerJobID": "7", "observedGeneration": generation, "groundTruth": truth })

@@ -6,6 +6,7 @@ use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1 as wire;
 
 use super::*;
+use crate::job::fixtures::{down, job};
 use crate::job::observe::Explanation;
 
 const NOW: i64 = 1_000_000;
@@ -17,17 +18,6 @@ const REJECTED: f64 = 13.0;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
-}
-
-fn job(spec: &Value, status: &Value) -> VmafxJob {
-    let mut whole = json!({ "reference": "file:///r", "distorted": "file:///d" });
-    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-    serde_json::from_value(json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-        "metadata": { "name": "j", "namespace": "video", "uid": "u" },
-        "spec": whole, "status": status,
-    }))
-    .unwrap()
 }
 
 fn live(status: JobStatus, error: &str) -> ObservedJob {
@@ -72,12 +62,8 @@ fn label(value: f64) -> JobAction {
     JobAction::Label { id: "7".to_owned(), value }
 }
 
-fn explanation(reason: Reason) -> Explanation {
-    Explanation { reason, message: "message".to_owned() }
-}
-
-fn down() -> ObservedJob {
-    ObservedJob::Unreachable(explanation(Reason::ControllerUnreachable))
+fn rejected() -> ObservedJob {
+    ObservedJob::Rejected(Explanation { reason: Reason::Rejected, message: "message".to_owned() })
 }
 
 #[rstest]
@@ -104,7 +90,7 @@ fn down() -> ObservedJob {
     cancel(CancelCause::Replaced), PlanReason::PriorityChanged)]
 #[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""),
     cancel(CancelCause::Suspended), PlanReason::SuspendRequested)]
-#[case::rejected(json!({}), false, ObservedJob::Rejected(explanation(Reason::Rejected)), JobAction::Wait, PlanReason::Rejected)]
+#[case::rejected(json!({}), false, rejected(), JobAction::Wait, PlanReason::Rejected)]
 #[case::suspended_before(json!({ "suspend": true }), false, ObservedJob::NotAsked, JobAction::Find, PlanReason::RecordMayBeLost)]
 #[case::suspended_and_none_found(json!({ "suspend": true }), false, ObservedJob::Missing, JobAction::Wait, PlanReason::UpToDate)]
 #[case::suspended_and_one_found(json!({ "suspend": true }), false, live(JobStatus::Pending, ""),

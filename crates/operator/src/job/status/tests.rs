@@ -6,6 +6,7 @@ use vmafx_job::CancelCause;
 use vmafx_proto::controller::v1::{self as wire, PooledScores, ResultDetails};
 
 use super::*;
+use crate::job::fixtures::{self, down};
 use crate::job::plan::cancel_text;
 
 const NOW: i64 = 1_000_000;
@@ -15,14 +16,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn job(spec: &Value) -> VmafxJob {
-    let mut whole = json!({ "reference": "file:///r", "distorted": "file:///d" });
-    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-    serde_json::from_value(json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-        "metadata": { "name": "j", "namespace": "video", "uid": "u", "generation": 2 },
-        "spec": whole,
-    }))
-    .unwrap()
+    fixtures::job(spec, &Value::Null)
 }
 
 fn live(status: JobStatus) -> Job {
@@ -38,13 +32,6 @@ fn live(status: JobStatus) -> Job {
 
 fn observed(job: Job) -> ObservedJob {
     ObservedJob::Present(Arc::new(job))
-}
-
-fn down() -> ObservedJob {
-    ObservedJob::Unreachable(Explanation {
-        reason: Reason::ControllerUnreachable,
-        message: "no answer".to_owned(),
-    })
 }
 
 fn condition(status: &VmafxJobStatus, type_: JobCondition) -> (ConditionStatus, &str) {

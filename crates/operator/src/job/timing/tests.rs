@@ -1,29 +1,18 @@
 use std::sync::Arc;
 
-use serde_json::json;
-use vmafx_api::conditions::Reason;
+use serde_json::{Value, json};
 use vmafx_proto::controller::v1::Job;
 
 use super::*;
-use crate::job::observe::Explanation;
+use crate::job::fixtures::{self, down};
 use crate::job::status::status;
 
 fn job() -> VmafxJob {
-    serde_json::from_value(json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-        "metadata": { "name": "j", "namespace": "video", "uid": "u" },
-        "spec": { "reference": "file:///r", "distorted": "file:///d" },
-    }))
-    .unwrap()
+    fixtures::job(&json!({}), &Value::Null)
 }
 
 fn live(status: JobStatus) -> ObservedJob {
     ObservedJob::Present(Arc::new(Job { id: "7".to_owned(), status: status.into(), ..Job::default() }))
-}
-
-fn down() -> ObservedJob {
-    let (reason, message) = (Reason::ControllerUnreachable, "no answer".to_owned());
-    ObservedJob::Unreachable(Explanation { reason, message })
 }
 
 /// The decision about the status that follows from an observation, so long after the first change.

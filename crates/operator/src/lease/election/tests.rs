@@ -1,4 +1,4 @@
-//! Elections by a clock that stands still, against a store of one lease in memory.
+//! Elections with a paused clock, against an API server in memory.
 
 mod store;
 
@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::future;
 
 use super::*;
-use store::{Mood, Store};
+use store::{Behavior, Store};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,13 +29,13 @@ impl<F: Fn()> Drop for OnDrop<F> {
     }
 }
 
-/// Leads until the lease is lost for the first time; when that was, counted from the beginning of the work.
-async fn lost_after(election: Election, on_begin: impl Fn()) -> Duration {
-    let (terms, begun, lost) = (Cell::new(0), Cell::new(None), Cell::new(None));
+/// Leads until the lease is lost for the first time; returns how long the work ran.
+async fn lost_after(election: Election, on_start: impl Fn()) -> Duration {
+    let (terms, started, lost) = (Cell::new(0), Cell::new(None), Cell::new(None));
     let work = |_| {
         terms.set(terms.get() + 1);
-        begun.set(Some(Instant::now()));
-        on_begin();
+        started.set(Some(Instant::now()));
+        on_start();
         async {
             let _dropped = OnDrop(|| lost.set(Some(Instant::now())));
             future::pending::<Result<(), Infallible>>().await
@@ -50,20 +50,20 @@ async fn lost_after(election: Election, on_begin: impl Fn()) -> Duration {
     };
     tokio::select! { _ = lead => {}, () = until_lost => {} }
     assert_eq!(terms.get(), 1);
-    lost.get().unwrap() - begun.get().unwrap()
+    lost.get().unwrap() - started.get().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_permit_counts_from_before_the_request_that_renewed_it() {
     let store = Store::default();
-    store.set(Mood::AnswersAfter(4 * SECOND));
+    store.set(Behavior::AnswersAfter(4 * SECOND));
     let election = election(&store);
     let permit = election.permit();
-    let begun = Instant::now();
+    let started = Instant::now();
     let lead = election.lead(Shutdown::new(), |_| {
-        // Four seconds for the look, four for the claim.
-        assert_eq!(begun.elapsed(), 8 * SECOND);
-        store.set(Mood::Hangs);
+        // Four seconds for the read, four for the claim.
+        assert_eq!(started.elapsed(), 8 * SECOND);
+        store.set(Behavior::Hangs);
         future::pending::<Result<(), Infallible>>()
     });
     let checks = async {
@@ -78,18 +78,18 @@ async fn the_permit_counts_from_before_the_request_that_renewed_it() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_tries_every_retry_period_and_gives_up_at_the_renew_deadline() {
     let store = Store::default();
-    let lost = lost_after(election(&store), || store.set(Mood::Fails)).await;
+    let lost = lost_after(election(&store), || store.set(Behavior::Fails)).await;
     assert_eq!(lost, 10 * SECOND);
     assert_eq!(store.writes_refused(), 4, "after 2, 4, 6 and 8 seconds");
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_that_never_comes_does_not_cost_the_lease() {
+async fn one_missing_answer_does_not_cost_the_lease() {
     let store = Store::default();
     let terms = Cell::new(0);
     let lead = election(&store).lead(Shutdown::new(), |_| {
         terms.set(terms.get() + 1);
-        store.set(Mood::HangsOnce);
+        store.set(Behavior::HangsOnce);
         future::pending::<Result<(), Infallible>>()
     });
     tokio::select! { _ = lead => panic!("it ended"), () = sleep(Duration::from_mins(1)) => {} }
@@ -102,7 +102,7 @@ async fn a_renewal_that_was_written_but_not_answered_is_no_loss() {
     let terms = Cell::new(0);
     let lead = election(&store).lead(Shutdown::new(), |_| {
         terms.set(terms.get() + 1);
-        store.set(Mood::WritesAndHangsOnce);
+        store.set(Behavior::WritesAndHangsOnce);
         future::pending::<Result<(), Infallible>>()
     });
     tokio::select! { _ = lead => panic!("it ended"), () = sleep(Duration::from_mins(1)) => {} }
@@ -111,9 +111,9 @@ async fn a_renewal_that_was_written_but_not_answered_is_no_loss() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_shutdown_cut_short_is_given_back() {
+async fn a_claim_that_shutdown_cancelled_is_released() {
     let store = Store::default();
-    store.set(Mood::WritesAndHangsOnce);
+    store.set(Behavior::WritesAndHangsOnce);
     let shutdown = Shutdown::new();
     let lead = election(&store).lead(shutdown.clone(), |_| future::pending::<Result<(), Infallible>>());
     let stop = async {
@@ -127,7 +127,7 @@ async fn a_claim_that_shutdown_cut_short_is_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_somebody_took_is_not_given_back() {
+async fn a_lease_that_somebody_took_is_not_released() {
     let store = Store::default();
     let ended = election(&store).lead(Shutdown::new(), |_| {
         store.hand_to("thief");
@@ -138,7 +138,7 @@ async fn a_lease_that_somebody_took_is_not_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_release_that_is_not_answered_does_not_hold_up_the_end() {
+async fn a_release_that_is_not_answered_does_not_delay_the_exit() {
     let store = Store::default();
     let shutdown = Shutdown::new();
     let lead = election(&store).lead(shutdown.clone(), |child: Shutdown| async move {
@@ -147,17 +147,17 @@ async fn a_release_that_is_not_answered_does_not_hold_up_the_end() {
     });
     let stop = async {
         sleep(SECOND).await;
-        store.set(Mood::Hangs);
+        store.set(Behavior::Hangs);
         shutdown.begin();
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     let (ended, ()) = tokio::join!(lead, stop);
     ended.unwrap();
-    assert_eq!(begun.elapsed(), 3 * SECOND);
+    assert_eq!(started.elapsed(), 3 * SECOND);
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_fails_ends_the_election_and_gives_the_lease_back() {
+async fn work_that_fails_ends_the_election_and_releases_the_lease() {
     let store = Store::default();
     let ended = election(&store).lead(Shutdown::new(), |_| future::ready(Err("broken"))).await;
     assert_eq!(ended, Err("broken"));
@@ -165,11 +165,11 @@ async fn work_that_fails_ends_the_election_and_gives_the_lease_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_look_at_least_twice_per_retry_period() {
+async fn candidates_poll_at_least_twice_per_retry_period() {
     let store = Store::default();
     let election = election(&store);
     for _ in 0..100 {
-        let pause = election.pause();
-        assert!(pause >= Duration::from_millis(800) && pause <= SECOND, "{pause:?}");
+        let interval = election.poll_interval();
+        assert!(interval >= Duration::from_millis(800) && interval <= SECOND, "{interval:?}");
     }
 }

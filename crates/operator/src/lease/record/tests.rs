@@ -30,43 +30,43 @@ fn after(start: Instant, seconds: u64) -> Instant {
 }
 
 #[rstest]
-#[case::just_seen("them", 0, held("them"))]
+#[case::just_observed("them", 0, held("them"))]
 #[case::almost_expired("them", 14, held("them"))]
 #[case::expired("them", 15, LeaseStanding::Free)]
 #[case::ours("us", 0, LeaseStanding::Ours)]
 #[case::ours_however_old("us", 100, LeaseStanding::Ours)]
 #[case::released("", 0, LeaseStanding::Free)]
-fn a_lease_expires_by_the_clock_of_the_one_who_looks(
+fn a_lease_expires_by_the_clock_of_the_candidate(
     #[case] holder: &str,
     #[case] seconds: u64,
     #[case] expected: LeaseStanding,
 ) {
     let start = Instant::now();
-    // The time of day in the record is years old: it does not count.
-    let seen = ObservedLease::see(None, lease(holder, 0), start);
-    let again = ObservedLease::see(Some(seen), lease(holder, 0), after(start, seconds));
+    // The timestamps in the record are years old and do not count.
+    let observed = ObservedLease::new(None, lease(holder, 0), start);
+    let again = ObservedLease::new(Some(observed), lease(holder, 0), after(start, seconds));
     assert_eq!(again.standing(US, FIFTEEN, after(start, seconds)), expected);
 }
 
 #[test]
-fn a_renewal_begins_the_wait_anew() {
+fn a_renewal_restarts_the_duration() {
     let start = Instant::now();
-    let seen = ObservedLease::see(None, lease("them", 0), start);
-    let renewed = ObservedLease::see(Some(seen), lease("them", 2), after(start, 14));
+    let observed = ObservedLease::new(None, lease("them", 0), start);
+    let renewed = ObservedLease::new(Some(observed), lease("them", 2), after(start, 14));
     assert_eq!(renewed.standing(US, FIFTEEN, after(start, 28)), held("them"));
     assert_eq!(renewed.standing(US, FIFTEEN, after(start, 29)), LeaseStanding::Free);
 }
 
 #[test]
-fn a_new_label_is_no_sign_of_life() {
+fn a_new_label_is_not_a_renewal() {
     let start = Instant::now();
-    let seen = ObservedLease::see(None, lease("them", 0), start);
+    let observed = ObservedLease::new(None, lease("them", 0), start);
     let mut labelled = lease("them", 0);
     labelled.metadata.resource_version = Some("2".to_owned());
     labelled.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
-    let again = ObservedLease::see(Some(seen), labelled.clone(), after(start, 15));
+    let again = ObservedLease::new(Some(observed), labelled.clone(), after(start, 15));
     assert_eq!(again.standing(US, FIFTEEN, after(start, 15)), LeaseStanding::Free);
-    assert_eq!(again.lease, labelled, "the newest version is the one to replace");
+    assert_eq!(again.lease, labelled, "the newest version is replaced");
 }
 
 #[rstest]
@@ -76,21 +76,21 @@ fn a_new_label_is_no_sign_of_life() {
 #[case::none_and_expired(None, 15, LeaseStanding::Free)]
 #[case::nonsense(Some(-1), 14, held("them"))]
 fn the_duration_is_the_one_that_the_holder_wrote(
-    #[case] told: Option<i32>,
+    #[case] written: Option<i32>,
     #[case] seconds: u64,
     #[case] expected: LeaseStanding,
 ) {
     let start = Instant::now();
     let mut lease = lease("them", 0);
-    lease.spec.as_mut().unwrap().lease_duration_seconds = told;
-    let seen = ObservedLease::see(None, lease, start);
-    assert_eq!(seen.standing(US, FIFTEEN, after(start, seconds)), expected);
+    lease.spec.as_mut().unwrap().lease_duration_seconds = written;
+    let observed = ObservedLease::new(None, lease, start);
+    assert_eq!(observed.standing(US, FIFTEEN, after(start, seconds)), expected);
 }
 
 #[test]
 fn an_empty_lease_is_free() {
-    let seen = ObservedLease::see(None, Lease::default(), Instant::now());
-    assert_eq!(seen.standing(US, FIFTEEN, Instant::now()), LeaseStanding::Free);
+    let observed = ObservedLease::new(None, Lease::default(), Instant::now());
+    assert_eq!(observed.standing(US, FIFTEEN, Instant::now()), LeaseStanding::Free);
 }
 
 #[test]

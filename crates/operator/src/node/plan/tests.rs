@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::Retry;
-use crate::workload::{
-    ObservedObject, ObservedWorkload, RecentReplacements, TrackedResource, WorkloadAction, WorkloadDecision,
-};
+use crate::workload::{ObservedWorkload, TrackedResource, WorkloadAction, WorkloadDecision};
 
 const NOW: i64 = 1_800_000_000;
 
@@ -18,25 +16,19 @@ fn at(second: i64) -> Timestamp {
 }
 
 /// A node that was created an hour ago.
-fn node(spec: Value, status: Value) -> VmafxNode {
+pub(in crate::node) fn node(spec: Value, status: Value) -> VmafxNode {
     serde_json::from_value(json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
-        "metadata": { "name": "pool", "namespace": "video", "uid": "u", "creationTimestamp": at(NOW - 3600) },
+        "metadata": { "name": "pool", "namespace": "video", "uid": "u", "generation": 3,
+                      "creationTimestamp": at(NOW - 3600) },
         "spec": spec, "status": status,
     }))
     .unwrap()
 }
 
 fn observed(node: &VmafxNode, controller: Option<ControllerProbe>) -> ObservedNode {
-    let workload = ObservedWorkload {
-        resource: TrackedResource::of(node),
-        stateful_set: ObservedObject::default(),
-        service: ObservedObject::default(),
-        budget: ObservedObject::default(),
-        replacements: RecentReplacements::default(),
-        failure: None,
-    };
-    ObservedNode { workload, controller }
+    let resource = TrackedResource::of(node);
+    ObservedNode { workload: ObservedWorkload { resource, ..ObservedWorkload::default() }, controller }
 }
 
 fn planned(node: &VmafxNode, image: Option<&str>, controller: Option<ControllerProbe>) -> NodePlan {
@@ -60,6 +52,7 @@ fn resumed(seconds_ago: i64, heard: i64) -> Value {
 #[rstest]
 #[case::healthy(heard(5), ControllerProbe::Answered, Reason::AsExpected, 30)]
 #[case::about_to_be_stale(heard(55), ControllerProbe::Answered, Reason::AsExpected, 6)]
+#[case::at_the_very_edge(heard(60), ControllerProbe::Answered, Reason::AsExpected, 30)]
 #[case::stale(heard(90), ControllerProbe::Answered, Reason::HeartbeatStale, 30)]
 #[case::silent_controller(heard(5), ControllerProbe::Failed("503".to_owned()), Reason::ProbeFailed, 30)]
 #[case::heard_before_a_pause(resumed(10, 300), ControllerProbe::Answered, Reason::AwaitingFirstHeartbeat, 30)]

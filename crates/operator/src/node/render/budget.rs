@@ -1,4 +1,4 @@
-//! How many workers may be taken at once by whoever empties Kubernetes nodes.
+//! The PodDisruptionBudget: how many workers may be evicted at the same time.
 
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -7,8 +7,8 @@ use vmafx_api::VmafxNode;
 
 use super::{metadata, selector};
 
-/// Makes it. One at a time, never none: a budget that allows no disruption makes Kubernetes nodes impossible to empty.
-/// A worker that is not ready does no work, so it may go at any time.
+/// One at a time, never zero: a budget that allows no disruption makes Kubernetes nodes impossible to drain. A worker that
+/// is not ready does no work, so it may be evicted at any time.
 pub fn render(node: &VmafxNode) -> PodDisruptionBudget {
     PodDisruptionBudget {
         metadata: metadata(node),

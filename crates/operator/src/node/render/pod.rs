@@ -1,9 +1,10 @@
-//! The Pod of one worker.
+//! The Pod of a worker.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, EnvVarSource, ObjectFieldSelector, PodTemplateSpec};
 use kube::ResourceExt as _;
+use serde_json::json;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
@@ -14,10 +15,10 @@ use crate::render::pod_defaults::{self, variable};
 use crate::render::template::grace_seconds;
 use crate::reserved::AGENT_CONTAINER;
 
-/// The port of its health pages.
+/// Port for health and metrics.
 pub const HTTP_PORT: i32 = 9090;
 
-/// Makes it, as far as it is ours to make.
+/// The template without the user's parts.
 pub fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<PodTemplateSpec, RenderError> {
     let grace = grace_seconds(node.spec.pod_template.as_ref(), defaults.drain_seconds + MARGIN_SECONDS);
     let labels = NODE.labels(&workload_name(node));
@@ -49,7 +50,7 @@ fn agent(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Result<Contai
     })
 }
 
-/// What the agent is told. The names are those of `vmafx-node`.
+/// Environment variables of `vmafx-node`.
 fn environment(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Vec<EnvVar> {
     let mut all = vec![
         EnvVar { name: "VMAFX_NODE_ID".to_owned(), value: None, value_from: Some(field("metadata.name")) },
@@ -65,7 +66,7 @@ fn environment(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Vec<Env
     ];
     all.push(variable(PLAIN_REGISTRIES, &defaults.plain_registries));
     all.extend(defaults.controller.environment());
-    // To the agent an empty variable is an unset one.
+    // The agent treats an empty variable as unset.
     all.retain(|variable| variable.value.as_deref() != Some(""));
     all
 }
@@ -80,7 +81,7 @@ fn field(path: &str) -> EnvVarSource {
     }
 }
 
-/// What a vendor's GPUs compute with.
+/// The scoring backend for a vendor's GPUs.
 fn backend(vendor: GpuVendor) -> &'static str {
     match vendor {
         GpuVendor::Nvidia => "cuda",
@@ -90,8 +91,8 @@ fn backend(vendor: GpuVendor) -> &'static str {
     }
 }
 
-/// The node's labels, by which training chooses its samples. Those that tools put on everything say nothing about
-/// hardware, and a change of one of them should not replace the workers.
+/// The node's labels, by which trainings select their samples. Labels of tools say nothing about the hardware, and a change
+/// of one of them should not replace the workers.
 fn label_list(node: &VmafxNode) -> String {
     let of_tools = |key: &str| {
         key.rsplit_once('/').is_some_and(|(domain, _)| {
@@ -100,20 +101,12 @@ fn label_list(node: &VmafxNode) -> String {
                 .any(|tool| domain == *tool || domain.ends_with(&format!(".{tool}")))
         })
     };
-    let mut labels: BTreeMap<&str, &str> = BTreeMap::from([("gpu.vendor", vendor(node.spec.gpu_vendor))]);
+    let vendor = json!(node.spec.gpu_vendor);
+    let mut labels = BTreeMap::from([("gpu.vendor", vendor.as_str().unwrap_or_default())]);
     for (key, value) in node.labels() {
         if !of_tools(key) {
             labels.insert(key, value);
         }
     }
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
-}
-
-fn vendor(vendor: GpuVendor) -> &'static str {
-    match vendor {
-        GpuVendor::Nvidia => "nvidia",
-        GpuVendor::Amd => "amd",
-        GpuVendor::Intel => "intel",
-        GpuVendor::Cpu => "cpu",
-    }
 }

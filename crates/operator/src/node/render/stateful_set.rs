@@ -7,7 +7,6 @@ use super::{NodeDefaults, RenderError, metadata, pod, selector, workload_name};
 use crate::render::scratch_limit;
 use crate::render::stateful_set::{parallel, with_template};
 
-/// Makes it.
 pub fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<Value, RenderError> {
     let template = pod::render(node, defaults)?;
     let replicas = if node.spec.paused { 0 } else { node.spec.replicas };

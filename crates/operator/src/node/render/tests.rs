@@ -64,17 +64,17 @@ fn the_budget() {
 }
 
 #[test]
-fn nothing_is_sent_that_the_server_would_fill_in_or_that_is_null() {
-    fn look(path: &str, value: &Value) {
+fn neither_defaults_of_the_server_nor_nulls_are_sent() {
+    fn check(path: &str, value: &Value) {
         match value {
             Value::Null => panic!("{path} is null"),
-            Value::Object(map) => map.iter().for_each(|(key, value)| look(&format!("{path}.{key}"), value)),
-            Value::Array(items) => items.iter().for_each(|value| look(&format!("{path}[]"), value)),
+            Value::Object(map) => map.iter().for_each(|(key, value)| check(&format!("{path}.{key}"), value)),
+            Value::Array(items) => items.iter().for_each(|value| check(&format!("{path}[]"), value)),
             _ => {}
         }
     }
     let set = set(json!({ "gpuVendor": "amd", "podTemplate": { "spec": { "priorityClassName": null } } }));
-    look("", &set);
+    check("", &set);
     assert!(set.get("status").is_none() && set["metadata"].get("creationTimestamp").is_none(), "{set}");
 }
 
@@ -97,7 +97,7 @@ fn a_vendor_is_a_backend_and_a_resource(
 }
 
 #[test]
-fn several_gpus_can_be_asked_for() {
+fn several_gpus_can_be_requested() {
     let set = set(json!({ "gpuVendor": "nvidia", "resources": { "limits": { "nvidia.com/gpu": "2" } } }));
     assert_eq!(agent(&set)["resources"]["limits"]["nvidia.com/gpu"], "2");
 }
@@ -105,13 +105,13 @@ fn several_gpus_can_be_asked_for() {
 #[rstest]
 #[case(false, 3, 3)]
 #[case(true, 3, 0)]
-fn a_paused_node_has_no_workers(#[case] paused: bool, #[case] replicas: i32, #[case] wanted: i32) {
+fn a_paused_node_has_no_workers(#[case] paused: bool, #[case] replicas: i32, #[case] expected: i32) {
     let set = set(json!({ "gpuVendor": "cpu", "replicas": replicas, "paused": paused }));
-    assert_eq!(set["spec"]["replicas"], wanted);
+    assert_eq!(set["spec"]["replicas"], expected);
 }
 
 #[test]
-fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
+fn the_users_template_is_merged_and_the_operators_fields_stay() {
     let set = set(json!({ "gpuVendor": "cpu", "podTemplate": {
         "metadata": { "labels": { "team": "codec", "vmafx.dev/workload": "mine" }, "annotations": { "a": "b" } },
         "spec": {
@@ -132,7 +132,7 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
     assert_eq!(pod["volumes"].as_array().unwrap().len(), 3);
     assert_eq!(agent(&set)["volumeMounts"].as_array().unwrap().len(), 3);
     assert_eq!(variable(&set, "VMAFX_SCRATCH_BYTES"), Some("5Gi"));
-    assert_eq!(variable(&set, "VMAFX_NODE_SLOTS"), Some("1"), "what is not mentioned stays");
+    assert_eq!(variable(&set, "VMAFX_NODE_SLOTS"), Some("1"), "other variables stay");
     assert_eq!(pod["containers"][1]["name"], "exporter");
 }
 
@@ -143,18 +143,18 @@ fn a_field_that_is_newer_than_these_types_is_passed_on() {
 }
 
 #[test]
-fn the_agent_knows_how_long_it_has() {
-    let usual = set(json!({ "gpuVendor": "cpu" }));
-    assert_eq!(variable(&usual, "VMAFX_NODE_GRACEFUL_SHUTDOWN"), Some("300s"));
-    assert_eq!(usual["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 315);
-    let patient = json!({ "spec": { "terminationGracePeriodSeconds": 7200 } });
-    let patient = set(json!({ "gpuVendor": "cpu", "podTemplate": patient }));
-    assert_eq!(variable(&patient, "VMAFX_NODE_GRACEFUL_SHUTDOWN"), Some("7185s"));
-    assert_eq!(patient["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 7200);
+fn the_agent_knows_its_shutdown_time() {
+    let default = set(json!({ "gpuVendor": "cpu" }));
+    assert_eq!(variable(&default, "VMAFX_NODE_GRACEFUL_SHUTDOWN"), Some("300s"));
+    assert_eq!(default["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 315);
+    let longer = json!({ "spec": { "terminationGracePeriodSeconds": 7200 } });
+    let longer = set(json!({ "gpuVendor": "cpu", "podTemplate": longer }));
+    assert_eq!(variable(&longer, "VMAFX_NODE_GRACEFUL_SHUTDOWN"), Some("7185s"));
+    assert_eq!(longer["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 7200);
 }
 
 #[test]
-fn labels_of_tools_are_no_labels_of_hardware() {
+fn labels_of_tools_are_not_passed_on() {
     let set = set(json!({ "gpuVendor": "nvidia" }));
     assert_eq!(variable(&set, "VMAFX_NODE_LABELS"), Some("gpu.vendor=nvidia,rack=7"));
 }
@@ -170,14 +170,17 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn registries_without_tls_are_told_and_may_be_chosen_anew() {
+fn registries_without_tls_are_passed_on_and_can_be_overridden() {
     let defaults = NodeDefaults { plain_registries: "registry:5000".to_owned(), ..defaults() };
-    let told = |spec: Value| {
+    let registries = |spec: Value| {
         let set = render(&node(spec), &defaults).unwrap().stateful_set;
         variable(&set, "VMAFX_OCI_PLAIN_HTTP").map(str::to_owned)
     };
-    assert_eq!(told(json!({ "gpuVendor": "cpu" })).as_deref(), Some("registry:5000"));
+    assert_eq!(registries(json!({ "gpuVendor": "cpu" })).as_deref(), Some("registry:5000"));
     let env = json!([{ "name": "VMAFX_OCI_PLAIN_HTTP", "value": "other:5000" }]);
     let template = json!({ "spec": { "containers": [{ "name": "agent", "env": env }] } });
-    assert_eq!(told(json!({ "gpuVendor": "cpu", "podTemplate": template })).as_deref(), Some("other:5000"));
+    assert_eq!(
+        registries(json!({ "gpuVendor": "cpu", "podTemplate": template })).as_deref(),
+        Some("other:5000")
+    );
 }

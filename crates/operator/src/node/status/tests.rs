@@ -1,22 +1,13 @@
-#![allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
-
 use rstest::rstest;
+use serde_json::{Value, json};
 use vmafx_api::workload::StatefulSetRef;
 
 use super::*;
 use crate::node::health::RECHECK_INTERVAL;
-
-fn node(spec: serde_json::Value) -> VmafxNode {
-    serde_json::from_value(serde_json::json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
-        "metadata": { "name": "pool", "namespace": "video", "generation": 3 },
-        "spec": spec,
-    }))
-    .unwrap()
-}
+use crate::node::plan::tests::node;
 
 fn cpu(paused: bool) -> VmafxNode {
-    node(serde_json::json!({ "gpuVendor": "cpu", "replicas": 2, "paused": paused }))
+    node(json!({ "gpuVendor": "cpu", "replicas": 2, "paused": paused }), Value::Null)
 }
 
 fn healthy() -> AgentHealth {
@@ -69,7 +60,7 @@ fn every_condition_is_there_from_the_first_write_and_names_the_generation() {
 }
 
 #[test]
-fn what_is_the_controllers_is_never_named() {
+fn fields_of_the_controller_are_never_written() {
     let mut node = cpu(false);
     node.status = Some(VmafxNodeStatus {
         last_heartbeat: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(second(1))),
@@ -86,11 +77,11 @@ fn what_is_the_controllers_is_never_named() {
 #[rstest]
 #[case::at_work(false, Some(two_at_work()), ConditionStatus::True, "AsExpected")]
 #[case::starting(false, Some(WorkerCounts { ready: 1, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
-#[case::not_seen_yet(false, Some(WorkerCounts { observed: false, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
+#[case::not_observed_yet(false, Some(WorkerCounts { observed: false, ..two_at_work() }), ConditionStatus::False, "WorkersStarting")]
 #[case::scaled_to_zero(false, Some(WorkerCounts { observed: true, ..WorkerCounts::default() }), ConditionStatus::False, "Drained")]
 #[case::draining(true, Some(WorkerCounts { desired: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
 #[case::drained(true, Some(WorkerCounts { observed: true, ..WorkerCounts::default() }), ConditionStatus::False, "Drained")]
-fn ready_is_the_first_thing_in_the_way(
+fn ready_is_the_first_obstacle(
     #[case] paused: bool,
     #[case] workers: Option<WorkerCounts>,
     #[case] ready: ConditionStatus,
@@ -111,10 +102,10 @@ fn a_workload_that_is_not_synced_is_the_reason_even_when_paused() {
 }
 
 #[rstest]
-#[case::asked_for_and_not_seen(Some(WorkerCounts { observed: false, desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
+#[case::requested_and_not_observed(Some(WorkerCounts { observed: false, desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::False, "Draining")]
 #[case::leaving(Some(WorkerCounts { desired: 0, existing: 1, ..two_at_work() }), ConditionStatus::False, "Draining")]
 #[case::gone(Some(WorkerCounts { desired: 0, existing: 0, ..two_at_work() }), ConditionStatus::True, "Drained")]
-#[case::nothing_there(None, ConditionStatus::True, "Drained")]
+#[case::no_stateful_set(None, ConditionStatus::True, "Drained")]
 fn paused_is_true_when_the_last_worker_is_gone(
     #[case] workers: Option<WorkerCounts>,
     #[case] paused: ConditionStatus,
@@ -127,9 +118,9 @@ fn paused_is_true_when_the_last_worker_is_gone(
 #[rstest]
 #[case::done(two_at_work(), ConditionStatus::False)]
 #[case::one_by_one(WorkerCounts { one_revision: false, updated: 1, ..two_at_work() }, ConditionStatus::True)]
-#[case::not_seen_yet(WorkerCounts { observed: false, ..two_at_work() }, ConditionStatus::True)]
-#[case::none_to_renew(WorkerCounts { desired: 0, one_revision: false, ..two_at_work() }, ConditionStatus::False)]
-fn a_rollout_lasts_until_every_worker_is_new(
+#[case::not_observed_yet(WorkerCounts { observed: false, ..two_at_work() }, ConditionStatus::True)]
+#[case::none_to_update(WorkerCounts { desired: 0, one_revision: false, ..two_at_work() }, ConditionStatus::False)]
+fn a_rollout_lasts_until_every_worker_is_updated(
     #[case] workers: WorkerCounts,
     #[case] rollout: ConditionStatus,
 ) {
@@ -138,7 +129,7 @@ fn a_rollout_lasts_until_every_worker_is_new(
 }
 
 #[test]
-fn the_image_is_that_of_the_workers_and_not_that_of_the_wish() {
+fn the_image_is_that_of_the_workers_and_not_that_of_the_spec() {
     let mut node = cpu(false);
     let first = status_of(&node, &workload(Some(two_at_work())), 5);
     assert_eq!(first.current_image.as_deref(), Some("worker:1"));
@@ -149,8 +140,8 @@ fn the_image_is_that_of_the_workers_and_not_that_of_the_wish() {
 }
 
 #[test]
-fn somebody_elses_workers_have_health_and_nothing_else() {
-    let node = node(serde_json::json!({ "gpuVendor": "cpu", "managementPolicy": "External" }));
+fn external_workers_have_health_and_nothing_else() {
+    let node = node(json!({ "gpuVendor": "cpu", "managementPolicy": "External" }), Value::Null);
     let external =
         WorkloadStatus { tracked: None, synced: ConditionState::met(Reason::External, ""), ..workload(None) };
     let status = status_of(&node, &external, 5);
@@ -159,7 +150,7 @@ fn somebody_elses_workers_have_health_and_nothing_else() {
 }
 
 #[test]
-fn the_same_facts_make_the_same_status() {
+fn the_same_observation_makes_the_same_status() {
     let mut node = cpu(false);
     let first = status_of(&node, &workload(Some(two_at_work())), 5);
     node.status = Some(first.clone());

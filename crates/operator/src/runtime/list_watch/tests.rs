@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{Request as HttpRequest, Response};
-use http_body_util::Full;
+use http_body::Frame;
+use http_body_util::StreamBody;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tower::{BoxError, service_fn};
@@ -14,15 +15,23 @@ use vmafx_api::VmafxNode;
 
 use super::*;
 
-/// Status codes and bodies of the answers in their order, and a record of the requests.
+#[derive(Clone)]
+struct Answer {
+    code: u16,
+    text: String,
+    /// The answer has no end.
+    open: bool,
+}
+
+/// The answers in their order, and a record of the requests.
 #[derive(Clone, Default)]
 struct Script {
-    answers: Arc<Mutex<VecDeque<(u16, String)>>>,
+    answers: Arc<Mutex<VecDeque<Answer>>>,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Script {
-    fn of(answers: &[(u16, String)]) -> Self {
+    fn of(answers: &[Answer]) -> Self {
         Self { answers: Arc::new(Mutex::new(answers.iter().cloned().collect())), ..Self::default() }
     }
 
@@ -30,12 +39,19 @@ impl Script {
         let script = self.clone();
         let server = service_fn(move |request: HttpRequest<Body>| {
             let query = request.uri().query().unwrap_or_default();
-            let version = query.split('&').find(|part| part.starts_with("resourceVersion="));
-            let verb = if query.contains("watch=true") { "watch" } else { "list" };
-            let request = format!("{verb} {}", version.unwrap_or_default());
+            let parameter =
+                |name: &str| query.split('&').find(|part| part.starts_with(name)).unwrap_or_default();
+            let request = match (parameter("sendInitialEvents="), parameter("watch=")) {
+                ("", "") => format!("page {}", parameter("continue=")),
+                ("", _) => format!("watch {}", parameter("resourceVersion=")),
+                _ => format!("stream {}", parameter("resourceVersionMatch=")),
+            };
             script.requests.lock().unwrap().push(request.trim_end().to_owned());
-            let (code, text) = script.answers.lock().unwrap().pop_front().expect("a scripted answer");
-            let answer = Response::builder().status(code).body(Full::new(Bytes::from(text))).unwrap();
+            let Answer { code, text, open } =
+                script.answers.lock().unwrap().pop_front().expect("a scripted answer");
+            let begin = stream::iter([Ok::<_, BoxError>(Frame::data(Bytes::from(text)))]);
+            let end = if open { stream::pending().boxed() } else { stream::empty().boxed() };
+            let answer = Response::builder().status(code).body(StreamBody::new(begin.chain(end))).unwrap();
             futures::future::ready(Ok::<_, BoxError>(answer))
         });
         ListWatch::new(Client::new(server, "default"), None)
@@ -50,27 +66,37 @@ fn node(name: &str, version: &str) -> Value {
     json!({ "metadata": { "name": name, "resourceVersion": version }, "spec": { "gpuVendor": "cpu" } })
 }
 
-fn list(names: &[&str], version: &str) -> (u16, String) {
-    let items: Vec<_> = names.iter().map(|name| node(name, "1")).collect();
-    (200, json!({ "items": items, "metadata": { "resourceVersion": version } }).to_string())
+/// Initial events and the bookmark that ends them.
+fn list(names: &[&str], version: &str) -> Answer {
+    let mark = json!({
+        "kind": "VmafxNode", "apiVersion": "vmafx.dev/v1",
+        "metadata": { "resourceVersion": version, "annotations": { INITIAL_EVENTS_END: "true" } },
+    });
+    let initial = names.iter().map(|name| event("ADDED", &node(name, "1")));
+    watch(&initial.chain([event("BOOKMARK", &mark)]).collect::<Vec<_>>())
 }
 
-fn watch(events: &[Value]) -> (u16, String) {
+fn page(names: &[&str], token: &str) -> Answer {
+    let items: Vec<_> = names.iter().map(|name| node(name, "1")).collect();
+    let metadata = json!({ "resourceVersion": "5", "continue": token });
+    let list = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNodeList", "items": items, "metadata": metadata });
+    Answer { code: 200, text: list.to_string(), open: false }
+}
+
+fn watch(events: &[Value]) -> Answer {
     // The type comes first, as the API server writes it.
     let line = |event: &Value| format!("{{\"type\":{},\"object\":{}}}\n", event["type"], event["object"]);
-    (200, events.iter().map(line).collect())
+    Answer { code: 200, text: events.iter().map(line).collect(), open: false }
 }
 
 fn event(type_: &str, object: &Value) -> Value {
     json!({ "type": type_, "object": object })
 }
 
-fn refused(code: u16) -> (u16, String) {
-    (
-        code,
-        json!({ "kind": "Status", "status": "Failure", "message": "no", "reason": "R", "code": code })
-            .to_string(),
-    )
+fn refused(code: u16) -> Answer {
+    let status =
+        json!({ "kind": "Status", "status": "Failure", "message": "no", "reason": "R", "code": code });
+    Answer { code, text: status.to_string(), open: false }
 }
 
 /// The next events, in short.
@@ -106,15 +132,18 @@ async fn changes_are_watched_from_the_list_on_and_resumed_where_a_watch_ended() 
     ]);
     let events = events(&mut script.list_watch(), 7).await;
     assert_eq!(events, ["init", "listed a", "listed b", "init done", "applied c", "deleted a", "applied b"]);
-    let requests = ["list", "watch resourceVersion=5", "watch resourceVersion=7", "watch resourceVersion=9"];
+    let stream = "stream resourceVersionMatch=NotOlderThan";
+    let requests = [stream, "watch resourceVersion=5", "watch resourceVersion=7", "watch resourceVersion=9"];
     assert_eq!(script.requests(), requests);
 }
 
 #[tokio::test]
 async fn a_list_that_is_cut_off_fails_and_is_requested_again() {
-    let (code, whole) = list(&["a", "b"], "5");
-    for kept in [whole.find(r#""b""#).unwrap(), whole.find("],").unwrap(), whole.len() - 1] {
-        let script = Script::of(&[(code, whole[..kept].to_owned()), list(&["c"], "6")]);
+    let whole = list(&["a", "b"], "5");
+    let text = &whole.text;
+    for kept in [text.find(r#""b""#).unwrap(), text.find("BOOKMARK").unwrap(), text.len() - 3] {
+        let cut = Answer { text: text[..kept].to_owned(), ..whole.clone() };
+        let script = Script::of(&[cut, list(&["c"], "6")]);
         let mut list_watch = script.list_watch();
         let mut first = events(&mut list_watch, 2).await;
         while first.last().is_some_and(|last| last.starts_with("listed")) {
@@ -123,6 +152,36 @@ async fn a_list_that_is_cut_off_fails_and_is_requested_again() {
         assert_eq!(first.last().unwrap(), "list failed", "{first:?}");
         assert_eq!(events(&mut list_watch, 3).await, ["init", "listed c", "init done"]);
     }
+}
+
+#[tokio::test]
+async fn a_server_that_sends_no_initial_events_is_asked_for_pages_from_then_on() {
+    for code in [400, 422] {
+        let script = Script::of(&[
+            refused(code),
+            page(&["a"], "t"),
+            page(&["b"], ""),
+            refused(410),
+            page(&["c"], "u"),
+            refused(410),
+            page(&[], ""),
+        ]);
+        let events = events(&mut script.list_watch(), 10).await;
+        let first = ["init", "listed a", "listed b", "init done", "error 410"];
+        let later = ["init", "listed c", "list failed", "init", "init done"];
+        assert_eq!(events, [first, later].concat());
+        let requests =
+            ["page", "page continue=t", "watch resourceVersion=5", "page", "page continue=u", "page"];
+        assert_eq!(script.requests()[1..], requests);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_end_its_initial_events_is_asked_for_pages() {
+    let endless = Answer { open: true, ..watch(&[event("ADDED", &node("a", "1"))]) };
+    let script = Script::of(&[endless, page(&["a"], "")]);
+    let events = events(&mut script.list_watch(), 6).await;
+    assert_eq!(events, ["init", "listed a", "list failed", "init", "listed a", "init done"]);
 }
 
 #[tokio::test]

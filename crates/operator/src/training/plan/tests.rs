@@ -6,11 +6,10 @@ use vmafx_api::conditions::Reason;
 use vmafx_api::training::TrainingPhase;
 
 use super::*;
+use crate::events::ResourceEvent;
 use crate::training::observe::ObservedTrainer;
 use crate::training::poll::TrainerReport;
-use crate::workload::{
-    ObservedObject, ObservedWorkload, RecentReplacements, TrackedResource, WorkloadAction, WorkloadDecision,
-};
+use crate::workload::{ObservedWorkload, TrackedResource, WorkloadAction, WorkloadDecision};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -28,14 +27,8 @@ fn training(status: Value) -> VmafxModelTraining {
 
 fn planned(training: &VmafxModelTraining, poll: Option<PollResult>) -> TrainingPlan {
     let desired = crate::training::render::desired(training, &crate::training::render::tests::defaults());
-    let workload = ObservedWorkload {
-        resource: TrackedResource::of(training),
-        stateful_set: ObservedObject::default(),
-        service: ObservedObject::default(),
-        budget: ObservedObject::default(),
-        replacements: RecentReplacements::default(),
-        failure: None,
-    };
+    let resource = TrackedResource::of(training);
+    let workload = ObservedWorkload { resource, ..ObservedWorkload::default() };
     let trainer =
         poll.map(|poll| ObservedTrainer { poll: Arc::new(poll), next_poll: Duration::from_secs(5) });
     plan(training, &desired, &ObservedTraining { workload, trainer }, at(1_000))
@@ -56,6 +49,8 @@ fn report(checkpoint: i64) -> TrainerReport {
 #[case::later(json!({ "lastCheckpoint": at(90) }), Some(Ok(report(100))), true)]
 #[case::recorded(json!({ "lastCheckpoint": at(100) }), Some(Ok(report(100))), false)]
 #[case::older(json!({ "lastCheckpoint": at(110) }), Some(Ok(report(100))), false)]
+#[case::recorded_by_a_wrong_clock(json!({ "lastCheckpoint": at(9_000) }), Some(Ok(report(100))), true)]
+#[case::none_yet(json!({}), Some(Ok(TrainerReport::default())), false)]
 #[case::silent(json!({}), Some(Err("cannot be reached".to_owned())), false)]
 #[case::not_polled(json!({}), None, false)]
 fn an_event_is_planned_for_each_new_checkpoint(
@@ -64,9 +59,9 @@ fn an_event_is_planned_for_each_new_checkpoint(
     #[case] new: bool,
 ) {
     let plan = planned(&training(status), poll);
-    let event = plan.checkpoint.map(|checkpoint| (checkpoint.event.reason, checkpoint.event.note));
-    let note = "Model checkpoint written: version=m-v000001 samples=7".to_owned();
-    assert_eq!(event, new.then_some((Reason::CheckpointWritten, note)));
+    let note = "Model checkpoint written: version=m-v000001 samples=7";
+    let event = new.then(|| ResourceEvent::normal(Reason::CheckpointWritten, note));
+    assert_eq!(plan.checkpoint.map(|checkpoint| checkpoint.event), event);
 }
 
 #[test]

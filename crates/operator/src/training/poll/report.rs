@@ -1,7 +1,7 @@
-//! What a trainer says of itself.
+//! The status report of a trainer.
 //!
-//! `phase`, `current_samples`, `last_checkpoint_time` and `model_version` are what every trainer says; the rest is what
-//! ours says too. Keys that are not known are ignored, and one that is missing, null or empty says nothing.
+//! Every trainer reports `phase`, `current_samples`, `last_checkpoint_time` and `model_version`; VMAFX's own trainer reports
+//! the rest too. Unknown keys are ignored, and a key that is missing, null or empty reports nothing.
 
 use k8s_openapi::jiff::Timestamp;
 use serde::{Deserialize, Deserializer, de};
@@ -10,37 +10,30 @@ use vmafx_api::training::{TrainingMetrics, TrainingPhase};
 
 use crate::conditions::whole_second;
 
-/// An answer that is no report.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct InvalidReport(String);
 
-/// What a trainer says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainerReport {
-    /// Where it stands; a word that is not known is one of a trainer that is not ready.
+    /// An unknown phase counts as `Initializing`.
     pub phase: TrainingPhase,
-    /// Samples learned from.
     pub samples: Option<i32>,
-    /// Of these, since the last checkpoint.
+    /// Samples since the last checkpoint.
     pub samples_pending: Option<i32>,
-    /// When the last checkpoint was written, in whole seconds as a status has them.
+    /// Time of the last checkpoint, in whole seconds as a status has them.
     pub checkpoint: Option<Timestamp>,
-    /// Its version.
     pub version: Option<String>,
-    /// Its digest.
     pub digest: Option<String>,
-    /// The version that is known to be good.
+    /// The last version that passed the gate.
     pub stable_version: Option<String>,
-    /// How good the model is.
     pub metrics: TrainingMetrics,
-    /// Whether the last checkpoint was good enough for the stable tag.
+    /// Whether the last checkpoint passed the gate.
     pub gate_passed: Option<bool>,
-    /// Why.
     pub gate_message: String,
-    /// Why the last checkpoint has not reached the registry; empty if it has.
+    /// Why the last checkpoint could not be pushed; empty if it was.
     pub push_error: String,
-    /// Why it cannot go on.
+    /// Why the trainer has failed.
     pub error: String,
 }
 
@@ -63,9 +56,8 @@ impl Default for TrainerReport {
     }
 }
 
-/// As it is sent.
 #[derive(Deserialize)]
-struct Wire {
+struct WireReport {
     phase: Option<String>,
     current_samples: Option<u64>,
     samples_pending: Option<u64>,
@@ -86,13 +78,13 @@ struct Wire {
 }
 
 impl TrainerReport {
-    /// Reads an answer. What is wrong with it names the key.
+    /// An error names the key.
     pub fn parse(body: &[u8]) -> Result<Self, InvalidReport> {
-        // An object first: a list of seventeen values would pass for one.
+        // The object is decoded first, because a list of seventeen values would pass for a report.
         let object: Map<String, Value> =
             serde_json::from_slice(body).map_err(|error| InvalidReport(error.to_string()))?;
-        let read: Result<Wire, _> = serde_path_to_error::deserialize(Value::Object(object));
-        let wire = read.map_err(|error| InvalidReport(error.to_string()))?;
+        let decoded: Result<WireReport, _> = serde_path_to_error::deserialize(Value::Object(object));
+        let wire = decoded.map_err(|error| InvalidReport(error.to_string()))?;
         Ok(Self {
             phase: phase(wire.phase.as_deref().unwrap_or_default()),
             samples: wire.current_samples.map(count),
@@ -115,15 +107,14 @@ impl TrainerReport {
         })
     }
 
-    /// The same without a word about a checkpoint.
     #[must_use]
     pub fn without_checkpoint(&self) -> Self {
         Self { checkpoint: None, version: None, digest: None, ..self.clone() }
     }
 }
 
-fn phase(word: &str) -> TrainingPhase {
-    match word {
+fn phase(name: &str) -> TrainingPhase {
+    match name {
         "running" => TrainingPhase::Running,
         "paused" => TrainingPhase::Paused,
         "failed" => TrainingPhase::Failed,
@@ -131,7 +122,7 @@ fn phase(word: &str) -> TrainingPhase {
     }
 }
 
-/// More samples than a status can hold are as many as it can.
+/// Capped at the maximum of the status field.
 fn count(samples: u64) -> i32 {
     i32::try_from(samples).unwrap_or(i32::MAX)
 }
@@ -140,12 +131,12 @@ fn text(value: Option<String>) -> Option<String> {
     value.filter(|text| !text.is_empty())
 }
 
-/// A time before 1970 is what some languages write for none.
+/// Some languages write a time before 1970 for none.
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let Some(text) = text(Option::deserialize(deserializer)?) else { return Ok(None) };
-    let time: Timestamp = text
-        .parse()
-        .map_err(|_| de::Error::custom(format!("\"{text}\" is no time such as 2026-01-31T12:00:00Z")))?;
+    let time: Timestamp = text.parse().map_err(|_| {
+        de::Error::custom(format!("\"{text}\" is not a time; use a format such as 2026-01-31T12:00:00Z"))
+    })?;
     Ok(Some(whole_second(time)).filter(|time| time.as_second() > 0))
 }
 
@@ -157,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_four_keys_of_every_trainer() {
+    fn the_four_keys_of_every_trainer_are_read() {
         let body = json!({ "phase": "running", "current_samples": 4200,
             "last_checkpoint_time": "2026-11-16T10:00:00.75+01:00", "model_version": "m-v000004" });
         let expected = TrainerReport {
@@ -171,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn and_ours() {
+    fn the_keys_of_our_own_trainer_are_read() {
         let body = json!({ "phase": "failed", "samples_pending": 7, "stable_version": "m-v000003",
             "digest": "sha256:ab", "rmse": 0.25, "plcc": 0.5, "srocc": 0.75, "base_rmse": 1, "base_srocc": -0.5,
             "gate_passed": false, "gate_message": "too far off", "push_error": "401", "error": "no samples",
@@ -197,11 +188,8 @@ mod tests {
     #[case("failed", TrainingPhase::Failed)]
     #[case("meditating", TrainingPhase::Initializing)]
     #[case("Running", TrainingPhase::Initializing)]
-    fn words_that_are_not_known_are_of_a_trainer_that_is_not_ready(
-        #[case] word: &str,
-        #[case] phase: TrainingPhase,
-    ) {
-        let body = json!({ "phase": word }).to_string();
+    fn an_unknown_phase_counts_as_initializing(#[case] name: &str, #[case] phase: TrainingPhase) {
+        let body = json!({ "phase": name }).to_string();
         assert_eq!(TrainerReport::parse(body.as_bytes()).unwrap().phase, phase);
     }
 
@@ -210,7 +198,7 @@ mod tests {
     #[case::nulls(json!({ "phase": null, "current_samples": null, "last_checkpoint_time": null }))]
     #[case::empty(json!({ "last_checkpoint_time": "", "model_version": "", "digest": "" }))]
     #[case::no_time(json!({ "last_checkpoint_time": "0001-01-01T00:00:00Z" }))]
-    fn what_is_not_said_is_not_known(#[case] body: serde_json::Value) {
+    fn what_is_not_reported_is_none(#[case] body: serde_json::Value) {
         assert_eq!(TrainerReport::parse(body.to_string().as_bytes()), Ok(TrainerReport::default()));
     }
 
@@ -225,13 +213,13 @@ mod tests {
     #[case("<html>", "expected value")]
     #[case("", "EOF")]
     #[case("{} {}", "trailing")]
-    fn what_makes_no_sense_names_the_key(#[case] body: &str, #[case] words: &str) {
-        let InvalidReport(said) = TrainerReport::parse(body.as_bytes()).unwrap_err();
-        assert!(said.contains(words), "{said}");
+    fn an_error_names_the_key(#[case] body: &str, #[case] message: &str) {
+        let InvalidReport(error) = TrainerReport::parse(body.as_bytes()).unwrap_err();
+        assert!(error.contains(message), "{error}");
     }
 
     #[test]
-    fn more_samples_than_fit_are_as_many_as_fit() {
+    fn samples_are_capped() {
         let report = TrainerReport::parse(br#"{"current_samples": 9000000000}"#).unwrap();
         assert_eq!(report.samples, Some(i32::MAX));
     }

@@ -1,10 +1,10 @@
-//! How often a trainer is asked. Pure.
+//! When a trainer is polled again. Pure.
 //!
-//! | it                       | is asked again                                                        |
+//! | the trainer              | is polled again                                                       |
 //! |--------------------------|-----------------------------------------------------------------------|
-//! | learns                   | after a minute: nothing is urgent                                     |
-//! | answers something else   | after five seconds, so that people see it begin                       |
-//! | does not answer          | after five seconds, and twice as long each time up to a minute: one that is gone for good would hold up a worker for as long as it is waited for |
+//! | learns                   | after the poll interval, a minute by default                          |
+//! | reports something else   | after five seconds, so that the status soon shows that it learns      |
+//! | does not answer          | after five seconds, then after twice as long each time, up to the poll interval: each poll of a trainer that is gone blocks a reconcile until it times out |
 
 use std::time::Duration;
 
@@ -12,27 +12,26 @@ use vmafx_api::training::TrainingPhase;
 
 use super::PollResult;
 
-/// Until it learns.
-const SOON: Duration = Duration::from_secs(5);
+/// Poll interval of a trainer that does not learn yet.
+const POLL_INTERVAL_BEFORE_LEARNING: Duration = Duration::from_secs(5);
 
-/// Between two questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PollSchedule {
     soon: Duration,
-    every: Duration,
+    interval: Duration,
 }
 
 impl PollSchedule {
-    /// `every` is between two questions to a trainer that learns.
-    pub fn new(every: Duration) -> Self {
-        Self { soon: SOON.min(every), every }
+    /// `interval` is the poll interval of a trainer that learns.
+    pub fn new(interval: Duration) -> Self {
+        Self { soon: POLL_INTERVAL_BEFORE_LEARNING.min(interval), interval }
     }
 
-    /// How long to wait after an answer; `before` is the one before it, and how long was waited then.
-    pub fn pause(&self, before: Option<(&PollResult, Duration)>, answer: &PollResult) -> Duration {
-        match (answer, before) {
-            (Ok(report), _) if report.phase == TrainingPhase::Running => self.every,
-            (Err(_), Some((Err(_), pause))) => self.every.min(pause * 2),
+    /// The delay after a result; `before` is the result before it and the delay that followed.
+    pub fn delay(&self, before: Option<(&PollResult, Duration)>, result: &PollResult) -> Duration {
+        match (result, before) {
+            (Ok(report), _) if report.phase == TrainingPhase::Running => self.interval,
+            (Err(_), Some((Err(_), delay))) => self.interval.min(delay * 2),
             _ => self.soon,
         }
     }
@@ -44,31 +43,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn soon_until_it_learns_and_more_and_more_rarely_when_nobody_answers() {
+    fn soon_until_it_learns_and_with_growing_delays_while_it_does_not_answer() {
         let schedule = PollSchedule::new(Duration::from_mins(1));
-        let says = |phase| Ok(TrainerReport { phase, ..TrainerReport::default() });
+        let reports = |phase| Ok(TrainerReport { phase, ..TrainerReport::default() });
         let silence: PollResult = Err("cannot be reached".to_owned());
-        let answers = [
+        let results = [
             (silence.clone(), 5),
             (silence.clone(), 10),
-            (says(TrainingPhase::Initializing), 5),
-            (says(TrainingPhase::Initializing), 5),
-            (says(TrainingPhase::Running), 60),
+            (reports(TrainingPhase::Initializing), 5),
+            (reports(TrainingPhase::Initializing), 5),
+            (reports(TrainingPhase::Running), 60),
             (silence.clone(), 5),
             (silence.clone(), 10),
             (silence.clone(), 20),
             (silence.clone(), 40),
             (silence.clone(), 60),
             (silence, 60),
-            (says(TrainingPhase::Failed), 5),
-            (says(TrainingPhase::Paused), 5),
+            (reports(TrainingPhase::Failed), 5),
+            (reports(TrainingPhase::Paused), 5),
         ];
         let mut before: Option<(PollResult, Duration)> = None;
-        for (number, (answer, seconds)) in answers.into_iter().enumerate() {
-            let known = before.as_ref().map(|(answer, pause)| (answer, *pause));
-            let pause = schedule.pause(known, &answer);
-            assert_eq!(pause, Duration::from_secs(seconds), "answer {number}");
-            before = Some((answer, pause));
+        for (number, (result, seconds)) in results.into_iter().enumerate() {
+            let last = before.as_ref().map(|(result, delay)| (result, *delay));
+            let delay = schedule.delay(last, &result);
+            assert_eq!(delay, Duration::from_secs(seconds), "result {number}");
+            before = Some((result, delay));
         }
     }
 }

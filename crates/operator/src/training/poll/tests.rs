@@ -10,26 +10,26 @@ fn key() -> ObjectKey {
     ObjectKey::new("video", "m")
 }
 
-async fn poller(url: &str, every: Duration) -> Poller {
+async fn poller(url: &str, interval: Duration) -> Poller {
     vmafx_kit::tls::install_crypto_provider();
     let client = crate::start::http_client(None, false).await.unwrap();
-    Poller::new(client, format!("{url}/{{namespace}}/{{name}}").parse().unwrap(), every)
+    Poller::new(client, format!("{url}/{{namespace}}/{{name}}").parse().unwrap(), interval)
 }
 
-async fn asked(reply: Reply) -> String {
+async fn polled(reply: Reply) -> String {
     let server = HttpServer::start(move |_| reply.clone());
-    let (answer, _) = poller(&server.url(""), Duration::from_mins(1)).await.ask(&key(), "u").await;
-    let said = answer.as_ref().clone().map(|report| format!("{:?}", report.phase));
-    said.unwrap_or_else(|why| why.replace(&server.url(""), ""))
+    let (result, _) = poller(&server.url(""), Duration::from_mins(1)).await.poll(&key(), "u").await;
+    let phase = result.as_ref().clone().map(|report| format!("{:?}", report.phase));
+    phase.unwrap_or_else(|error| error.replace(&server.url(""), ""))
 }
 
 #[tokio::test]
-async fn a_trainer_is_asked_at_its_address_and_over_one_connection() {
+async fn a_trainer_is_polled_at_its_url_over_one_connection() {
     let server = HttpServer::start(|_| Reply::file(RUNNING));
     let poller = poller(&server.url(""), Duration::ZERO).await;
     for _ in 0..5 {
-        let (answer, _) = poller.ask(&key(), "u").await;
-        assert_eq!(answer.as_ref().as_ref().unwrap().samples, Some(5));
+        let (result, _) = poller.poll(&key(), "u").await;
+        assert_eq!(result.as_ref().as_ref().unwrap().samples, Some(5));
     }
     assert_eq!((server.count("/video/m/status"), server.open_connections()), (5, 1));
 }
@@ -37,9 +37,9 @@ async fn a_trainer_is_asked_at_its_address_and_over_one_connection() {
 #[rstest]
 #[case::a_report(Reply::file(RUNNING), "Running")]
 #[case::in_chunks(Reply::body(ReplyBody::Chunked(RUNNING.to_vec())), "Running")]
-#[case::as_long_as_it_may_be(Reply::file(padded(LONGEST)), "Running")]
+#[case::of_maximum_length(Reply::file(padded(MAX_BODY_BYTES)), "Running")]
 #[case::longer(
-    Reply::file(padded(LONGEST + 1)),
+    Reply::file(padded(MAX_BODY_BYTES + 1)),
     "the trainer at /video/m/status answered more than 4096 bytes"
 )]
 #[case::without_end(
@@ -51,16 +51,16 @@ async fn a_trainer_is_asked_at_its_address_and_over_one_connection() {
 #[case::elsewhere(Reply::redirect("/other"), "the trainer at /video/m/status answered 302")]
 #[case::cut(
     Reply::body(ReplyBody::Truncated { file: RUNNING.to_vec(), sent: 9 }),
-    "the trainer at /video/m/status ended the connection"
+    "the trainer at /video/m/status closed the connection"
 )]
-#[case::gone(Reply::body(ReplyBody::HangUp), "the trainer at /video/m/status ended the connection")]
+#[case::gone(Reply::body(ReplyBody::HangUp), "the trainer at /video/m/status closed the connection")]
 #[case::garbage(
     Reply::file(b"<html>"),
-    "the trainer at /video/m/status answered what makes no sense: expected value at line 1 column 1"
+    "the trainer at /video/m/status answered with an invalid report: expected value at line 1 column 1"
 )]
 #[tokio::test]
-async fn whatever_comes_back_is_a_report_or_words(#[case] reply: Reply, #[case] said: &str) {
-    assert_eq!(asked(reply).await, said);
+async fn every_answer_is_a_report_or_an_error(#[case] reply: Reply, #[case] expected: &str) {
+    assert_eq!(polled(reply).await, expected);
 }
 
 fn padded(length: usize) -> Vec<u8> {
@@ -70,37 +70,37 @@ fn padded(length: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn nobody_there_cannot_be_reached() {
+async fn a_trainer_that_does_not_listen_cannot_be_reached() {
     let server = HttpServer::start(|_| Reply::status(500));
     let url = server.url("");
     drop(server);
-    let (answer, _) = poller(&url, Duration::from_mins(1)).await.ask(&key(), "u").await;
-    let why = answer.as_ref().clone().unwrap_err();
-    assert_eq!(why, format!("the trainer at {url}/video/m/status cannot be reached"));
+    let (result, _) = poller(&url, Duration::from_mins(1)).await.poll(&key(), "u").await;
+    let error = result.as_ref().clone().unwrap_err();
+    assert_eq!(error, format!("the trainer at {url}/video/m/status cannot be reached"));
 }
 
 #[rstest]
 #[case::not_even_headers(ReplyBody::Silent)]
 #[case::half_a_body(ReplyBody::Stalled(RUNNING.to_vec()))]
 #[tokio::test]
-async fn an_answer_that_does_not_come_is_not_waited_for(#[case] body: ReplyBody) {
-    let said = asked(Reply::body(body)).await;
-    assert_eq!(said, "the trainer at /video/m/status did not answer within 5s");
+async fn a_missing_answer_times_out(#[case] body: ReplyBody) {
+    let error = polled(Reply::body(body)).await;
+    assert_eq!(error, "the trainer at /video/m/status did not answer within 5s");
 }
 
 #[tokio::test]
-async fn a_trainer_is_asked_when_it_is_time_and_a_new_one_at_once() {
+async fn a_trainer_is_polled_when_its_poll_is_due_and_a_new_one_at_once() {
     let server = HttpServer::start(|_| Reply::file(RUNNING));
     let poller = poller(&server.url(""), Duration::from_mins(1)).await;
     let path = "/video/m/status";
-    let (first, good_for) = poller.ask(&key(), "u").await;
+    let (first, valid_for) = poller.poll(&key(), "u").await;
     assert_eq!(first.as_ref().as_ref().unwrap().phase, TrainingPhase::Running);
-    let (again, left) = poller.ask(&key(), "u").await;
-    assert_eq!((server.count(path), &again), (1, &first), "what it said is still good");
-    assert!(left <= good_for && good_for == Duration::from_mins(1), "{left:?}");
-    poller.ask(&key(), "another").await;
+    let (again, left) = poller.poll(&key(), "u").await;
+    assert_eq!((server.count(path), &again), (1, &first), "the last result is still valid");
+    assert!(left <= valid_for && valid_for == Duration::from_mins(1), "{left:?}");
+    poller.poll(&key(), "another").await;
     assert_eq!(server.count(path), 2);
     poller.forget(&key());
-    poller.ask(&key(), "another").await;
+    poller.poll(&key(), "another").await;
     assert_eq!(server.count(path), 3);
 }

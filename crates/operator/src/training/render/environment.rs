@@ -1,10 +1,10 @@
-//! What a trainer is told, in one table.
+//! The environment variables of a trainer, in one table.
 //!
 //! | variable                              | value                                                                   |
 //! |---------------------------------------|-------------------------------------------------------------------------|
-//! | `VMAFX_TRAINER_NAME`                  | name of the VmafxModelTraining; tags in the registry begin with it      |
+//! | `VMAFX_TRAINER_NAME`                  | name of the VmafxModelTraining, and prefix of its tags in the registry  |
 //! | `VMAFX_TRAINER_NAMESPACE`             | its namespace                                                           |
-//! | `VMAFX_TRAINER_UID`                   | its UID: tells a run from an earlier one of the same name               |
+//! | `VMAFX_TRAINER_UID`                   | its UID: tells a run from an earlier run of the same name               |
 //! | `VMAFX_TRAINER_BASE_MODEL`            | `spec.baseModel`                                                        |
 //! | `VMAFX_TRAINER_ALGORITHM`             | `spec.algorithm`                                                        |
 //! | `VMAFX_TRAINER_CHECKPOINT_INTERVAL`   | `spec.checkpoint.interval`, such as `10m`                               |
@@ -14,15 +14,15 @@
 //! | `VMAFX_TRAINER_GATE_MAX_RMSE_RATIO`   | `spec.gate.maxRmseRatio`                                                |
 //! | `VMAFX_TRAINER_NODE_SELECTOR`         | `spec.dataSource.nodeSelector` as a JSON object; unset = any node       |
 //! | `VMAFX_TRAINER_STATUS_ADDR`           | where `/status`, `/healthz` and `/readyz` are served                    |
-//! | `VMAFX_TRAINER_GRACEFUL_SHUTDOWN`     | how long it may take to save its work after SIGTERM                     |
-//! | `VMAFX_CLUSTER`                       | what the controller calls this cluster                                  |
+//! | `VMAFX_TRAINER_GRACEFUL_SHUTDOWN`     | time to save its work after SIGTERM                                     |
+//! | `VMAFX_CLUSTER`                       | name of this cluster at the controller                                  |
 //! | `VMAFX_OCI_PLAIN_HTTP`                | registries without TLS                                                  |
 //! | `VMAFX_CONTROLLER_ADDR`               | host:port of the controller's gRPC service                              |
 //! | `VMAFX_CONTROLLER_TOKEN_FILE`         | token of the Pod's ServiceAccount for it                                |
-//! | `VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE` | how it is trusted                                          |
+//! | `VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE` | TLS to the controller                                      |
 //! | `DOCKER_CONFIG`                       | directory with a `config.json` that has the registry's credentials      |
 //!
-//! A variable without a value is left out.
+//! A variable without a value is omitted.
 
 use k8s_openapi::api::core::v1::EnvVar;
 use kube::ResourceExt as _;
@@ -34,15 +34,13 @@ use super::pod::PORT;
 use crate::render::pod::{PLAIN_REGISTRIES, shutdown_time};
 use crate::render::pod_defaults::variable;
 
-/// Where the registry's credentials are.
+/// Directory of the registry's credentials.
 pub(super) const REGISTRY_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/registry";
 
-/// Where the authorities are by which the controller is known, and the file there.
+/// Directory and file of the certificate authorities for the controller.
 pub(super) const CA_DIRECTORY: &str = "/var/run/vmafx.dev/controller-ca";
-/// See [`CA_DIRECTORY`].
 pub(super) const CA_FILE: &str = "ca.crt";
 
-/// All of them.
 pub(super) fn of(training: &VmafxModelTraining, defaults: &TrainerDefaults, grace: i64) -> Vec<EnvVar> {
     let (spec, controller) = (&training.spec, &defaults.controller);
     let selector = spec.data_source.as_ref().and_then(|source| source.node_selector.as_ref());
@@ -75,7 +73,7 @@ pub(super) fn of(training: &VmafxModelTraining, defaults: &TrainerDefaults, grac
     all
 }
 
-/// As it is written in the resource.
+/// The spelling of an enum value in the resource.
 fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! The Pod of the trainer.
+//! The Pod of a trainer.
 //!
-//! It has no volume of its own: where it was is in the last checkpoint, which it fetches from the registry.
+//! It has no persistent volume: its state is the last checkpoint, which it pulls from the registry.
 
 use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, Container, KeyToPath, PodTemplateSpec, SecretVolumeSource, Volume,
@@ -15,13 +15,12 @@ use crate::render::pod::{MARGIN_SECONDS, container, probe, read_only, template};
 use crate::render::template::grace_seconds;
 use crate::reserved::{self, CA_VOLUME, REGISTRY_VOLUME};
 
-/// The port of its status and health pages.
+/// Port for status and health.
 pub const PORT: i32 = 9091;
 
-/// How long a trainer may take to save its work when it must leave.
+/// Default time for a trainer to save its work when its Pod is stopped.
 pub const DRAIN_SECONDS: i64 = 60;
 
-/// Makes it.
 pub fn render(
     training: &VmafxModelTraining,
     defaults: &TrainerDefaults,
@@ -40,12 +39,12 @@ pub fn render(
         readiness_probe: Some(probe("/readyz", 5, 2)),
         ..container(reserved::TRAINER_CONTAINER, image, PORT)
     };
-    let more = [
+    let mounted = [
         training.spec.registry_secret.as_deref().map(|secret| (registry(secret), REGISTRY_DIRECTORY)),
         ca(defaults).map(|volume| (volume, CA_DIRECTORY)),
     ];
     let (mut volumes, mounts) = (Vec::new(), trainer.volume_mounts.get_or_insert_default());
-    for (volume, directory) in more.into_iter().flatten() {
+    for (volume, directory) in mounted.into_iter().flatten() {
         mounts.push(read_only(&volume.name, directory));
         volumes.push(volume);
     }
@@ -55,7 +54,7 @@ pub fn render(
     Ok(template)
 }
 
-/// The credentials, under the name that every client of registries looks for.
+/// The credentials, under the file name that registry clients expect.
 fn registry(secret: &str) -> Volume {
     Volume {
         name: REGISTRY_VOLUME.to_owned(),

@@ -12,32 +12,27 @@ use crate::reserved::TRAINER_NAMES;
 pub(crate) fn defaults() -> TrainerDefaults {
     TrainerDefaults {
         image: Some("vmafx-trainer:1".to_owned()),
-        controller: ControllerAccess {
-            address: "vmafx-controller.vmafx-system.svc.cluster.local:9090".to_owned(),
-            tls: None,
-            cluster: "west".to_owned(),
-            audience: "vmafx-controller".to_owned(),
-        },
+        controller: crate::node::render::tests::defaults().controller,
         ca_config_map: None,
         plain_registries: String::new(),
     }
 }
 
-fn training(more: Value) -> VmafxModelTraining {
-    named("house-model", more)
+fn training(spec: Value) -> VmafxModelTraining {
+    named("house-model", spec)
 }
 
-fn named(name: &str, more: Value) -> VmafxModelTraining {
-    let mut spec = json!({
+fn named(name: &str, spec: Value) -> VmafxModelTraining {
+    let mut full = json!({
         "baseModel": "vmaf_v0.6.1",
         "algorithm": "online-sgd-ema",
         "outputRegistry": "registry.example.com/video/models",
     });
-    crate::render::merge::merge(&mut spec, &more);
+    crate::render::merge::merge(&mut full, &spec);
     serde_json::from_value(json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining",
         "metadata": { "name": name, "namespace": "video", "uid": "11111111-2222-3333-4444-555555555555" },
-        "spec": spec,
+        "spec": full,
     }))
     .unwrap()
 }
@@ -76,9 +71,9 @@ fn the_service() {
 #[rstest]
 #[case(false, 1)]
 #[case(true, 0)]
-fn a_paused_run_has_no_trainer(#[case] paused: bool, #[case] wanted: i32) {
+fn a_paused_run_has_no_trainer(#[case] paused: bool, #[case] replicas: i32) {
     let rendered = render(&training(json!({ "paused": paused })), &defaults()).unwrap();
-    assert_eq!(set(rendered).spec.unwrap().replicas, Some(wanted));
+    assert_eq!(set(rendered).spec.unwrap().replicas, Some(replicas));
 }
 
 #[test]
@@ -108,9 +103,9 @@ fn credentials_are_mounted_only_if_there_are_any() {
 
 #[rstest]
 #[case::plain(None, Some("ca"), None)]
-#[case::trusted_by_the_image(Some("c"), None, None)]
-#[case::by_an_own_authority(Some("c"), Some("ca"), Some("/var/run/vmafx.dev/controller-ca/ca.crt"))]
-fn the_controller_is_known_by_its_authority(
+#[case::verified_by_the_image(Some("c"), None, None)]
+#[case::verified_by_a_config_map(Some("c"), Some("ca"), Some("/var/run/vmafx.dev/controller-ca/ca.crt"))]
+fn the_controller_is_verified_by_its_authority(
     #[case] server_name: Option<&str>,
     #[case] config_map: Option<&str>,
     #[case] file: Option<&str>,
@@ -128,7 +123,7 @@ fn the_controller_is_known_by_its_authority(
 }
 
 #[test]
-fn parts_of_a_template_are_merged_and_what_finds_the_pods_is_ours() {
+fn parts_of_a_template_are_merged_and_the_selector_labels_stay() {
     let all = training(json!({ "podTemplate": {
         "metadata": { "labels": { "team": "video", "vmafx.dev/workload": "else" } },
         "spec": {
@@ -157,32 +152,28 @@ fn parts_of_a_template_are_merged_and_what_finds_the_pods_is_ours() {
     let [trainer, sidecar] = &pod.containers[..] else { panic!("{:?}", pod.containers) };
     assert_eq!(trainer.image.as_deref(), Some("vmafx-trainer:1"));
     assert_eq!(trainer.resources.as_ref().unwrap().requests.as_ref().unwrap()["cpu"].0, "1");
-    assert_eq!(sidecar.env, None, "a sidecar of a trainer is no worker, whatever it is called");
+    assert_eq!(sidecar.env, None, "a sidecar named agent is not the agent");
 }
 
 #[rstest]
 #[case(json!({}), 75, "60s")]
 #[case(json!({ "podTemplate": { "spec": { "terminationGracePeriodSeconds": 600 } } }), 600, "585s")]
 #[case(json!({ "podTemplate": { "spec": { "terminationGracePeriodSeconds": 1 } } }), 1, "1s")]
-fn the_trainer_knows_how_long_it_may_take_to_leave(
-    #[case] more: Value,
-    #[case] grace: i64,
-    #[case] told: &str,
-) {
-    let pod = pod(&training(more), &defaults());
+fn the_trainer_knows_its_shutdown_time(#[case] spec: Value, #[case] grace: i64, #[case] shutdown: &str) {
+    let pod = pod(&training(spec), &defaults());
     assert_eq!(pod.termination_grace_period_seconds, Some(grace));
-    assert_eq!(variable(&pod, "VMAFX_TRAINER_GRACEFUL_SHUTDOWN"), Some(told));
+    assert_eq!(variable(&pod, "VMAFX_TRAINER_GRACEFUL_SHUTDOWN"), Some(shutdown));
 }
 
 #[test]
-fn a_template_that_is_none_is_named() {
+fn an_invalid_template_is_named() {
     let error =
         render(&training(json!({ "podTemplate": { "spec": { "volumes": {} } } })), &defaults()).unwrap_err();
     assert!(error.to_string().starts_with("spec.podTemplate: spec.volumes: "), "{error}");
 }
 
 #[test]
-fn every_variable_of_a_trainer_is_kept_from_templates() {
+fn every_variable_of_a_trainer_is_reserved() {
     let all = training(json!({ "registrySecret": "s", "dataSource": { "nodeSelector": { "a": "b" } } }));
     for variable in pod(&all, &defaults()).containers[0].env.iter().flatten() {
         assert!(TRAINER_NAMES.variable(&variable.name).is_some(), "{}", variable.name);
@@ -190,13 +181,13 @@ fn every_variable_of_a_trainer_is_kept_from_templates() {
 }
 
 #[test]
-fn every_node_is_no_selector() {
+fn an_empty_node_selector_is_omitted() {
     let pod = pod(&training(json!({ "dataSource": { "nodeSelector": {} } })), &defaults());
     assert_eq!(variable(&pod, "VMAFX_TRAINER_NODE_SELECTOR"), None);
 }
 
 #[test]
-fn the_table_of_variables_is_what_is_set() {
+fn the_table_of_variables_is_complete() {
     let defaults = TrainerDefaults {
         controller: ControllerAccess {
             tls: Some(ControllerTls { server_name: Some("c".to_owned()) }),
@@ -212,17 +203,17 @@ fn the_table_of_variables_is_what_is_set() {
     assert!(table.contains(row));
     for variable in pod(&all, &defaults).containers[0].env.iter().flatten() {
         let name = variable.name.as_str();
-        let told = table.contains(&format!("//! | `{name}`")) || name.starts_with("VMAFX_CONTROLLER_");
-        assert!(told, "{name} is not in the table");
+        let listed = table.contains(&format!("//! | `{name}`")) || name.starts_with("VMAFX_CONTROLLER_");
+        assert!(listed, "{name} is not in the table");
     }
 }
 
 #[test]
-fn the_stateful_set_names_the_service_that_is_made() {
+fn the_stateful_set_names_its_service() {
     for name in ["a", "with.dots", &"m".repeat(45), &"m".repeat(200)] {
-        let made = render(&named(name, json!({})), &defaults()).unwrap();
-        let service = made.service.clone();
-        let set = set(made);
+        let rendered = render(&named(name, json!({})), &defaults()).unwrap();
+        let service = rendered.service.clone();
+        let set = set(rendered);
         assert_eq!(set.spec.as_ref().unwrap().service_name, service.metadata.name);
         let selector = service.spec.unwrap().selector;
         assert_eq!(set.spec.unwrap().selector.match_labels, selector);

@@ -1,7 +1,7 @@
 #![allow(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
-    reason = "answers are written where they are used, as they are found"
+    reason = "results are written where they are used"
 )]
 
 use rstest::rstest;
@@ -11,7 +11,7 @@ use vmafx_api::workload::StatefulSetRef;
 use super::*;
 use crate::workload::WorkerCounts;
 
-const STARTING: &str = "the trainer cannot be reached";
+const UNREACHABLE: &str = "the trainer cannot be reached";
 
 fn training(paused: bool, status: Option<VmafxModelTrainingStatus>) -> VmafxModelTraining {
     let mut training: VmafxModelTraining = serde_json::from_value(json!({
@@ -59,12 +59,12 @@ fn status_of(training: &VmafxModelTraining, poll: Option<PollResult>, at: i64) -
     status(training, &workload(at_work()), poll.as_ref(), second(at))
 }
 
-fn says(phase: TrainingPhase) -> Option<PollResult> {
+fn reports(phase: TrainingPhase) -> Option<PollResult> {
     Some(Ok(TrainerReport { phase, ..TrainerReport::default() }))
 }
 
 fn silence() -> Option<PollResult> {
-    Some(Err(STARTING.to_owned()))
+    Some(Err(UNREACHABLE.to_owned()))
 }
 
 fn second(second: i64) -> Timestamp {
@@ -72,7 +72,7 @@ fn second(second: i64) -> Timestamp {
 }
 
 fn running() -> VmafxModelTrainingStatus {
-    status_of(&training(false, None), says(TrainingPhase::Running), 5)
+    status_of(&training(false, None), reports(TrainingPhase::Running), 5)
 }
 
 fn condition_of(
@@ -96,12 +96,12 @@ fn every_condition_is_there_from_the_first_write_and_names_the_generation() {
 }
 
 #[rstest]
-#[case::not_asked(None, None, TrainingPhase::Initializing, "TrainerStarting")]
-#[case::nobody_there_yet(None, silence(), TrainingPhase::Initializing, "TrainerStarting")]
-#[case::begins(None, says(TrainingPhase::Initializing), TrainingPhase::Initializing, "TrainerStarting")]
+#[case::not_polled(None, None, TrainingPhase::Initializing, "TrainerStarting")]
+#[case::not_listening_yet(None, silence(), TrainingPhase::Initializing, "TrainerStarting")]
+#[case::starts(None, reports(TrainingPhase::Initializing), TrainingPhase::Initializing, "TrainerStarting")]
 #[case::learns(
     Some(TrainingPhase::Initializing),
-    says(TrainingPhase::Running),
+    reports(TrainingPhase::Running),
     TrainingPhase::Running,
     "Training"
 )]
@@ -113,45 +113,50 @@ fn every_condition_is_there_from_the_first_write_and_names_the_generation() {
 )]
 #[case::restarts(
     Some(TrainingPhase::Running),
-    says(TrainingPhase::Initializing),
+    reports(TrainingPhase::Initializing),
     TrainingPhase::Initializing,
     "TrainerStarting"
 )]
-#[case::gives_up(
+#[case::fails(
     Some(TrainingPhase::Running),
-    says(TrainingPhase::Failed),
+    reports(TrainingPhase::Failed),
     TrainingPhase::Failed,
     "TrainingFailed"
 )]
-#[case::gave_up_and_left(Some(TrainingPhase::Failed), silence(), TrainingPhase::Failed, "TrainerUnreachable")]
+#[case::failed_and_stopped(
+    Some(TrainingPhase::Failed),
+    silence(),
+    TrainingPhase::Failed,
+    "TrainerUnreachable"
+)]
 #[case::recovers(
     Some(TrainingPhase::Failed),
-    says(TrainingPhase::Running),
+    reports(TrainingPhase::Running),
     TrainingPhase::Running,
     "Training"
 )]
-#[case::holds_itself_back(
+#[case::paused_by_itself(
     Some(TrainingPhase::Running),
-    says(TrainingPhase::Paused),
+    reports(TrainingPhase::Paused),
     TrainingPhase::Paused,
     "Suspended"
 )]
 #[case::resumed(Some(TrainingPhase::Paused), silence(), TrainingPhase::Initializing, "TrainerStarting")]
-#[case::resumed_and_not_asked(
+#[case::resumed_and_not_polled(
     Some(TrainingPhase::Paused),
     None,
     TrainingPhase::Initializing,
     "TrainerStarting"
 )]
-fn the_phase_is_what_the_trainer_says_or_last_said(
+fn the_phase_is_the_one_that_the_trainer_reports_or_last_reported(
     #[case] before: Option<TrainingPhase>,
-    #[case] answer: Option<PollResult>,
+    #[case] poll: Option<PollResult>,
     #[case] phase: TrainingPhase,
     #[case] ready: &str,
 ) {
     let before = before
         .map(|phase| VmafxModelTrainingStatus { phase: Some(phase), ..VmafxModelTrainingStatus::default() });
-    let status = status_of(&training(false, before), answer, 5);
+    let status = status_of(&training(false, before), poll, 5);
     assert_eq!((status.phase, condition_of(&status, TrainingCondition::Ready).1), (Some(phase), ready));
     assert_eq!(
         condition_of(&status, TrainingCondition::Ready).0 == ConditionStatus::True,
@@ -160,18 +165,18 @@ fn the_phase_is_what_the_trainer_says_or_last_said(
 }
 
 #[rstest]
-#[case::asked_for_and_not_seen(WorkerCounts { observed: false, ..gone() }, says(TrainingPhase::Running), TrainingPhase::Running, "Draining")]
-#[case::saves_its_work(leaving(), says(TrainingPhase::Paused), TrainingPhase::Running, "Draining")]
-#[case::has_ended(leaving(), silence(), TrainingPhase::Running, "Draining")]
+#[case::requested_and_not_observed(WorkerCounts { observed: false, ..gone() }, reports(TrainingPhase::Running), TrainingPhase::Running, "Draining")]
+#[case::saves_its_work(leaving(), reports(TrainingPhase::Paused), TrainingPhase::Running, "Draining")]
+#[case::has_stopped(leaving(), silence(), TrainingPhase::Running, "Draining")]
 #[case::gone(gone(), None, TrainingPhase::Paused, "Drained")]
 fn a_run_is_paused_when_its_trainer_is_gone(
     #[case] workers: WorkerCounts,
-    #[case] answer: Option<PollResult>,
+    #[case] poll: Option<PollResult>,
     #[case] phase: TrainingPhase,
     #[case] reason: &str,
 ) {
     let run = training(true, Some(running()));
-    let status = status(&run, &workload(workers), answer.as_ref(), second(6));
+    let status = status(&run, &workload(workers), poll.as_ref(), second(6));
     assert_eq!(status.phase, Some(phase));
     assert_eq!(condition_of(&status, TrainingCondition::Paused).1, reason);
     assert_eq!(condition_of(&status, TrainingCondition::Ready).1, reason);
@@ -205,7 +210,7 @@ fn full() -> TrainerReport {
 }
 
 #[test]
-fn what_the_trainer_says_is_what_the_status_has() {
+fn the_status_has_what_the_trainer_reports() {
     let status = status_of(&training(false, None), Some(Ok(full())), 1_000);
     assert_eq!((status.current_samples, status.samples_pending), (Some(4200), Some(200)));
     assert_eq!(status.last_checkpoint, Some(Time(second(100))));
@@ -220,12 +225,12 @@ fn what_the_trainer_says_is_what_the_status_has() {
 }
 
 #[rstest]
-#[case::nobody_answers(silence())]
-#[case::not_asked(None)]
-#[case::a_trainer_that_says_little(says(TrainingPhase::Running))]
-fn what_is_not_said_stays(#[case] answer: Option<PollResult>) {
+#[case::no_answer(silence())]
+#[case::not_polled(None)]
+#[case::a_short_report(reports(TrainingPhase::Running))]
+fn what_is_not_reported_stays(#[case] poll: Option<PollResult>) {
     let before = status_of(&training(false, None), Some(Ok(full())), 1_000);
-    let after = status_of(&training(false, Some(before.clone())), answer, 2_000);
+    let after = status_of(&training(false, Some(before.clone())), poll, 2_000);
     let numbers = |status: &VmafxModelTrainingStatus| VmafxModelTrainingStatus {
         conditions: status.conditions[4..].to_vec(),
         ..status.clone()
@@ -242,7 +247,7 @@ fn fewer_samples_after_a_restart_are_fewer_samples() {
 }
 
 #[test]
-fn an_older_checkpoint_is_none() {
+fn an_older_checkpoint_is_ignored() {
     let before = status_of(&training(false, None), Some(Ok(full())), 1_000);
     let older = TrainerReport {
         checkpoint: Some(second(50)),
@@ -255,22 +260,22 @@ fn an_older_checkpoint_is_none() {
 }
 
 #[test]
-fn a_push_that_fails_is_said_until_one_succeeds() {
+fn a_failed_push_is_reported_until_one_succeeds() {
     let failed = TrainerReport { push_error: "the registry answered 401".to_owned(), ..full() };
     let first = status_of(&training(false, None), Some(Ok(failed)), 1_000);
     let pushed = (ConditionStatus::False, "PushFailed", "the registry answered 401");
     assert_eq!(condition_of(&first, TrainingCondition::CheckpointPushed), pushed);
     let silent = status_of(&training(false, Some(first.clone())), silence(), 2_000);
     assert_eq!(condition_of(&silent, TrainingCondition::CheckpointPushed), pushed);
-    let well = status_of(&training(false, Some(first)), Some(Ok(full())), 3_000);
-    assert_eq!(condition_of(&well, TrainingCondition::CheckpointPushed).0, ConditionStatus::True);
+    let pushed_again = status_of(&training(false, Some(first)), Some(Ok(full())), 3_000);
+    assert_eq!(condition_of(&pushed_again, TrainingCondition::CheckpointPushed).0, ConditionStatus::True);
 }
 
 #[test]
-fn the_same_facts_make_the_same_status() {
-    for answer in [None, silence(), says(TrainingPhase::Running), Some(Ok(full()))] {
-        let first = status_of(&training(false, None), answer.clone(), 1_000);
-        let again = status_of(&training(false, Some(first.clone())), answer, 9_999);
+fn the_same_observation_makes_the_same_status() {
+    for poll in [None, silence(), reports(TrainingPhase::Running), Some(Ok(full()))] {
+        let first = status_of(&training(false, None), poll.clone(), 1_000);
+        let again = status_of(&training(false, Some(first.clone())), poll, 9_999);
         assert_eq!(again, first);
     }
 }
@@ -289,15 +294,15 @@ fn events_are_published_for_transitions_and_for_nothing_else() {
     };
     let first = status_of(&training(false, None), None, 5);
     assert_eq!(transition_events(None, &first), [], "the first status is no transition");
-    let running = polled(&first, says(TrainingPhase::Running));
+    let running = polled(&first, reports(TrainingPhase::Running));
     assert_eq!(events(&first, &running), ["Training"]);
     assert_eq!(events(&running, &running), [""; 0]);
     let more = TrainerReport { phase: TrainingPhase::Running, samples: Some(9), ..TrainerReport::default() };
     assert_eq!(events(&running, &polled(&running, Some(Ok(more)))), [""; 0]);
     let silent = polled(&running, silence());
     assert_eq!(events(&running, &silent), ["TrainerUnreachable"]);
-    assert_eq!(events(&silent, &polled(&silent, says(TrainingPhase::Running))), ["Training"]);
-    assert_eq!(events(&running, &polled(&running, says(TrainingPhase::Failed))), ["TrainingFailed"]);
+    assert_eq!(events(&silent, &polled(&silent, reports(TrainingPhase::Running))), ["Training"]);
+    assert_eq!(events(&running, &polled(&running, reports(TrainingPhase::Failed))), ["TrainingFailed"]);
     let refused = TrainerReport { push_error: "401".to_owned(), ..full() };
     let refused = polled(&running, Some(Ok(refused)));
     assert_eq!(events(&running, &refused), ["PushFailed", "GateMissed"]);

@@ -64,13 +64,13 @@ fn a_malformed_review_is_answered_by_a_review_with_its_uid(#[case] body: &[u8], 
     let (review, outcome) = answer(ReviewedKind::Job, body);
     let response = review.response.unwrap();
     assert_eq!((response.uid.as_str(), response.allowed, outcome), (uid, false, ReviewOutcome::Malformed));
-    assert!(response.result.message.starts_with("this is no AdmissionReview of admission.k8s.io/v1: "));
+    assert!(response.result.message.starts_with("this is not an AdmissionReview of admission.k8s.io/v1: "));
     assert_eq!(review.types.api_version, "admission.k8s.io/v1");
 }
 
 #[rstest]
-#[case::another_kind("VmafxNode", job(&json!({})), "this path judges VmafxJob.vmafx.dev, not VmafxNode.vmafx.dev")]
-#[case::no_object("VmafxJob", Value::Null, "the review holds no object")]
+#[case::another_kind("VmafxNode", job(&json!({})), "this path reviews VmafxJob.vmafx.dev, not VmafxNode.vmafx.dev")]
+#[case::no_object("VmafxJob", Value::Null, "the review has no object")]
 fn a_review_of_something_else_is_malformed(#[case] kind: &str, #[case] object: Value, #[case] message: &str) {
     let (response, outcome) = ask(&review(kind, "CREATE", &object, &Value::Null));
     assert_eq!((response.uid.as_str(), response.allowed, outcome), ("u-1", false, ReviewOutcome::Malformed));
@@ -78,7 +78,7 @@ fn a_review_of_something_else_is_malformed(#[case] kind: &str, #[case] object: V
 }
 
 #[test]
-fn the_list_of_violations_has_an_end() {
+fn the_list_of_violations_is_limited() {
     let env: Vec<_> = (0..50).map(|n| json!({ "name": format!("V{}", n / 2) })).collect();
     let template = json!({ "spec": { "containers": [{ "name": "agent", "env": env }] } });
     let spec = json!({ "reference": "s3://b/r", "distorted": "s3://b/d", "execution": "Pod", "podTemplate": template });
@@ -89,7 +89,7 @@ fn the_list_of_violations_has_an_end() {
 
 proptest::proptest! {
     #[test]
-    fn no_body_goes_without_an_answer(body in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+    fn every_body_is_answered(body in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         let (review, outcome) = answer(ReviewedKind::Node, &body);
         proptest::prop_assert!(review.response.is_some());
         proptest::prop_assert_eq!(outcome, ReviewOutcome::Malformed);

@@ -1,4 +1,4 @@
-//! A rotator whose API server comes and goes.
+//! The rotator against an API server that fails some requests.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::webhook::clock::SkewedTime;
 struct Server {
     secret: Arc<Mutex<Option<Value>>>,
     down: Arc<AtomicBool>,
-    /// Only the Secret can be reached.
+    /// Only the Secret can be read and written.
     half: Arc<AtomicBool>,
 }
 
@@ -50,13 +50,13 @@ impl Server {
     }
 }
 
-/// A rotator, and the hours that its clock has gone.
+/// A rotator, and the hours since the start of its clock.
 fn rotator(server: &Server) -> (CertificateRotator, Arc<AtomicI64>) {
     let hours = Arc::new(AtomicI64::new(0));
-    let gone = Arc::clone(&hours);
+    let elapsed = Arc::clone(&hours);
     let start: Timestamp = "2026-11-16T06:00:00Z".parse().unwrap();
     let clock = WebhookClock::new(move || SkewedTime {
-        time: start + SignedDuration::from_hours(gone.load(Ordering::Relaxed)),
+        time: start + SignedDuration::from_hours(elapsed.load(Ordering::Relaxed)),
         skew: SignedDuration::from_hours(1),
     });
     let names =
@@ -66,57 +66,60 @@ fn rotator(server: &Server) -> (CertificateRotator, Arc<AtomicI64>) {
 }
 
 #[tokio::test]
-async fn a_leaf_is_renewed_from_memory_while_the_api_server_does_not_answer() {
+async fn a_certificate_is_renewed_from_memory_while_the_api_server_does_not_answer() {
     let server = Server::default();
     let (mut rotator, hours) = rotator(&server);
-    assert_eq!(rotator.look().await.unwrap(), BundleState::NoConfiguration);
-    let first = rotator.leaf().unwrap().ends();
+    assert_eq!(rotator.refresh().await.unwrap(), BundleState::NoConfiguration);
+    let first = rotator.certificate().unwrap().not_after();
 
     server.down.store(true, Ordering::Relaxed);
     hours.store(20 * 24, Ordering::Relaxed);
-    let error = rotator.look().await.unwrap_err();
+    let error = rotator.refresh().await.unwrap_err();
     assert!(chain(&error).contains("connection refused"), "{}", chain(&error));
-    assert!(rotator.leaf().unwrap().ends() > first);
+    assert!(rotator.certificate().unwrap().not_after() > first);
 }
 
 #[tokio::test]
-async fn a_new_authority_signs_only_once_the_api_server_was_told_of_it() {
+async fn a_new_authority_signs_only_once_the_api_server_has_its_certificate() {
     let server = Server::default();
     let (mut rotator, _) = rotator(&server);
-    rotator.look().await.unwrap();
-    let before = rotator.leaf().unwrap().authority.clone();
+    rotator.refresh().await.unwrap();
+    let before = rotator.certificate().unwrap().authority.clone();
 
     *server.secret.lock().unwrap() = None;
     server.half.store(true, Ordering::Relaxed);
-    assert!(rotator.look().await.is_err());
-    assert_eq!(rotator.leaf().unwrap().authority, before);
+    assert!(rotator.refresh().await.is_err());
+    assert_eq!(rotator.certificate().unwrap().authority, before);
 
     server.half.store(false, Ordering::Relaxed);
-    rotator.look().await.unwrap();
-    assert_ne!(rotator.leaf().unwrap().authority, before);
-    assert_eq!(rotator.leaf().unwrap().authority, rotator.trust().unwrap().current.root.pem);
+    rotator.refresh().await.unwrap();
+    assert_ne!(rotator.certificate().unwrap().authority, before);
+    assert_eq!(
+        rotator.certificate().unwrap().authority,
+        rotator.authorities().unwrap().current.certificate.pem
+    );
 }
 
 #[tokio::test]
-async fn without_an_api_server_nothing_is_shown_and_it_is_said() {
+async fn without_an_api_server_no_certificate_is_served_and_an_error_is_returned() {
     let server = Server::default();
     server.down.store(true, Ordering::Relaxed);
     let (mut rotator, _) = rotator(&server);
-    assert!(rotator.look().await.is_err());
-    assert!(rotator.leaf().is_none());
+    assert!(rotator.refresh().await.is_err());
+    assert!(rotator.certificate().is_none());
 }
 
 #[tokio::test]
 async fn an_authority_from_the_future_is_replaced() {
     let server = Server::default();
     let (mut rotator, hours) = rotator(&server);
-    rotator.look().await.unwrap();
-    let before = rotator.trust().unwrap().current.root.clone();
+    rotator.refresh().await.unwrap();
+    let before = rotator.authorities().unwrap().current.certificate.clone();
     hours.store(-2, Ordering::Relaxed);
-    rotator.look().await.unwrap();
-    let after = &rotator.trust().unwrap().current.root;
-    assert!(after.begins < before.begins);
-    assert_eq!(rotator.leaf().unwrap().authority, after.pem);
+    rotator.refresh().await.unwrap();
+    let after = &rotator.authorities().unwrap().current.certificate;
+    assert!(after.not_before < before.not_before);
+    assert_eq!(rotator.certificate().unwrap().authority, after.pem);
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,10 +134,10 @@ async fn readiness_follows_what_the_api_server_can_trust() {
     let gate = readiness.gate("webhook", "not made yet");
     let watched = async {
         for (down, words) in
-            [(true, "connection refused"), (false, "there is no ValidatingWebhookConfiguration c")]
+            [(true, "connection refused"), (false, "ValidatingWebhookConfiguration c does not exist")]
         {
             server.down.store(down, Ordering::Relaxed);
-            tokio::time::sleep(AGAIN * 2).await;
+            tokio::time::sleep(RETRY_DELAY * 2).await;
             let missing = readiness.missing();
             assert!(missing.len() == 1 && missing[0].1.contains(words), "{missing:?}");
         }

@@ -3,13 +3,13 @@
 use vmafx_api::VmafxJobSpec;
 use vmafx_api::job::{Backend, Execution};
 use vmafx_api::node::GpuVendor;
+use vmafx_job::ReportFormat;
 
 use super::location;
 use super::pod_template::{self, TemplateTarget};
 use super::violation::{FieldPath, Findings};
 use crate::reserved::AGENT_NAMES;
 
-/// Checks a job.
 pub fn check(spec: &VmafxJobSpec) -> Findings {
     let mut findings = Findings::default();
     let path = FieldPath::spec();
@@ -49,16 +49,19 @@ fn report_uri(path: &FieldPath, report: &str, spec: &VmafxJobSpec, findings: &mu
             return;
         }
     }
+    if let Err(error) = ReportFormat::of_uri(report) {
+        findings.invalid(path, report, error.to_string());
+    }
 }
 
-/// Whose GPUs a backend computes on.
+/// The vendor whose GPUs a backend uses.
 pub fn vendor(backend: Backend) -> Option<GpuVendor> {
     match backend {
         Backend::Cpu => Some(GpuVendor::Cpu),
         Backend::Cuda => Some(GpuVendor::Nvidia),
         Backend::Sycl => Some(GpuVendor::Intel),
         Backend::Hip => Some(GpuVendor::Amd),
-        // No Kubernetes node offers these.
+        // No Kubernetes node offers Metal devices.
         Backend::Metal => None,
     }
 }

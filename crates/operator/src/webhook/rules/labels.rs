@@ -1,10 +1,10 @@
-//! The spelling of names, label keys and label values.
+//! The syntax of label keys, label values, and names of containers and volumes.
 
 use std::collections::BTreeMap;
 
 use super::violation::{FieldPath, Findings};
 
-/// A map of labels or of a node selector.
+/// Checks the keys and values of labels or of a node selector.
 pub(super) fn check(path: &FieldPath, labels: &BTreeMap<String, String>, findings: &mut Findings) {
     for (key, value) in labels {
         if !is_key(key) {
@@ -16,15 +16,13 @@ pub(super) fn check(path: &FieldPath, labels: &BTreeMap<String, String>, finding
     }
 }
 
-/// What a key looks like.
 pub(super) const KEY: &str = "a key is a name such as zone or example.com/zone: at most 63 letters, digits, '-', '_' \
                               and '.' that begin and end with a letter or digit, after an optional DNS name and a slash";
 
-/// What a value looks like.
 pub(super) const VALUE: &str = "a value has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a \
                                 letter or digit";
 
-/// What the name of a container or volume looks like.
+/// Advice for the name of a container or volume.
 pub(super) const NAME: &str =
     "a name has at most 63 lower-case letters, digits and '-', and begins and ends with a letter or digit";
 
@@ -39,7 +37,7 @@ pub(super) fn is_value(value: &str) -> bool {
     value.is_empty() || is_name(value)
 }
 
-/// RFC 1123, one label.
+/// A DNS label of RFC 1123.
 pub(super) fn is_dns_label(text: &str) -> bool {
     bounded(text, |b| b.is_ascii_lowercase() || b.is_ascii_digit(), |b| b == b'-')
 }
@@ -52,7 +50,7 @@ fn is_name(text: &str) -> bool {
     bounded(text, |b| b.is_ascii_alphanumeric(), |b| matches!(b, b'-' | b'_' | b'.'))
 }
 
-/// 1 to 63 bytes; `edge` may be anywhere, `inner` not at the ends.
+/// Whether the text has 1 to 63 bytes, each of which is `edge` or, except at both ends, `inner`.
 fn bounded(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     (1..=63).contains(&bytes.len())

@@ -1,10 +1,10 @@
-//! Where clips, reports, models and images are.
+//! The syntax of URIs of clips and reports, of models, OCI repositories and images.
 
 use url::Url;
 
 use super::violation::{FieldPath, Findings};
 
-/// The address of a clip or report, in the spellings that a node understands.
+/// Checks the URI of a clip or report against the schemes that a node supports.
 pub(super) fn uri(path: &FieldPath, text: &str, findings: &mut Findings) {
     let Some((scheme, rest)) =
         text.split_once("://").filter(|(scheme, rest)| is_scheme(scheme) && !rest.is_empty())
@@ -13,7 +13,7 @@ pub(super) fn uri(path: &FieldPath, text: &str, findings: &mut Findings) {
         return findings.invalid(path, text, advice);
     };
     if text.chars().any(char::is_control) {
-        return findings.invalid(path, text, "holds a control character: remove it");
+        return findings.invalid(path, text, "contains a control character: remove it");
     }
     if text.trim_end() != text {
         findings.warn(path, "ends with a space");
@@ -22,7 +22,7 @@ pub(super) fn uri(path: &FieldPath, text: &str, findings: &mut Findings) {
         "file" => file(path, text, rest, findings),
         "http" | "https" => web(path, text, findings),
         store @ ("s3" | "s3a" | "gs" | "azure" | "az") => object(path, text, store, rest, findings),
-        // Anything else is a remote of rclone, whose spelling is its own.
+        // Any other scheme is a remote of rclone, which has a syntax of its own.
         _ => {}
     }
 }
@@ -48,10 +48,10 @@ fn file(path: &FieldPath, text: &str, rest: &str, findings: &mut Findings) {
 
 fn web(path: &FieldPath, text: &str, findings: &mut Findings) {
     match Url::parse(text) {
-        Err(error) => findings.invalid(path, text, format!("is no web address: {error}")),
+        Err(error) => findings.invalid(path, text, format!("is not a valid URL: {error}")),
         Ok(url) if !url.has_host() => findings.invalid(path, text, "names no host: write https://host/path"),
         Ok(url) if url.password().is_some() => {
-            findings.warn(path, "holds a password, which everybody who can read this resource sees");
+            findings.warn(path, "contains a password, which everyone who can read this resource can see");
         }
         Ok(_) => {}
     }
@@ -72,32 +72,28 @@ fn object(path: &FieldPath, text: &str, store: &str, rest: &str, findings: &mut 
     }
 }
 
-/// A model: a name, a file, or `oci://`.
+/// Checks a model: a name, a file of the model directory, or an `oci://` reference.
 pub(super) fn model(path: &FieldPath, text: &str, findings: &mut Findings) {
     let Some((scheme, rest)) = text.split_once("://") else { return };
     if scheme != "oci" {
         let advice =
-            "models come by name, as a file of the model directory, or as oci://registry/repository:tag";
+            "must be the name of a model, a file in the model directory, or oci://registry/repository:tag";
         return findings.invalid(path, text, advice);
     }
     let (host, repository) = rest.split_once('/').unwrap_or((rest, ""));
     if host.is_empty() || repository.is_empty() || rest.contains(char::is_whitespace) {
-        findings.invalid(
-            path,
-            text,
-            "write oci://registry/repository:tag, or @sha256:… in the place of the tag",
-        );
+        findings.invalid(path, text, "write oci://registry/repository:tag, or @sha256:… instead of the tag");
     } else if !is_authority(host) {
-        findings.invalid(path, text, format!("\"{host}\" is no host, or its port is none"));
+        findings.invalid(path, text, format!("\"{host}\" is not a valid host or host:port"));
     }
 }
 
-/// A repository for images or models, with or without `oci://`.
+/// Checks the host of an OCI repository, with or without `oci://`.
 pub(super) fn repository(path: &FieldPath, text: &str, findings: &mut Findings) {
     let rest = text.strip_prefix("oci://").unwrap_or(text);
     let host = rest.split('/').next().unwrap_or_default();
     if !is_authority(host) {
-        findings.invalid(path, text, format!("\"{host}\" is no host, or its port is none"));
+        findings.invalid(path, text, format!("\"{host}\" is not a valid host or host:port"));
     }
 }
 
@@ -105,7 +101,7 @@ fn is_authority(host: &str) -> bool {
     Url::parse(&format!("https://{host}/")).is_ok_and(|url| url.has_host() && url.username().is_empty())
 }
 
-/// An image as the kubelet pulls it.
+/// Checks an image reference as the kubelet pulls it.
 pub(super) fn image(path: &FieldPath, text: &str, findings: &mut Findings) {
     if text.contains(char::is_whitespace) || text.contains("://") {
         findings.invalid(path, text, "write registry/repository:tag, without a scheme and without spaces");
@@ -117,7 +113,9 @@ pub(super) fn image(path: &FieldPath, text: &str, findings: &mut Findings) {
     } else if name.ends_with(":latest") || !name.contains([':', '@']) {
         findings.warn(
             path,
-            format!("\"{text}\" may be another image on every Kubernetes node: write a tag or a digest"),
+            format!(
+                "\"{text}\" may be a different image on each Kubernetes node: write a fixed tag or a digest"
+            ),
         );
     }
 }
@@ -204,7 +202,7 @@ mod tests {
     fn a_password_is_warned_about_and_not_repeated() {
         let findings = findings(uri, "https://user:hunter2@host/clip");
         assert_eq!(findings.violations, []);
-        assert!(findings.warnings[0].contains("holds a password"));
+        assert!(findings.warnings[0].contains("contains a password"));
         assert!(!findings.warnings[0].contains("hunter2"));
     }
 }

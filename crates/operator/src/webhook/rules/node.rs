@@ -7,15 +7,14 @@ use super::violation::{FieldPath, Findings};
 use super::{labels, location, resources, tolerations};
 use crate::reserved::AGENT_NAMES;
 
-/// Checks a pool of workers.
 pub fn check(spec: &VmafxNodeSpec) -> Findings {
     let mut findings = Findings::default();
     let path = FieldPath::spec();
     if let Some(image) = &spec.image {
         location::image(&path.field("image"), image, &mut findings);
     }
-    if let Some(wanted) = &spec.resources {
-        resources::check(&path.field("resources"), wanted, Some(spec.gpu_vendor), &mut findings);
+    if let Some(resources) = &spec.resources {
+        resources::check(&path.field("resources"), resources, Some(spec.gpu_vendor), &mut findings);
     }
     if let Some(selector) = &spec.node_selector {
         labels::check(&path.field("nodeSelector"), selector, &mut findings);
@@ -31,7 +30,7 @@ pub fn check(spec: &VmafxNodeSpec) -> Findings {
         pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     if spec.paused && spec.replicas == 0 {
-        findings.warn(&path.field("replicas"), "is 0: no worker will return when paused is set to false");
+        findings.warn(&path.field("replicas"), "is 0: no worker will start when paused is set to false");
     }
     findings
 }

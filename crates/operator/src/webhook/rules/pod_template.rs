@@ -1,4 +1,5 @@
-//! A partial Pod template: what the schema leaves open on purpose, and what belongs to the operator.
+//! Rules for a partial Pod template, which the schema leaves open on purpose: it must decode, and must not set what belongs
+//! to the operator.
 
 mod containers;
 mod decoding;
@@ -15,20 +16,18 @@ use super::tolerations;
 use super::violation::{FieldPath, Findings};
 use crate::reserved::{self, ReservedNames};
 
-/// What a template is merged into.
+/// The workload that a template is merged into.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TemplateTarget {
-    /// Its container that is ours.
     pub(super) own: &'static ReservedNames,
-    /// The only restart policy that works there.
+    /// The only restart policy that the workload permits.
     pub(super) restart_policy: &'static str,
-    /// Whether Pods are named and numbered by a StatefulSet.
+    /// Whether a StatefulSet names the Pods.
     pub(super) stateful: bool,
-    /// Whose GPUs that container can use, if that is known.
+    /// The vendor whose GPUs the operator's container can use; `None` permits every vendor's.
     pub(super) vendor: Option<GpuVendor>,
 }
 
-/// Checks a template.
 pub(super) fn check(
     path: &FieldPath,
     template: &PartialPodTemplate,
@@ -66,7 +65,7 @@ fn metadata(path: &FieldPath, meta: &kube::core::ObjectMeta, findings: &mut Find
     for (field, value) in named {
         if value.is_some() {
             findings
-                .forbidden(&path.field(field), "Pods are named by the workload that makes them: remove it");
+                .forbidden(&path.field(field), "the workload that creates the Pods names them: remove it");
         }
     }
     if let Some(map) = &meta.labels {
@@ -76,7 +75,7 @@ fn metadata(path: &FieldPath, meta: &kube::core::ObjectMeta, findings: &mut Find
         for key in map.iter().flatten().map(|(key, _)| key) {
             if key.starts_with(reserved::RESERVED_PREFIX) {
                 let advice = format!(
-                    "{} is the operator's own: remove it or use another prefix",
+                    "the prefix {} belongs to the operator: remove it or use another prefix",
                     reserved::RESERVED_PREFIX
                 );
                 findings.forbidden(&path.field(field).key(key), advice);
@@ -88,35 +87,40 @@ fn metadata(path: &FieldPath, meta: &kube::core::ObjectMeta, findings: &mut Find
     }
 }
 
-/// Fields of the Pod that follow from the workload it is part of.
+/// Checks fields of the Pod that the workload determines.
 fn owned(path: &FieldPath, spec: &PodSpec, target: TemplateTarget, findings: &mut Findings) {
     if let Some(policy) = spec.restart_policy.as_deref().filter(|policy| *policy != target.restart_policy) {
         let advice = format!("must be {}: remove it", target.restart_policy);
         findings.invalid(&path.field("restartPolicy"), policy, advice);
     }
     if spec.ephemeral_containers.as_ref().is_some_and(|list| !list.is_empty()) {
-        let advice = "exists only in running Pods, as kubectl debug adds them: remove it";
+        let advice =
+            "ephemeral containers exist only in running Pods, where kubectl debug adds them: remove it";
         findings.forbidden(&path.field("ephemeralContainers"), advice);
     }
     if target.stateful {
         if spec.active_deadline_seconds.is_some() {
-            findings.forbidden(&path.field("activeDeadlineSeconds"), "Pods here run without end: remove it");
+            findings.forbidden(
+                &path.field("activeDeadlineSeconds"),
+                "these Pods run until they are deleted: remove it",
+            );
         }
         for (field, value) in [("hostname", &spec.hostname), ("subdomain", &spec.subdomain)] {
             if value.is_some() {
-                findings.forbidden(&path.field(field), "Pods here are named by their StatefulSet: remove it");
+                findings
+                    .forbidden(&path.field(field), "these Pods are named by their StatefulSet: remove it");
             }
         }
     }
     if let Some(node) = &spec.node_name {
         findings.warn(
             &path.field("nodeName"),
-            format!("every Pod goes to {node} past the scheduler; use nodeSelector"),
+            format!("every Pod is assigned to {node} without the scheduler: use nodeSelector instead"),
         );
     }
 }
 
-/// Checks the volumes and says which there are, the operator's own included.
+/// Checks the volumes, and returns the names of all, including the operator's own.
 fn volumes<'a>(
     path: &FieldPath,
     volumes: &'a [Volume],
@@ -129,7 +133,7 @@ fn volumes<'a>(
         if name.is_empty() {
             findings.required(&path, "volumes are merged by name");
         } else if let Some(advice) = own.volume(name) {
-            findings.forbidden(&path, format!("{name} is the operator's own: {advice}"));
+            findings.forbidden(&path, format!("{name} belongs to the operator: {advice}"));
         } else if !labels::is_dns_label(name) {
             findings.invalid(&path, name, NAME);
         } else if !names.insert(name) {

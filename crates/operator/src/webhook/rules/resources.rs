@@ -1,4 +1,4 @@
-//! Requests, limits and GPUs.
+//! Rules for requests, limits and GPUs.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use vmafx_api::node::GpuVendor;
 use super::violation::{FieldPath, Findings};
 use crate::quantity::ParsedQuantity;
 
-/// The domains under which device plugins offer GPUs.
+/// The domains of the extended resources by which device plugins offer GPUs.
 const DOMAINS: [(GpuVendor, &str); 3] =
     [(GpuVendor::Nvidia, "nvidia.com/"), (GpuVendor::Amd, "amd.com/"), (GpuVendor::Intel, "gpu.intel.com/")];
 
-/// Checks the resources of a container; `vendor` is the only one whose GPUs it can use, if that is known.
+/// Checks the resources of a container, which can use no GPUs but those of `vendor`; `None` permits every vendor's.
 pub(super) fn check(
     path: &FieldPath,
     resources: &ResourceRequirements,
@@ -35,12 +35,12 @@ pub(super) fn check(
         let Some(amount) = ParsedQuantity::parse(&requested.0) else { continue };
         match limits.get(name) {
             Some(limit) => match ParsedQuantity::parse(&limit.0) {
-                Some(most) if is_extended(name) && amount != most => {
+                Some(maximum) if is_extended(name) && amount != maximum => {
                     let advice =
                         format!("devices cannot be shared: write the same as the limit, {}", limit.0);
                     findings.invalid(&path, requested.0.as_str(), advice);
                 }
-                Some(most) if amount > most => {
+                Some(maximum) if amount > maximum => {
                     let advice =
                         format!("must not be more than the limit, {}: lower it or raise the limit", limit.0);
                     findings.invalid(&path, requested.0.as_str(), advice);
@@ -74,26 +74,26 @@ fn check_amount(path: &FieldPath, name: &str, quantity: &Quantity, findings: &mu
 
 fn check_vendor(path: &FieldPath, name: &str, vendor: Option<GpuVendor>, findings: &mut Findings) {
     let offered = DOMAINS.iter().find(|(_, domain)| name.starts_with(domain)).map(|(vendor, _)| *vendor);
-    let (Some(wanted), Some(offered)) = (vendor, offered) else { return };
-    if wanted != offered {
-        let used = match wanted {
-            GpuVendor::Cpu => "no GPU is used here".to_owned(),
-            other => format!("a GPU of {} is used here", word(other)),
+    let (Some(supported), Some(offered)) = (vendor, offered) else { return };
+    if supported != offered {
+        let used = match supported {
+            GpuVendor::Cpu => "this container uses no GPU".to_owned(),
+            other => format!("this container uses GPUs of {}", name_of(other)),
         };
         findings.forbidden(
             path,
-            format!("{used}: remove it, or choose {} as the vendor or backend", word(offered)),
+            format!("{used}: remove it, or choose {} as the vendor or backend", name_of(offered)),
         );
     }
 }
 
-/// Whether it is counted in devices: names with a domain that is not Kubernetes' own.
+/// Whether a resource is an extended one, which counts devices: its name has a domain other than Kubernetes' own.
 fn is_extended(name: &str) -> bool {
     name.split_once('/')
         .is_some_and(|(domain, _)| domain != "kubernetes.io" && !domain.ends_with(".kubernetes.io"))
 }
 
-fn word(vendor: GpuVendor) -> &'static str {
+fn name_of(vendor: GpuVendor) -> &'static str {
     match vendor {
         GpuVendor::Nvidia => "nvidia",
         GpuVendor::Amd => "amd",

@@ -1,4 +1,4 @@
-//! Every rule on whole objects, as the webhook sees them.
+//! Every rule on whole objects, as the webhook receives them.
 
 mod changes;
 
@@ -61,6 +61,7 @@ fn refused(findings: &Findings, field: &str, words: &str) {
 #[case::file_host(json!({ "distorted": "file://data/d.mp4" }), "spec.distorted", "write file:///data/d.mp4")]
 #[case::report(json!({ "reportURI": "s3://reports" }), "spec.reportURI", "names no object")]
 #[case::report_over_clip(json!({ "reportURI": "s3://b/ref.mp4" }), "spec.reportURI", "would overwrite spec.reference")]
+#[case::report_format(json!({ "reportURI": "s3://b/report.v2" }), "spec.reportURI", "not a report format")]
 #[case::model(json!({ "model": "https://h/m.json" }), "spec.model", "oci://registry/repository:tag")]
 #[case::restart_policy(
     json!({ "execution": "Pod", "podTemplate": { "spec": { "restartPolicy": "Always" } } }),
@@ -72,10 +73,10 @@ fn refused(findings: &Findings, field: &str, words: &str) {
         { "name": "agent", "resources": { "limits": { "nvidia.com/gpu": 1 } } }
     ] } } }),
     "spec.podTemplate.spec.containers[0].resources.limits[nvidia.com/gpu]",
-    "a GPU of amd is used here"
+    "this container uses GPUs of amd"
 )]
 fn a_broken_job_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
-    refused(&judge(ReviewedKind::Job, None, &job(&over)), field, words);
+    refused(&validate(ReviewedKind::Job, None, &job(&over)), field, words);
 }
 
 #[rstest]
@@ -105,12 +106,12 @@ fn a_broken_job_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[
 #[case::other_vendor(
     json!({ "resources": { "limits": { "amd.com/gpu": 1 } } }),
     "spec.resources.limits[amd.com/gpu]",
-    "a GPU of nvidia is used here"
+    "this container uses GPUs of nvidia"
 )]
 #[case::gpu_without_vendor(
     json!({ "gpuVendor": "cpu", "resources": { "limits": { "nvidia.com/gpu": 1 } } }),
     "spec.resources.limits[nvidia.com/gpu]",
-    "no GPU is used here"
+    "this container uses no GPU"
 )]
 #[case::selector_key(json!({ "nodeSelector": { "a b": "c" } }), "spec.nodeSelector", "\"a b\"")]
 #[case::selector_value(json!({ "nodeSelector": { "zone": "a b" } }), "spec.nodeSelector[zone]", "\"a b\"")]
@@ -129,15 +130,15 @@ fn a_broken_job_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[
 #[case::toleration_seconds(
     json!({ "tolerations": [{ "key": "gpu", "tolerationSeconds": 5 }] }),
     "spec.tolerations[0].effect",
-    "only for NoExecute"
+    "only to NoExecute"
 )]
 fn a_broken_node_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
-    refused(&judge(ReviewedKind::Node, None, &node(&over)), field, words);
+    refused(&validate(ReviewedKind::Node, None, &node(&over)), field, words);
 }
 
 #[rstest]
-#[case::model(json!({ "baseModel": "s3://m" }), "spec.baseModel", "models come by name")]
-#[case::port(json!({ "outputRegistry": "host:99999/m" }), "spec.outputRegistry", "its port is none")]
+#[case::model(json!({ "baseModel": "s3://m" }), "spec.baseModel", "must be the name of a model")]
+#[case::port(json!({ "outputRegistry": "host:99999/m" }), "spec.outputRegistry", "is not a valid host")]
 #[case::image(json!({ "image": "a b" }), "spec.image", "without spaces")]
 #[case::selector(
     json!({ "dataSource": { "nodeSelector": { "pool": "-" } } }),
@@ -161,20 +162,20 @@ fn a_broken_node_is_refused_by_field(#[case] over: Value, #[case] field: &str, #
     "spec.podTemplate.spec.volumes[0].name",
     "set spec.registrySecret instead"
 )]
-#[case::name_of_the_learning_one(
+#[case::name_of_the_training_container(
     json!({ "podTemplate": { "spec": { "initContainers": [{ "name": "trainer", "image": "i:1" }] } } }),
     "spec.podTemplate.spec.initContainers[0].name",
-    "the learning container has this name"
+    "the training container has this name"
 )]
 #[case::gpu(
     json!({ "podTemplate": { "spec": { "containers": [
         { "name": "trainer", "resources": { "limits": { "nvidia.com/gpu": 1 } } }
     ] } } }),
     "spec.podTemplate.spec.containers[0].resources.limits[nvidia.com/gpu]",
-    "no GPU is used here"
+    "this container uses no GPU"
 )]
 fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &str, #[case] words: &str) {
-    refused(&judge(ReviewedKind::Training, None, &training(&over)), field, words);
+    refused(&validate(ReviewedKind::Training, None, &training(&over)), field, words);
 }
 
 #[rstest]
@@ -192,7 +193,7 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
 #[case::deadline(
     template(&json!({ "activeDeadlineSeconds": 5 })),
     "spec.podTemplate.spec.activeDeadlineSeconds",
-    "run without end"
+    "run until they are deleted"
 )]
 #[case::hostname(template(&json!({ "hostname": "h" })), "spec.podTemplate.spec.hostname", "named by their StatefulSet")]
 #[case::debug_containers(
@@ -203,12 +204,12 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
 #[case::selector_label(
     node(&json!({ "podTemplate": { "metadata": { "labels": { "vmafx.dev/workload": "x" } } } })),
     "spec.podTemplate.metadata.labels[vmafx.dev/workload]",
-    "is the operator's own"
+    "belongs to the operator"
 )]
 #[case::own_annotation(
     node(&json!({ "podTemplate": { "metadata": { "annotations": { "vmafx.dev/succeeds": "x" } } } })),
     "spec.podTemplate.metadata.annotations[vmafx.dev/succeeds]",
-    "is the operator's own"
+    "belongs to the operator"
 )]
 #[case::pod_name(
     node(&json!({ "podTemplate": { "metadata": { "name": "x" } } })),
@@ -223,7 +224,7 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
 #[case::nameless(
     with_container(&json!({ "image": "a:1" })),
     "spec.podTemplate.spec.containers[0].name",
-    "the scoring one is called agent"
+    "the scoring container is named agent"
 )]
 #[case::bad_name(
     with_container(&json!({ "name": "Side_Car", "image": "a:1" })),
@@ -236,7 +237,7 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
     "spec.podTemplate.spec.containers[1].name",
     "two containers have this name"
 )]
-#[case::name_of_the_scoring_one(
+#[case::name_of_the_scoring_container(
     template(&json!({ "initContainers": [{ "name": "agent", "image": "i:1" }] })),
     "spec.podTemplate.spec.initContainers[0].name",
     "the scoring container has this name"
@@ -276,17 +277,17 @@ fn a_broken_training_is_refused_by_field(#[case] over: Value, #[case] field: &st
     "spec.podTemplate.spec.containers[0].volumeMounts[0].name",
     "there is no such volume"
 )]
-#[case::same_place(
+#[case::same_mount_path(
     with_container(&json!({ "name": "agent", "volumeMounts": [
         { "name": "scratch", "mountPath": "/m" }, { "name": "vmafx-token", "mountPath": "/m" }
     ] })),
     "spec.podTemplate.spec.containers[0].volumeMounts[1].mountPath",
-    "two volumes are mounted here"
+    "two volumes are mounted at this path"
 )]
 #[case::other_gpu(
     with_container(&json!({ "name": "agent", "resources": { "limits": { "gpu.intel.com/i915": 1 } } })),
     "spec.podTemplate.spec.containers[0].resources.limits[gpu.intel.com/i915]",
-    "a GPU of nvidia is used here"
+    "this container uses GPUs of nvidia"
 )]
 #[case::selector(
     template(&json!({ "nodeSelector": { "zone": "?" } })),
@@ -298,11 +299,11 @@ fn a_broken_template_is_refused_by_field(
     #[case] field: &str,
     #[case] words: &str,
 ) {
-    refused(&judge(ReviewedKind::Node, None, &object), field, words);
+    refused(&validate(ReviewedKind::Node, None, &object), field, words);
 }
 
 #[test]
-fn a_template_as_people_write_it_passes_without_a_word() {
+fn a_typical_template_passes_without_warnings() {
     let object = node(&json!({
         "image": "registry.example.com/vmafx/node:1.0",
         "resources": { "requests": { "cpu": 2, "memory": "2Gi" }, "limits": { "memory": "2Gi", "nvidia.com/gpu": 2 } },
@@ -327,46 +328,46 @@ fn a_template_as_people_write_it_passes_without_a_word() {
             },
         },
     }));
-    assert_eq!(judge(ReviewedKind::Node, None, &object), Findings::default());
+    assert_eq!(validate(ReviewedKind::Node, None, &object), Findings::default());
 }
 
 #[test]
-fn a_container_of_a_trainer_may_be_called_as_those_of_others_are() {
+fn a_sidecar_of_a_trainer_may_have_a_name_that_is_reserved_for_agents() {
     let template = json!({ "spec": { "serviceAccountName": "learner", "containers": [
         { "name": "trainer", "resources": { "requests": { "cpu": "500m" } } },
         { "name": "agent", "image": "proxy:1", "env": [{ "name": "VMAFX_BACKEND", "value": "mine" }] },
     ] } });
     let object = training(&json!({ "podTemplate": template }));
-    assert_eq!(judge(ReviewedKind::Training, None, &object), Findings::default());
+    assert_eq!(validate(ReviewedKind::Training, None, &object), Findings::default());
 }
 
 #[test]
 fn a_job_in_a_pod_of_its_own_chooses_its_image_in_the_template() {
     let template = json!({ "spec": { "containers": [{ "name": "agent", "image": "node:2" }] } });
     let object = job(&json!({ "execution": "Pod", "podTemplate": template }));
-    assert_eq!(judge(ReviewedKind::Job, None, &object), Findings::default());
+    assert_eq!(validate(ReviewedKind::Job, None, &object), Findings::default());
 }
 
 #[rstest]
 #[case::same_clip(ReviewedKind::Job, job(&json!({ "distorted": "s3://b/ref.mp4" })), "spec.distorted: is the reference itself")]
-#[case::learned_by_nobody(ReviewedKind::Job, job(&json!({ "groundTruth": 50, "execution": "Pod" })), "nothing learns from them")]
+#[case::ground_truth_in_a_pod(ReviewedKind::Job, job(&json!({ "groundTruth": 50, "execution": "Pod" })), "nothing learns from them")]
 #[case::gone_at_once(ReviewedKind::Job, job(&json!({ "ttlSecondsAfterFinished": 0 })), "nobody keeps its score")]
-#[case::image(ReviewedKind::Node, node(&json!({ "image": "node" })), "write a tag or a digest")]
-#[case::paused(ReviewedKind::Node, node(&json!({ "paused": true, "replicas": 0 })), "no worker will return")]
+#[case::image(ReviewedKind::Node, node(&json!({ "image": "node" })), "write a fixed tag or a digest")]
+#[case::paused(ReviewedKind::Node, node(&json!({ "paused": true, "replicas": 0 })), "no worker will start")]
 #[case::misspelt(
     ReviewedKind::Node,
     with_container(&json!({ "name": "agent", "volumeMount": [] })),
     "unknown field \"spec.podTemplate.spec.containers[0].volumeMount\""
 )]
-#[case::node_name(ReviewedKind::Node, template(&json!({ "nodeName": "n1" })), "past the scheduler")]
+#[case::node_name(ReviewedKind::Node, template(&json!({ "nodeName": "n1" })), "without the scheduler")]
 #[case::gate(ReviewedKind::Training, training(&json!({ "gate": { "maxRmseRatio": 0 } })), "the stable tag will never move")]
-#[case::anonymous(ReviewedKind::Training, training(&json!({ "outputRegistry": "r.example.com/m" })), "the push is anonymous")]
-fn what_is_legal_and_probably_not_meant_is_warned_about(
+#[case::anonymous(ReviewedKind::Training, training(&json!({ "outputRegistry": "r.example.com/m" })), "pushed anonymously")]
+fn a_valid_value_that_is_probably_a_mistake_gets_a_warning(
     #[case] kind: ReviewedKind,
     #[case] object: DynamicObject,
     #[case] words: &str,
 ) {
-    let findings = judge(kind, None, &object);
+    let findings = validate(kind, None, &object);
     assert_eq!(findings.violations, []);
     assert_eq!(findings.warnings.len(), 1, "{findings:?}");
     assert!(findings.warnings[0].contains(words), "{findings:?}");
@@ -374,6 +375,6 @@ fn what_is_legal_and_probably_not_meant_is_warned_about(
 
 #[test]
 fn a_spec_of_another_release_is_refused_with_the_reason() {
-    let findings = judge(ReviewedKind::Job, None, &job(&json!({ "backend": "quantum" })));
+    let findings = validate(ReviewedKind::Job, None, &job(&json!({ "backend": "quantum" })));
     refused(&findings, "spec", "unknown variant `quantum`");
 }

@@ -1,4 +1,4 @@
-//! Taints that are put up with.
+//! Rules for tolerations.
 
 use k8s_openapi::api::core::v1::Toleration;
 
@@ -32,7 +32,7 @@ fn check_one(path: &FieldPath, toleration: &Toleration, findings: &mut Findings)
             );
         }
         "" | "Equal" if !labels::is_value(value) => findings.invalid(&path.field("value"), value, VALUE),
-        // Others are the API server's to judge: it may know operators that we do not.
+        // The API server validates other operators; it may support some that this release does not know.
         _ => {}
     }
     if !effect.is_empty() && !EFFECTS.contains(&effect) {
@@ -42,7 +42,7 @@ fn check_one(path: &FieldPath, toleration: &Toleration, findings: &mut Findings)
         findings.invalid(
             &path.field("effect"),
             effect,
-            "tolerationSeconds counts only for NoExecute: set the effect or remove tolerationSeconds",
+            "tolerationSeconds applies only to NoExecute: set the effect or remove tolerationSeconds",
         );
     }
 }

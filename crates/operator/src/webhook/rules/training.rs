@@ -8,7 +8,6 @@ use super::violation::{FieldPath, Findings};
 use super::{labels, location};
 use crate::reserved::TRAINER_NAMES;
 
-/// Checks a training run.
 pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
     let mut findings = Findings::default();
     let path = FieldPath::spec();
@@ -26,13 +25,13 @@ pub fn check(spec: &VmafxModelTrainingSpec) -> Findings {
         pod_template::check(&path.field("podTemplate"), template, target, &mut findings);
     }
     if spec.gate.max_rmse_ratio == 0.0 {
-        let text = "is 0: no checkpoint without any error exists, so the stable tag will never move";
+        let text = "is 0: every checkpoint has some error, so the stable tag will never move";
         findings.warn(&path.field("gate").field("maxRmseRatio"), text);
     }
     if spec.registry_secret.is_none() && !is_local(&spec.output_registry) {
         findings.warn(
             &path.field("registrySecret"),
-            "is not set: the push is anonymous, which most registries refuse",
+            "is not set: checkpoints are pushed anonymously, which most registries refuse",
         );
     }
     findings

@@ -1,26 +1,21 @@
-//! What a rule says of a field.
+//! Violations and warnings that the rules report about fields.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// What kind of mistake it is; the words are the API server's.
+/// The API server's own classes of invalid fields, with its spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViolationType {
-    /// The value is wrong.
     Invalid,
-    /// The value is not one of those that exist.
     Unsupported,
-    /// The value is there twice.
     Duplicate,
-    /// A value is missing.
     Required,
-    /// The field is not the user's to set.
     Forbidden,
 }
 
 impl ViolationType {
-    /// The word in `status.details.causes`.
+    /// The `reason` in `status.details.causes`.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Invalid => "FieldValueInvalid",
@@ -31,7 +26,7 @@ impl ViolationType {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
             Self::Invalid => "Invalid value",
             Self::Unsupported => "Unsupported value",
@@ -42,29 +37,26 @@ impl ViolationType {
     }
 }
 
-/// Where a field is, as in `spec.podTemplate.spec.containers[1].name`.
+/// The path of a field, such as `spec.podTemplate.spec.containers[1].name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath(String);
 
 impl FieldPath {
-    /// `spec`
     pub fn spec() -> Self {
         Self("spec".to_owned())
     }
 
-    /// A field of this one.
     #[must_use]
     pub fn field(&self, name: &str) -> Self {
         Self(format!("{self}.{name}"))
     }
 
-    /// An item of this list.
     #[must_use]
     pub fn item(&self, index: usize) -> Self {
         Self(format!("{self}[{index}]"))
     }
 
-    /// The value of this map at a key that may hold dots.
+    /// The value of a map at a key, which may contain dots.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
         Self(format!("{self}[{key}]"))
@@ -77,21 +69,18 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Where.
     pub field: String,
-    /// How.
-    pub flaw: ViolationType,
-    /// What is wrong and what to do, the offending value first.
+    pub class: ViolationType,
+    /// The offending value, then what is wrong and what to do.
     pub message: String,
 }
 
 impl Violation {
-    /// The same mistake elsewhere in the same list is the same mistake: items move when one before them is removed.
-    pub(super) fn is_as(&self, other: &Self) -> bool {
-        self.flaw == other.flaw
+    /// Compares without list indices, because the items of a list move when one before them is removed.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.class == other.class
             && self.message == other.message
             && without_indices(&self.field) == without_indices(&other.field)
     }
@@ -114,47 +103,41 @@ fn without_indices(field: &str) -> String {
     kept
 }
 
-/// What is to be said about an object.
+/// The result of the validation of an object, which is refused if there are violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Why it is refused; empty when it is not.
     pub violations: Vec<Violation>,
-    /// What is legal and probably not meant.
+    /// About values that are valid but probably a mistake.
     pub warnings: Vec<String>,
 }
 
 impl Findings {
-    /// A value that is wrong.
     pub fn invalid(&mut self, path: &FieldPath, value: impl Into<Value>, advice: impl fmt::Display) {
         self.push(path, ViolationType::Invalid, Some(value.into()), advice);
     }
 
-    /// A value out of none.
-    pub fn unsupported(&mut self, path: &FieldPath, value: impl Into<Value>, known: &[&str]) {
+    pub fn unsupported(&mut self, path: &FieldPath, value: impl Into<Value>, supported: &[&str]) {
         self.push(
             path,
             ViolationType::Unsupported,
             Some(value.into()),
-            format!("use one of {}", known.join(", ")),
+            format!("use one of {}", supported.join(", ")),
         );
     }
 
-    /// A value that is there twice.
     pub fn duplicate(&mut self, path: &FieldPath, value: impl Into<Value>, advice: impl fmt::Display) {
         self.push(path, ViolationType::Duplicate, Some(value.into()), advice);
     }
 
-    /// A value that is missing.
     pub fn required(&mut self, path: &FieldPath, advice: impl fmt::Display) {
         self.push(path, ViolationType::Required, None, advice);
     }
 
-    /// A field that is not the user's.
+    /// Reports a field that only the operator may set.
     pub fn forbidden(&mut self, path: &FieldPath, advice: impl fmt::Display) {
         self.push(path, ViolationType::Forbidden, None, advice);
     }
 
-    /// Something legal that is probably not meant.
     pub fn warn(&mut self, path: &FieldPath, text: impl fmt::Display) {
         self.warnings.push(format!("{path}: {text}"));
     }
@@ -162,21 +145,21 @@ impl Findings {
     fn push(
         &mut self,
         path: &FieldPath,
-        flaw: ViolationType,
+        class: ViolationType,
         value: Option<Value>,
         advice: impl fmt::Display,
     ) {
         let value = value.map(|value| format!("{value}: ")).unwrap_or_default();
-        let message = format!("{}: {value}{advice}", flaw.words());
-        self.violations.push(Violation { field: path.to_string(), flaw, message });
+        let message = format!("{}: {value}{advice}", class.title());
+        self.violations.push(Violation { field: path.to_string(), class, message });
     }
 
-    /// Takes away what was wrong already before a change: whoever did not break it need not mend it.
-    pub(super) fn forgive(&mut self, before: &Self) {
+    /// Removes the violations that the old spec already had: a user who did not cause them need not fix them.
+    pub(super) fn remove_existing(&mut self, before: &Self) {
         let mut before = before.violations.clone();
         self.violations.retain(|violation| {
-            let known = before.iter().position(|old| old.is_as(violation));
-            known.map(|index| before.swap_remove(index)).is_none()
+            let existing = before.iter().position(|old| old.is_same(violation));
+            existing.map(|index| before.swap_remove(index)).is_none()
         });
     }
 }
@@ -204,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_that_moved_in_its_list_is_forgiven_but_a_second_one_is_not() {
+    fn a_violation_that_moved_in_its_list_is_removed_but_a_second_one_is_not() {
         let before = findings(&[("spec.list[3].name", "a")]);
         let mut after = findings(&[("spec.list[0].name", "a"), ("spec.list[1].name", "a")]);
-        after.forgive(&before);
+        after.remove_existing(&before);
         assert_eq!(after, findings(&[("spec.list[1].name", "a")]));
     }
 
@@ -215,7 +198,7 @@ mod tests {
     fn keys_of_a_map_are_not_indices() {
         let before = findings(&[("spec.map[a.b/c]", "x")]);
         let mut after = findings(&[("spec.map[d.e/f]", "x")]);
-        after.forgive(&before);
+        after.remove_existing(&before);
         assert_eq!(after.violations.len(), 1);
     }
 }

@@ -65,9 +65,8 @@ fn observed(tracked: Option<&str>, live: Option<Arc<StatefulSetSnapshot>>) -> Ob
         resource: TrackedResource { owner: owner(), tracked, synced_reason: None },
         stateful_set: ObservedObject { live, last_apply: None },
         service: service("owner"),
-        budget: ObservedObject::default(),
         replacements: RecentReplacements { count: 0, until_fewer: Duration::from_mins(3) },
-        failure: None,
+        ..ObservedWorkload::default()
     }
 }
 
@@ -86,27 +85,27 @@ fn method(write: Option<&ObjectWrite>) -> &'static str {
 }
 
 #[rstest]
-#[case::none_yet(None, None, Reason::Created, "create", RESYNC)]
-#[case::vanished(Some("a"), None, Reason::Recreated, "create", RESYNC)]
-#[case::not_recorded(None, Some(ours("a")), Reason::Retracked, "apply", RESYNC)]
-#[case::nobodys(None, Some(live("a", &json!({}))), Reason::Adopted, "apply", RESYNC)]
-#[case::recorded(Some("a"), Some(ours("a")), Reason::AsExpected, "apply", RESYNC)]
-#[case::impostor(Some("a"), Some(ours("b")), Reason::ReplacingImpostor, "delete", SOON)]
+#[case::none_yet(None, None, Reason::Created, "create", RESYNC_INTERVAL)]
+#[case::vanished(Some("a"), None, Reason::Recreated, "create", RESYNC_INTERVAL)]
+#[case::not_recorded(None, Some(ours("a")), Reason::Retracked, "apply", RESYNC_INTERVAL)]
+#[case::nobodys(None, Some(live("a", &json!({}))), Reason::Adopted, "apply", RESYNC_INTERVAL)]
+#[case::recorded(Some("a"), Some(ours("a")), Reason::AsExpected, "apply", RESYNC_INTERVAL)]
+#[case::impostor(Some("a"), Some(ours("b")), Reason::ReplacingImpostor, "delete", PROGRESS_POLL_INTERVAL)]
 #[case::terminating(
     Some("a"),
     Some(live("a", &json!({ "deletionTimestamp": "2026-01-02T03:04:05Z" }))),
     Reason::Terminating,
     "nothing",
-    SOON
+    PROGRESS_POLL_INTERVAL
 )]
 #[case::foreign(
     Some("a"),
     Some(live("a", &json!({ "ownerReferences": controlled_by("another") }))),
     Reason::ForeignOwner,
     "nothing",
-    SLOWLY
+    OBSTACLE_POLL_INTERVAL
 )]
-#[case::handed_over(Some("a"), Some(live("a", &json!({}))), Reason::HandedOver, "nothing", SLOWLY)]
+#[case::handed_over(Some("a"), Some(live("a", &json!({}))), Reason::HandedOver, "nothing", OBSTACLE_POLL_INTERVAL)]
 fn every_decision_has_its_write_reason_and_requeue_delay(
     #[case] tracked: Option<&str>,
     #[case] live: Option<Arc<StatefulSetSnapshot>>,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::objects::{DesiredSet, NAME, NAMESPACE, controller};
 
-/// What somebody else does to the StatefulSet.
+/// A change of the StatefulSet by another client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Interference {
     Delete,
@@ -68,11 +68,11 @@ pub(crate) struct State {
     pub(crate) writes: usize,
     pub(crate) fault: Fault,
     pub(crate) meanwhile: Option<(usize, Interference)>,
-    /// The UID of the last one that the operator created, until somebody else changes its owner.
+    /// The UID of the last StatefulSet that the operator created, until another client changes its owner.
     made: Option<String>,
     /// The desired policy, which cannot be changed in place.
     pub(crate) policy: &'static str,
-    /// Whether somebody else interfered since the operator's last deletion.
+    /// Whether another client interfered since the operator's last deletion.
     pub(crate) interfered: bool,
     pub(crate) violations: Vec<String>,
 }
@@ -140,7 +140,7 @@ pub(crate) fn owner_uid(object: &Value) -> Option<&str> {
 }
 
 impl State {
-    /// Counts a request, before which somebody else may interfere; `false` if the request fails.
+    /// Counts a request, before which another client may interfere; `false` if the request fails.
     pub(crate) fn receive(&mut self) -> bool {
         self.requests += 1;
         if let Some((_, by)) = self.meanwhile.take_if(|(at, _)| *at == self.requests) {
@@ -219,11 +219,11 @@ impl State {
             }
         }
         if owner_uid(&object).is_some_and(|uid| uid != "owner") {
-            self.violations.push(format!("deleted what another controls: {object}"));
+            self.violations.push(format!("deleted an object of another controller: {object}"));
         }
         let ours = self.made.as_deref() == object["metadata"]["uid"].as_str();
         if ours && object["spec"]["podManagementPolicy"] == json!(self.policy) {
-            self.violations.push(format!("deleted what we made ourselves: {object}"));
+            self.violations.push(format!("deleted an object that the operator created itself: {object}"));
         }
         if !self.interfered {
             self.violations.push(format!("deleted twice in a row: {object}"));
@@ -247,10 +247,10 @@ impl State {
         let uid = object["metadata"]["uid"].as_str();
         let handed_over = owner_uid(object).is_none() && self.tracked.as_deref() == uid && !self.adopts;
         if owner_uid(object).is_some_and(|uid| uid != "owner") || handed_over {
-            self.violations.push(format!("{what} what is not ours: {object}"));
+            self.violations.push(format!("{what} an object that is not ours: {object}"));
         }
         if object["metadata"].get("deletionTimestamp").is_some() {
-            self.violations.push(format!("{what} what is on its way out: {object}"));
+            self.violations.push(format!("{what} an object that is being deleted: {object}"));
         }
     }
 

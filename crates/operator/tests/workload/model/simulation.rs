@@ -6,22 +6,19 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::runtime::watcher::Event;
 use vmafx_api::workload::StatefulSetRef;
-use vmafx_kit::metrics::Metrics;
 use vmafx_operator::error::ApiError;
 use vmafx_operator::runtime::{Cache, ReconcileError};
-use vmafx_operator::workload::{
-    ResourceOwner, StatefulSetSnapshot, TrackedResource, WorkloadCaches, WorkloadMetrics, Workloads,
-};
+use vmafx_operator::workload::{ResourceOwner, StatefulSetSnapshot, TrackedResource, Workloads};
 
 use super::server::{Fault, Interference, Server};
 use crate::objects::{DesiredSet, NAME, owner};
-use crate::pass::Pass;
+use crate::pass::{Pass, workloads};
 
 /// What goes wrong during a pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassFaults {
     pub(crate) fault: Fault,
-    /// What somebody else does just before the request of this number.
+    /// What another client does just before the request of this number.
     pub(crate) meanwhile: Option<(usize, Interference)>,
     pub(crate) status_lost: bool,
     pub(crate) crash: bool,
@@ -46,14 +43,15 @@ pub(crate) struct Simulation {
 impl Simulation {
     pub(crate) fn new() -> Self {
         let server = Server::new();
-        let (workloads, cache) = started(&server);
-        let resource = read(&server);
+        let (workloads, caches) = workloads(&server.client());
+        let (resource, cache) = (read(&server), caches.stateful_sets);
         Self { server, desired: DesiredSet::default(), workloads, cache, watched: None, resource }
     }
 
     /// The operator restarts and lists everything.
     pub(crate) fn restart(&mut self) {
-        (self.workloads, self.cache) = started(&self.server);
+        let (workloads, caches) = workloads(&self.server.client());
+        (self.workloads, self.cache) = (workloads, caches.stateful_sets);
         self.watched = None;
         self.watch();
     }
@@ -69,7 +67,7 @@ impl Simulation {
         if let Some(gone) = self.watched.take_if(|watched| is_gone(watched)) {
             self.cache.handle(Event::Delete(gone));
         }
-        // Own writes whose object is gone since.
+        // The cache also contains own writes, whose objects may have been deleted since.
         for cached in self.cache.all() {
             if is_gone(&cached) {
                 self.cache.handle(Event::Delete((*cached).clone()));
@@ -122,12 +120,6 @@ impl Simulation {
         }
         result
     }
-}
-
-fn started(server: &Server) -> (Workloads, Cache<StatefulSetSnapshot>) {
-    let caches = WorkloadCaches::default();
-    let metrics = WorkloadMetrics::new(&mut Metrics::new("test"));
-    (Workloads::new(&server.client(), caches.clone(), metrics), caches.stateful_sets)
 }
 
 fn read(server: &Server) -> (TrackedResource, u64) {

@@ -1,18 +1,17 @@
-//! The rows, each with its own words for where it applies.
+//! The rows of the table, each with the inputs to which it applies and its decision.
 
 use vmafx_operator::workload::{RefusalReason, ReplaceReason, WorkloadDecision};
 
 use super::{Controlled, Fixed, Input, Live, Succeeds, Tracked};
 
-/// Where it applies, and what it says.
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) applies: fn(&Input) -> bool,
-    pub(super) says: fn() -> WorkloadDecision,
+    pub(super) decision: fn() -> WorkloadDecision,
 }
 
-fn row(name: &'static str, applies: fn(&Input) -> bool, says: fn() -> WorkloadDecision) -> Row {
-    Row { name, applies, says }
+fn row(name: &'static str, applies: fn(&Input) -> bool, decision: fn() -> WorkloadDecision) -> Row {
+    Row { name, applies, decision }
 }
 
 fn this() -> String {
@@ -20,10 +19,10 @@ fn this() -> String {
 }
 
 pub(super) fn rows() -> Vec<Row> {
-    [absent(), ours(), nobodys(), others()].into_iter().flatten().collect()
+    [absent(), ours(), uncontrolled(), others()].into_iter().flatten().collect()
 }
 
-/// There is none.
+/// No StatefulSet exists.
 fn absent() -> Vec<Row> {
     vec![
         row(
@@ -32,35 +31,35 @@ fn absent() -> Vec<Row> {
             || WorkloadDecision::Create,
         ),
         row(
-            "5: makes again what has vanished: this",
+            "5: recreates a StatefulSet that is gone: this",
             |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::This,
             || WorkloadDecision::Recreate { lost: this() },
         ),
         row(
-            "5: makes again what has vanished: other",
+            "5: recreates a StatefulSet that is gone: other",
             |i| !i.deleting && i.live == Live::Absent && i.tracked == Tracked::Other,
             || WorkloadDecision::Recreate { lost: "other".to_owned() },
         ),
     ]
 }
 
-/// It has our owner reference.
+/// The StatefulSet has our owner reference.
 fn ours() -> Vec<Row> {
     vec![
         row(
             "2: retracks what is ours and not recorded",
-            |i| i.stands(Controlled::Us) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
+            |i| i.is_live(Controlled::Us) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
             || WorkloadDecision::Retrack { uid: this() },
         ),
         row(
             "6: keeps its own",
-            |i| i.stands(Controlled::Us) && i.tracked == Tracked::This && i.fixed == Fixed::Ours,
+            |i| i.is_live(Controlled::Us) && i.tracked == Tracked::This && i.fixed == Fixed::Ours,
             || WorkloadDecision::Keep { uid: this() },
         ),
         row(
             "8: retracks a successor",
             |i| {
-                i.stands(Controlled::Us)
+                i.is_live(Controlled::Us)
                     && i.tracked == Tracked::Other
                     && i.succeeds == Succeeds::Tracked
                     && i.fixed == Fixed::Ours
@@ -70,7 +69,7 @@ fn ours() -> Vec<Row> {
         row(
             "8: replaces an impostor with our owner reference",
             |i| {
-                i.stands(Controlled::Us)
+                i.is_live(Controlled::Us)
                     && i.tracked == Tracked::Other
                     && i.succeeds != Succeeds::Tracked
                     && !i.exhausted()
@@ -80,7 +79,7 @@ fn ours() -> Vec<Row> {
         row(
             "8: gives up on an impostor that comes again and again",
             |i| {
-                i.stands(Controlled::Us)
+                i.is_live(Controlled::Us)
                     && i.tracked == Tracked::Other
                     && i.succeeds != Succeeds::Tracked
                     && i.exhausted()
@@ -89,39 +88,39 @@ fn ours() -> Vec<Row> {
         ),
         row(
             "11: replaces what cannot be changed in place",
-            |i| i.stands(Controlled::Us) && drifted(i) && !i.exhausted(),
+            |i| i.is_live(Controlled::Us) && drifted(i) && !i.exhausted(),
             || WorkloadDecision::Replace { uid: this(), reason: ReplaceReason::ImmutableDrift },
         ),
         row(
             "11: gives up on it",
-            |i| i.stands(Controlled::Us) && drifted(i) && i.exhausted(),
+            |i| i.is_live(Controlled::Us) && drifted(i) && i.exhausted(),
             || WorkloadDecision::Refuse(RefusalReason::ReplaceLoop),
         ),
     ]
 }
 
-/// It has no controller.
-fn nobodys() -> Vec<Row> {
+/// The StatefulSet has no controller.
+fn uncontrolled() -> Vec<Row> {
     vec![
         row(
-            "3: adopts a compatible namesake that nobody controls",
-            |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
+            "3: adopts a compatible namesake without controller",
+            |i| i.is_live(Controlled::None) && i.tracked == Tracked::None && i.fixed == Fixed::Ours,
             || WorkloadDecision::Adopt { uid: this() },
         ),
         row(
-            "3: refuses an incompatible namesake that nobody controls",
-            |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::None && i.fixed != Fixed::Ours,
+            "3: refuses an incompatible namesake without controller",
+            |i| i.is_live(Controlled::None) && i.tracked == Tracked::None && i.fixed != Fixed::Ours,
             || WorkloadDecision::Refuse(RefusalReason::Incompatible),
         ),
         row(
-            "7: refuses what was taken out of our hands",
-            |i| i.stands(Controlled::Nobody) && i.tracked == Tracked::This && !i.adopts,
+            "7: refuses a StatefulSet that lost its owner reference",
+            |i| i.is_live(Controlled::None) && i.tracked == Tracked::This && !i.adopts,
             || WorkloadDecision::Refuse(RefusalReason::HandedOver),
         ),
         row(
-            "7: takes it back when asked",
+            "7: adopts it again on request",
             |i| {
-                i.stands(Controlled::Nobody)
+                i.is_live(Controlled::None)
                     && i.tracked == Tracked::This
                     && i.adopts
                     && i.fixed == Fixed::Ours
@@ -129,9 +128,9 @@ fn nobodys() -> Vec<Row> {
             || WorkloadDecision::Adopt { uid: this() },
         ),
         row(
-            "7: cannot take back what does not fit",
+            "7: cannot adopt it again if it is incompatible",
             |i| {
-                i.stands(Controlled::Nobody)
+                i.is_live(Controlled::None)
                     && i.tracked == Tracked::This
                     && i.adopts
                     && i.fixed != Fixed::Ours
@@ -141,7 +140,7 @@ fn nobodys() -> Vec<Row> {
         row(
             "9: replaces an unowned impostor that selects our Pods",
             |i| {
-                i.stands(Controlled::Nobody)
+                i.is_live(Controlled::None)
                     && i.tracked == Tracked::Other
                     && i.fixed != Fixed::OtherSelector
                     && !i.exhausted()
@@ -151,7 +150,7 @@ fn nobodys() -> Vec<Row> {
         row(
             "9: gives up on it",
             |i| {
-                i.stands(Controlled::Nobody)
+                i.is_live(Controlled::None)
                     && i.tracked == Tracked::Other
                     && i.fixed != Fixed::OtherSelector
                     && i.exhausted()
@@ -160,36 +159,34 @@ fn nobodys() -> Vec<Row> {
         ),
         row(
             "9: refuses an unowned namesake with Pods of its own",
-            |i| {
-                i.stands(Controlled::Nobody) && i.tracked == Tracked::Other && i.fixed == Fixed::OtherSelector
-            },
+            |i| i.is_live(Controlled::None) && i.tracked == Tracked::Other && i.fixed == Fixed::OtherSelector,
             || WorkloadDecision::Refuse(RefusalReason::Incompatible),
         ),
     ]
 }
 
-/// It is somebody else's, or on its way out.
+/// Another controller owns the StatefulSet, or it or the resource is being deleted.
 fn others() -> Vec<Row> {
     vec![
         row(
-            "4: refuses what another controls",
-            |i| i.stands(Controlled::Another),
+            "4: refuses a StatefulSet of another controller",
+            |i| i.is_live(Controlled::Another),
             || WorkloadDecision::Refuse(RefusalReason::ForeignOwner),
         ),
         row(
-            "10: waits for the end",
+            "10: waits for the deletion",
             |i| !i.deleting && i.live == Live::Terminating,
             || WorkloadDecision::Wait { uid: this() },
         ),
         row(
-            "12, 13: leaves everything of a resource that is deleted",
+            "12, 13: leaves the objects of a resource that is being deleted",
             |i| i.deleting,
             || WorkloadDecision::Leave,
         ),
     ]
 }
 
-/// Ours by every proof, but not as wanted.
+/// Provably ours, but with immutable fields that differ from the desired ones.
 fn drifted(input: &Input) -> bool {
     let proved = match input.tracked {
         Tracked::None | Tracked::This => true,

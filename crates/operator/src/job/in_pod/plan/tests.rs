@@ -1,41 +1,18 @@
 use rstest::rstest;
 
 use super::*;
-use crate::key::ObjectKey;
-use crate::runtime::ObjectIdentity;
+use crate::job::in_pod::fixtures;
 use crate::workload::ControllerRef;
 
 fn job(spec: &Value, queue: Option<&str>) -> VmafxJob {
-    let mut whole = json!({ "reference": "file:///r", "distorted": "file:///d", "execution": "Pod" });
-    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-    let labels = queue.map(|queue| json!({ QUEUE: queue })).unwrap_or_default();
-    serde_json::from_value(json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-        "metadata": { "name": "j", "namespace": "video", "uid": "u", "labels": labels }, "spec": whole,
-    }))
-    .unwrap()
+    let mut job = fixtures::resource(spec);
+    job.metadata.labels = queue.map(|queue| [(QUEUE.to_owned(), queue.to_owned())].into());
+    job
 }
 
 fn owned_by(kind: &str, name: &str, uid: &str) -> BatchJobSnapshot {
-    BatchJobSnapshot {
-        identity: ObjectIdentity {
-            key: ObjectKey::new("video", "vmafx-job-j"),
-            uid: "live".to_owned(),
-            version: "1".to_owned(),
-        },
-        controller: Some(ControllerRef { kind: kind.to_owned(), name: name.to_owned(), uid: uid.to_owned() }),
-        terminating: false,
-        suspended: false,
-        held: false,
-        queue: [None, None],
-        backoff_limit: Some(3),
-        deadline: None,
-        failed: 0,
-        active: 1,
-        succeeded: 0,
-        ending: false,
-        end: None,
-    }
+    let controller = ControllerRef { kind: kind.to_owned(), name: name.to_owned(), uid: uid.to_owned() };
+    BatchJobSnapshot { controller: Some(controller), deadline: None, ..fixtures::job(&json!({})) }
 }
 
 fn ours() -> BatchJobSnapshot {

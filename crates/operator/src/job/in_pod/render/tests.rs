@@ -8,11 +8,7 @@ fn defaults() -> JobDefaults {
     JobDefaults {
         image: Some("vmafx-node:1".to_owned()),
         roots: vec!["s3://clips/{namespace}/".to_owned(), "/media".to_owned()],
-        gpus: GpuResources {
-            nvidia: "nvidia.com/gpu".to_owned(),
-            amd: "amd.com/gpu".to_owned(),
-            intel: "gpu.intel.com/i915".to_owned(),
-        },
+        gpus: crate::node::render::tests::defaults().gpus,
         plain_registries: String::new(),
     }
 }
@@ -159,6 +155,8 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
     "no image: set it for the container agent in spec.podTemplate, or VMAFX_OPERATOR_NODE_IMAGE on the operator")]
 #[case::no_such_machine(json!({ "backend": "metal" }), defaults(), Reason::Invalid, true,
     "no Kubernetes node offers the backend metal: use execution: Queue and a node that does")]
+#[case::no_report_format(json!({ "reportURI": "s3://clips/report.v2" }), defaults(), Reason::Rejected, true,
+    "spec.reportURI: ends in .v2, which is not a report format; use .json, .csv, .html or .xml")]
 #[case::no_template(json!({ "podTemplate": { "spec": { "containers": "agent" } } }), defaults(), Reason::Invalid, false,
     "spec.podTemplate: spec.containers: invalid type: string \"agent\", expected a sequence")]
 fn what_is_missing_is_named(

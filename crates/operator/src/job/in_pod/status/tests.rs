@@ -142,7 +142,7 @@ fn a_suspended_job_waits_for_its_pod_to_leave(
 
 #[rstest]
 #[case::by_kueue(Some("gpu"), "waiting for Kueue to admit the job to the queue gpu")]
-#[case::by_somebody(None, "suspended by somebody else")]
+#[case::by_another_client(None, "suspended by another client")]
 fn whoever_suspended_the_kubernetes_job_is_named(#[case] queue: Option<&str>, #[case] text: &str) {
     let mut resource = resource(&json!({}));
     resource.metadata.labels =

@@ -1,4 +1,4 @@
-//! An API server that knows one lease.
+//! An API server in memory that stores one lease.
 
 use std::future;
 use std::sync::{Arc, Mutex};
@@ -11,17 +11,17 @@ use kube::client::Body;
 use serde_json::json;
 use tower::{BoxError, service_fn};
 
-/// What it does with requests.
+/// How it answers requests.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Mood {
+pub(super) enum Behavior {
     #[default]
     Answers,
     AnswersAfter(Duration),
     Fails,
     Hangs,
-    /// Once, then it answers.
+    /// Hangs once, then answers.
     HangsOnce,
-    /// Writes and does not say so; once, then it answers.
+    /// Writes without an answer once, then answers.
     WritesAndHangsOnce,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Store(Arc<Mutex<State>>);
 struct State {
     lease: Option<Lease>,
     version: u32,
-    mood: Mood,
+    behavior: Behavior,
     refused: usize,
 }
 
@@ -44,15 +44,15 @@ impl Store {
         kube::Client::new(service_fn(move |request| store.clone().answer(request)), "ns")
     }
 
-    pub(super) fn set(&self, mood: Mood) {
-        self.0.lock().unwrap().mood = mood;
+    pub(super) fn set(&self, behavior: Behavior) {
+        self.0.lock().unwrap().behavior = behavior;
     }
 
     pub(super) fn spec(&self) -> LeaseSpec {
         self.0.lock().unwrap().lease.clone().unwrap().spec.unwrap()
     }
 
-    /// Somebody edits the record.
+    /// Another client edits the record.
     pub(super) fn hand_to(&self, holder: &str) {
         let mut state = self.0.lock().unwrap();
         state.version += 1;
@@ -62,7 +62,7 @@ impl Store {
         lease.spec.as_mut().unwrap().holder_identity = Some(holder.to_owned());
     }
 
-    /// Writes that were asked for and failed.
+    /// Number of failed writes.
     pub(super) fn writes_refused(&self) -> usize {
         self.0.lock().unwrap().refused
     }
@@ -71,24 +71,24 @@ impl Store {
         let (parts, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
         let write = parts.method != Method::GET;
-        let mood = self.0.lock().unwrap().mood;
-        match mood {
-            Mood::AnswersAfter(pause) => tokio::time::sleep(pause).await,
-            Mood::Fails => {
+        let behavior = self.0.lock().unwrap().behavior;
+        match behavior {
+            Behavior::AnswersAfter(pause) => tokio::time::sleep(pause).await,
+            Behavior::Fails => {
                 self.0.lock().unwrap().refused += usize::from(write);
                 return status(500, "InternalError");
             }
-            Mood::Hangs => return future::pending().await,
-            Mood::HangsOnce => {
-                self.set(Mood::Answers);
+            Behavior::Hangs => return future::pending().await,
+            Behavior::HangsOnce => {
+                self.set(Behavior::Answers);
                 return future::pending().await;
             }
-            Mood::WritesAndHangsOnce if write => {
-                self.set(Mood::Answers);
+            Behavior::WritesAndHangsOnce if write => {
+                self.set(Behavior::Answers);
                 drop(self.0.lock().unwrap().apply(&parts.method, &body)?);
                 return future::pending().await;
             }
-            Mood::Answers | Mood::WritesAndHangsOnce => {}
+            Behavior::Answers | Behavior::WritesAndHangsOnce => {}
         }
         self.0.lock().unwrap().apply(&parts.method, &body)
     }

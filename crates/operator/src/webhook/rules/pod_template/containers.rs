@@ -1,4 +1,4 @@
-//! Containers of a partial template: merged by name, so every one needs one, and only one may have it.
+//! Rules for the containers of a partial template. They are merged by name, so each needs a name of its own.
 
 use std::collections::BTreeSet;
 
@@ -36,9 +36,9 @@ pub(super) fn check(
             image(&path.field("image"), container, ours, target, findings);
             environment(&path.field("env"), container, ours.then_some(own), findings);
             mounts(&path.field("volumeMounts"), container, volumes, findings);
-            if let Some(wanted) = &container.resources {
+            if let Some(resources) = &container.resources {
                 let vendor = target.vendor.filter(|_| ours);
-                resources::check(&path.field("resources"), wanted, vendor, findings);
+                resources::check(&path.field("resources"), resources, vendor, findings);
             }
         }
     }
@@ -53,8 +53,10 @@ fn name<'a>(
 ) {
     if name.is_empty() {
         let ReservedNames { work, container, .. } = own;
-        findings
-            .required(path, format!("containers are merged by name; the {work} one is called {container}"));
+        findings.required(
+            path,
+            format!("containers are merged by name; the {work} container is named {container}"),
+        );
     } else if !labels::is_dns_label(name) {
         findings.invalid(path, name, NAME);
     } else if !names.insert(name) {
@@ -79,7 +81,7 @@ fn image(
             let ReservedNames { work, container, .. } = target.own;
             findings.required(
                 path,
-                format!("a further container needs an image; the {work} one is called {container}"),
+                format!("an additional container needs an image; the {work} container is named {container}"),
             );
         }
     }
@@ -105,7 +107,7 @@ fn environment(
 }
 
 fn mounts(path: &FieldPath, container: &Container, volumes: &BTreeSet<&str>, findings: &mut Findings) {
-    let mut places = BTreeSet::new();
+    let mut mount_paths = BTreeSet::new();
     for (index, mount) in container.volume_mounts.iter().flatten().enumerate() {
         let path = path.item(index);
         if !volumes.contains(mount.name.as_str()) {
@@ -113,12 +115,12 @@ fn mounts(path: &FieldPath, container: &Container, volumes: &BTreeSet<&str>, fin
             findings.invalid(&path.field("name"), mount.name.as_str(), advice);
         }
         if mount.mount_path.is_empty() {
-            findings.required(&path.field("mountPath"), "say where the volume is to appear");
-        } else if !places.insert(mount.mount_path.as_str()) {
+            findings.required(&path.field("mountPath"), "set the path at which the volume is mounted");
+        } else if !mount_paths.insert(mount.mount_path.as_str()) {
             findings.duplicate(
                 &path.field("mountPath"),
                 mount.mount_path.as_str(),
-                "two volumes are mounted here",
+                "two volumes are mounted at this path: change one",
             );
         }
     }

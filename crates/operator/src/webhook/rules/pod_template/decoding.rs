@@ -1,4 +1,4 @@
-//! Whether a document has the shape of a type: which part does not fit, and which parts the type does not know.
+//! Locates the fields of a JSON document that keep it from decoding into a type, and those that the type does not have.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,22 +6,20 @@ use serde_json::{Map, Value};
 
 use crate::webhook::rules::violation::{FieldPath, Findings};
 
-/// One step into a document.
 #[derive(Clone)]
 enum PathStep {
     Field(String),
     Item,
 }
 
-/// Says which part keeps the document from being a `T`. It descends to the smallest part that does not fit even
-/// when it is alone.
+/// Reports the smallest parts of the document that do not decode as part of a `T` even if the rest of it is removed.
 pub(super) fn explain<T: DeserializeOwned>(path: &FieldPath, document: &Value, findings: &mut Findings) {
     let mut steps = Vec::new();
     let before = findings.violations.len();
     narrow::<T>(path, document, &mut steps, findings);
     if findings.violations.len() == before {
-        let why = serde_json::from_value::<T>(document.clone()).err().map(|error| error.to_string());
-        findings.invalid(path, "object", format!("is no Pod template: {}", why.unwrap_or_default()));
+        let error = serde_json::from_value::<T>(document.clone()).err().map(|error| error.to_string());
+        findings.invalid(path, "object", format!("is not a Pod template: {}", error.unwrap_or_default()));
     }
 }
 
@@ -60,7 +58,7 @@ fn narrow<T: DeserializeOwned>(
     }
 }
 
-/// A document that holds nothing but this part, at its place.
+/// A document that contains only this part, at its path.
 fn alone(steps: &[PathStep], part: Value) -> Value {
     steps.iter().rev().fold(part, |inner, step| match step {
         PathStep::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
@@ -68,27 +66,26 @@ fn alone(steps: &[PathStep], part: Value) -> Value {
     })
 }
 
-/// Warns of every part of the document that is gone once it went through its type: most are misspelt, some are newer
-/// than this release.
+/// Warns about every field of the document that decoding dropped: most are misspelt, some are newer than this release.
 pub(super) fn unknown(path: &FieldPath, written: &Value, decoded: &impl Serialize, findings: &mut Findings) {
     if let Ok(kept) = serde_json::to_value(decoded) {
-        lost(path, written, &kept, findings);
+        warn_dropped(path, written, &kept, findings);
     }
 }
 
-fn lost(path: &FieldPath, written: &Value, kept: &Value, findings: &mut Findings) {
+fn warn_dropped(path: &FieldPath, written: &Value, kept: &Value, findings: &mut Findings) {
     match (written, kept) {
         (Value::Object(written), Value::Object(kept)) => {
             for (name, value) in written.iter().filter(|(_, value)| !value.is_null()) {
                 match kept.get(name) {
-                    Some(kept) => lost(&path.field(name), value, kept, findings),
+                    Some(kept) => warn_dropped(&path.field(name), value, kept, findings),
                     None => findings.warnings.push(format!("unknown field \"{path}.{name}\"")),
                 }
             }
         }
         (Value::Array(written), Value::Array(kept)) => {
             for (index, (value, kept)) in written.iter().zip(kept).enumerate() {
-                lost(&path.item(index), value, kept, findings);
+                warn_dropped(&path.item(index), value, kept, findings);
             }
         }
         _ => {}

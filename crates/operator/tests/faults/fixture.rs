@@ -1,12 +1,10 @@
 //! A control plane, a proxy, an operator and the objects of a test.
 
 mod bystanders;
-mod flow;
+pub(crate) mod control_plane;
 mod node;
-mod plane;
+mod scenario;
 mod snapshot;
-
-use std::path::Path;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
@@ -19,39 +17,38 @@ use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, RbacVerb, RecordedRequest
 use vmafx_testkit::kube::{TestCluster, TestNamespace};
 
 pub(crate) use bystanders::Bystanders;
-pub(crate) use flow::Flow;
-pub(crate) use node::{SLOW, Wanted, said};
-pub(crate) use plane::{Exclusive, Plane, SYSTEM, account, grants};
+pub(crate) use control_plane::{Exclusive, SYSTEM, SharedControlPlane, account, grants};
+pub(crate) use node::{DesiredNode, RETRY_TIMEOUT, describe};
+pub(crate) use scenario::Scenario;
 pub(crate) use snapshot::Versions;
 
-use crate::operator::{Operator, Recipe};
+use crate::operator::{Operator, OperatorCommand};
 
-/// What a test works with.
-pub(crate) struct World {
+pub(crate) struct FaultFixture {
     pub(crate) operator: Operator,
     pub(crate) proxy: ApiProxy,
     pub(crate) namespace: TestNamespace,
     pub(crate) account: TestServiceAccount,
-    recipe: Recipe,
+    command: OperatorCommand,
     last: snapshot::Last,
     _controller: HttpServer,
     _directory: TempDir,
-    /// Others wait while it is held, and it is let go of last.
+    /// Lock on the shared control plane, which is released last.
     exclusive: Option<Exclusive>,
 }
 
-impl World {
+impl FaultFixture {
     /// On the control plane that the tests share, with an operator that is ready.
-    pub(crate) async fn set(env: &[(&'static str, &str)]) -> Self {
-        let exclusive = Plane::exclusive().await;
-        let plane = Plane::shared();
-        let mut world = Self::on(&plane.control_plane, plane.account.clone(), env).await;
-        world.exclusive = Some(exclusive);
-        world.operator.ready().await;
-        world
+    pub(crate) async fn new(env: &[(&'static str, &str)]) -> Self {
+        let exclusive = SharedControlPlane::exclusive().await;
+        let plane = SharedControlPlane::shared();
+        let mut fixture = Self::on(&plane.control_plane, plane.account.clone(), env).await;
+        fixture.exclusive = Some(exclusive);
+        fixture.operator.ready().await;
+        fixture
     }
 
-    /// On a control plane of one's own, with an operator that may not be ready.
+    /// On a control plane of its own, with an operator that may not be ready.
     pub(crate) async fn on(
         cluster: &TestCluster,
         account: TestServiceAccount,
@@ -61,14 +58,16 @@ impl World {
         let proxy = ApiProxy::start(cluster).await.unwrap();
         let controller = HttpServer::start(|_| Reply::file(b"ok"));
         let directory = tempfile::tempdir().unwrap();
-        let recipe = recipe("operator", directory.path(), &account, &proxy, &controller, env);
-        let operator = Operator::start(&recipe);
+        let mut variables = vec![("VMAFX_CONTROLLER_HTTP_ADDR", controller.url(""))];
+        variables.extend(env.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let command = OperatorCommand::new(directory.path(), &account, &proxy, variables);
+        let operator = Operator::start(&command);
         Self {
             operator,
             proxy,
             namespace,
             account,
-            recipe,
+            command,
             last: snapshot::Last::default(),
             _controller: controller,
             _directory: directory,
@@ -76,19 +75,20 @@ impl World {
         }
     }
 
-    /// Another operator, behind a proxy of its own, so that it is known who wrote what.
+    /// Starts another operator behind a proxy of its own, which records its writes separately.
     pub(crate) async fn another(&self, name: &str) -> (Operator, ApiProxy) {
         let proxy = ApiProxy::start(self.namespace.cluster()).await.unwrap();
-        let kubeconfig = self.recipe.directory.join(format!("{name}.kubeconfig"));
+        let kubeconfig = self.command.directory.join(format!("{name}.kubeconfig"));
         self.account.write_kubeconfig(&kubeconfig, &proxy.url()).unwrap();
-        let operator = Operator::start(&Recipe { name: name.to_owned(), kubeconfig, ..self.recipe.clone() });
+        let operator =
+            Operator::start(&OperatorCommand { name: name.to_owned(), kubeconfig, ..self.command.clone() });
         (operator, proxy)
     }
 
-    /// Starts the operator again after its end.
+    /// Kills the operator, if it still runs, and starts it again.
     pub(crate) async fn restart(&mut self) {
         self.operator.kill();
-        self.operator = Operator::start(&self.recipe);
+        self.operator = Operator::start(&self.command);
         self.operator.ready().await;
     }
 
@@ -108,13 +108,13 @@ impl World {
         Api::namespaced(self.client(), self.namespace.name())
     }
 
-    /// Writes for one node: its status and its children, but not what is told about it.
+    /// Writes for one node: its status and its children, but not its events.
     pub(crate) fn writes_for(&self, node: &str) -> RequestMatcher {
         let about = about(self.namespace.name(), node);
         RequestMatcher::writes().and(about)
     }
 
-    /// Those so far, after the first `mark` requests.
+    /// The recorded writes for one node, after the first `mark` requests.
     pub(crate) fn written_for(&self, node: &str, mark: usize) -> Vec<RecordedRequest> {
         let about = about(self.namespace.name(), node);
         let mut writes = self.proxy.writes_since(mark);
@@ -123,7 +123,7 @@ impl World {
     }
 }
 
-/// How many objects the operator has deleted by these.
+/// The number of successful deletions.
 pub(crate) fn deletions(writes: &[RecordedRequest]) -> usize {
     writes.iter().filter(|record| record.request.verb == RbacVerb::Delete && record.succeeded()).count()
 }
@@ -134,26 +134,5 @@ fn about(namespace: &str, node: &str) -> impl Fn(&ApiRequest) -> bool + Send + S
         request.namespace == namespace
             && request.resource != "events"
             && (request.name == node || request.name == child)
-    }
-}
-
-fn recipe(
-    name: &str,
-    directory: &Path,
-    account: &TestServiceAccount,
-    proxy: &ApiProxy,
-    controller: &HttpServer,
-    env: &[(&'static str, &str)],
-) -> Recipe {
-    let kubeconfig = directory.join(format!("{name}.kubeconfig"));
-    account.write_kubeconfig(&kubeconfig, &proxy.url()).unwrap();
-    let mut variables = vec![("VMAFX_CONTROLLER_HTTP_ADDR", controller.url(""))];
-    variables.extend(env.iter().map(|(name, value)| (*name, (*value).to_owned())));
-    Recipe {
-        name: name.to_owned(),
-        kubeconfig,
-        namespace: plane::SYSTEM.to_owned(),
-        directory: directory.to_owned(),
-        env: variables,
     }
 }

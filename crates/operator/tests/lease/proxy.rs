@@ -1,4 +1,4 @@
-//! A way to the API server that can be blocked.
+//! A proxy to the API server that can be blocked.
 
 use std::net::SocketAddr;
 
@@ -7,25 +7,25 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use vmafx_kit::tasks::Shutdown;
 
-/// Passes bytes on until it is blocked; from then on connections stay open and nothing passes.
-pub(crate) struct Path {
+/// Forwards bytes until it is blocked; from then on connections stay open and nothing is forwarded.
+pub(crate) struct BlockableProxy {
     config: kube::Config,
     blocked: Shutdown,
-    #[expect(dead_code, reason = "ends with the path")]
-    passing: JoinSet<()>,
+    #[expect(dead_code, reason = "stops when the proxy is dropped")]
+    forwarding: JoinSet<()>,
 }
 
-impl Path {
-    pub(crate) async fn to(config: &kube::Config) -> Self {
+impl BlockableProxy {
+    pub(crate) async fn start(config: &kube::Config) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let here: SocketAddr = listener.local_addr().unwrap();
+        let address: SocketAddr = listener.local_addr().unwrap();
         let server = config.cluster_url.authority().unwrap().as_str().to_owned();
         let mut config = config.clone();
-        config.cluster_url = format!("https://{here}").parse().unwrap();
+        config.cluster_url = format!("https://{address}").parse().unwrap();
         let blocked = Shutdown::new();
-        let mut passing = JoinSet::new();
-        passing.spawn(accept(listener, server, blocked.clone()));
-        Self { config, blocked, passing }
+        let mut forwarding = JoinSet::new();
+        forwarding.spawn(accept(listener, server, blocked.clone()));
+        Self { config, blocked, forwarding }
     }
 
     pub(crate) fn config(&self) -> &kube::Config {
@@ -43,8 +43,8 @@ async fn accept(listener: TcpListener, server: String, blocked: Shutdown) {
         let (server, blocked) = (server.clone(), blocked.clone());
         connections.spawn(async move {
             let mut server = TcpStream::connect(server).await.unwrap();
-            let passed = blocked.run_until_begun(copy_bidirectional(&mut client, &mut server)).await;
-            if passed.is_none() {
+            let forwarded = blocked.run_until_begun(copy_bidirectional(&mut client, &mut server)).await;
+            if forwarded.is_none() {
                 std::future::pending::<()>().await;
             }
         });

@@ -1,4 +1,4 @@
-//! One who wants to lead.
+//! A candidate for leadership, whose work records in a journal how it ran.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::journal::{Began, Dropped, Ended, Journal};
 
 pub(crate) const NAME: &str = "vmafx-operator.vmafx.dev";
 
-/// Short enough to wait for.
+/// Durations short enough that a test can wait for the lease to expire.
 pub(crate) fn short() -> LeaseSettings {
     settings(2000, 1500, 400)
 }
 
-/// So long that no test waits for it: whoever takes over was let in.
+/// A lease that outlasts every test: a candidate that takes over did not wait for it to expire.
 pub(crate) fn long() -> LeaseSettings {
     settings(600_000, 500_000, 400)
 }
@@ -37,16 +37,16 @@ fn settings(lease: u64, renew: u64, retry: u64) -> LeaseSettings {
     }
 }
 
-pub(crate) struct Contender {
+pub(crate) struct Candidate {
     pub(crate) permit: Permit,
     pub(crate) shutdown: Shutdown,
-    /// Lets the work end once it was told to; it waits for this only if the contender is slow.
+    /// Lets the work of a slow candidate end after its shutdown has begun.
     pub(crate) end: Arc<Notify>,
     metrics: Metrics,
     running: JoinSet<()>,
 }
 
-impl Contender {
+impl Candidate {
     pub(crate) fn start(
         config: &kube::Config,
         namespace: &str,
@@ -54,12 +54,12 @@ impl Contender {
         settings: LeaseSettings,
         journal: &Journal,
     ) -> Self {
-        let contender = Self::slow(config, namespace, name, settings, journal);
-        contender.end.notify_one();
-        contender
+        let candidate = Self::slow(config, namespace, name, settings, journal);
+        candidate.end.notify_one();
+        candidate
     }
 
-    /// One whose work does not end before [`Self::end`] says so.
+    /// A candidate whose work does not end before [`Self::end`] is notified.
     pub(crate) fn slow(
         config: &kube::Config,
         namespace: &str,
@@ -69,8 +69,8 @@ impl Contender {
     ) -> Self {
         let mut metrics = Metrics::new("test");
         let client = client::build(config, Permit::always(), &ClientMetrics::new(&mut metrics)).unwrap();
-        let told = LeaseMetrics::new(&mut metrics);
-        let election = Election::new(client, namespace, settings, name.to_owned(), told);
+        let lease_metrics = LeaseMetrics::new(&mut metrics);
+        let election = Election::new(client, namespace, settings, name.to_owned(), lease_metrics);
         let (permit, shutdown, end) = (election.permit(), Shutdown::new(), Arc::new(Notify::new()));
         let mut running = JoinSet::new();
         let (journal, stop, may_end, own) =
@@ -83,7 +83,6 @@ impl Contender {
         Self { permit, shutdown, end, metrics, running }
     }
 
-    /// Stops it and waits until it has stopped.
     pub(crate) async fn stop(mut self) -> Metrics {
         self.shutdown.begin();
         while let Some(ended) = self.running.join_next().await {
@@ -93,19 +92,19 @@ impl Contender {
         self.metrics
     }
 
-    /// Ends it without a word.
+    /// Drops the election and its work, so that the lease is not released.
     pub(crate) async fn kill(mut self) {
         self.running.shutdown().await;
     }
 
-    /// Waits until it has looked at the lease so many times more.
-    pub(crate) async fn looks(&self, times: u64) {
-        let goal = self.looked() + times;
-        let probe = || async { self.looked() >= goal };
-        wait::until(Duration::from_secs(40), "a look at the lease", probe).await.unwrap();
+    /// Waits until it has read the lease this many times more.
+    pub(crate) async fn wait_for_reads(&self, times: u64) {
+        let goal = self.reads() + times;
+        let probe = || async { self.reads() >= goal };
+        wait::until(Duration::from_secs(40), "reads of the lease", probe).await.unwrap();
     }
 
-    fn looked(&self) -> u64 {
+    fn reads(&self) -> u64 {
         self.count("vmafx_operator_api_requests_total{verb=\"get\",kind=\"leases\",code=\"2xx\"} ")
     }
 
@@ -120,7 +119,7 @@ pub(crate) fn count(metrics: &Metrics, series: &str) -> u64 {
     line.map_or(0, |value| value.trim().parse().unwrap())
 }
 
-/// Work that tells how it ended.
+/// Work that records in the journal how it ended.
 async fn work(
     name: &'static str,
     shutdown: Shutdown,
@@ -132,17 +131,17 @@ async fn work(
     impl Drop for Guard {
         fn drop(&mut self) {
             if !self.3 {
-                assert!(!self.2.holds(), "{} may still write although its work is dropped", self.0);
+                assert!(!self.2.holds(), "{} still has a permit although its work is dropped", self.0);
                 self.1.write(Dropped(self.0));
             }
         }
     }
-    assert!(permit.holds(), "{name} works and may not write");
+    assert!(permit.holds(), "{name} works without a permit");
     journal.write(Began(name));
     let mut guard = Guard(name, journal, permit, false);
     shutdown.begun().await;
     may_end.notified().await;
-    assert!(guard.2.holds(), "{name} ends its work and may not write any more");
+    assert!(guard.2.holds(), "{name} lost its permit before its work ended");
     guard.3 = true;
     guard.1.write(Ended(name));
     Ok(())

@@ -1,4 +1,4 @@
-//! What containers are told, read by the programs themselves.
+//! The environment variables and arguments of the containers, parsed by the programs' own settings.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use vmafx_kit::config::{Environment, ParseExit, parse};
 
 use crate::helm::Chart;
 
-/// Read by other parts than the settings.
-const ELSEWHERE: [&str; 3] = ["POD_NAME", "POD_NAMESPACE", "A"];
+/// Variables that are not read by the settings.
+const NOT_SETTINGS: [&str; 3] = ["POD_NAME", "POD_NAMESPACE", "A"];
 
 #[test]
-fn every_variable_is_one_that_its_program_reads_and_takes() {
+fn every_variable_is_a_setting_of_its_program_and_has_a_valid_value() {
     let mut seen = BTreeSet::new();
     for values in Chart::combinations() {
         for object in Chart::render(&values, "ns") {
@@ -20,9 +20,11 @@ fn every_variable_is_one_that_its_program_reads_and_takes() {
             {
                 let name = container["name"].as_str().unwrap();
                 match name {
-                    "operator" => takes::<vmafx_operator::settings::Settings>(container),
+                    "operator" => check_settings::<vmafx_operator::settings::Settings>(container),
                     "crds" => assert_eq!(container["args"], serde_json::json!(["install-crds"])),
-                    "controller" | "migrate" => takes::<vmafx_controller::settings::Settings>(container),
+                    "controller" | "migrate" => {
+                        check_settings::<vmafx_controller::settings::Settings>(container);
+                    }
                     other => panic!("{other}"),
                 }
                 seen.insert(name.to_owned());
@@ -32,8 +34,8 @@ fn every_variable_is_one_that_its_program_reads_and_takes() {
     assert_eq!(seen.len(), 4, "{seen:?}");
 }
 
-/// Kubernetes makes variables of the Services of a namespace, and those of `vmafx-operator-webhook` are called as settings
-/// of the operator are.
+/// Kubernetes sets variables for the Services of a namespace, and those for `vmafx-operator-webhook` have names of the
+/// operator's settings.
 #[test]
 fn no_variable_comes_from_a_service() {
     let mut pods = 0;
@@ -49,19 +51,19 @@ fn no_variable_comes_from_a_service() {
     assert!(pods > 8, "{pods}");
 }
 
-fn takes<S: Parser + std::fmt::Debug>(container: &Value) {
+fn check_settings<S: Parser + std::fmt::Debug>(container: &Value) {
     let command = S::command();
-    let known: BTreeSet<_> = command.get_arguments().filter_map(|one| one.get_env()?.to_str()).collect();
+    let settings: BTreeSet<_> = command.get_arguments().filter_map(|one| one.get_env()?.to_str()).collect();
     let mut environment = Vec::new();
     for variable in container["env"].as_array().unwrap() {
         let name = variable["name"].as_str().unwrap();
-        assert!(known.contains(name) || ELSEWHERE.contains(&name), "nobody reads {name}");
-        // What comes from a Secret is an address of a database.
+        assert!(settings.contains(name) || NOT_SETTINGS.contains(&name), "{name} is not a setting");
+        // The only values from a Secret are database URLs.
         environment.push((name, variable["value"].as_str().unwrap_or("postgres://user@host/database")));
     }
-    let words = container["args"].as_array().into_iter().flatten().map(|word| word.as_str().unwrap());
+    let arguments = container["args"].as_array().into_iter().flatten().map(|one| one.as_str().unwrap());
     let environment: Environment = environment.into_iter().collect();
-    match parse::<S>(["program"].into_iter().chain(words), &environment, &[]) {
+    match parse::<S>(["program"].into_iter().chain(arguments), &environment, &[]) {
         Ok(_) => {}
         Err(ParseExit::Invalid(refusal)) => panic!("{refusal}"),
         Err(ParseExit::HelpOrVersion(answer)) => panic!("{answer}"),
@@ -69,7 +71,7 @@ fn takes<S: Parser + std::fmt::Debug>(container: &Value) {
 }
 
 #[test]
-fn workers_may_sign_in_by_either_account_and_nobody_is_told_the_clusters_name() {
+fn workers_are_authorized_by_either_service_account_and_the_issuer_is_not_configured() {
     let objects = Chart::render(&Chart::values("quick-start"), "ns");
     let named = |kind: &str, name: &str| {
         objects.iter().find(|one| one["kind"] == kind && one["metadata"]["name"] == name).unwrap()
@@ -85,7 +87,7 @@ fn workers_may_sign_in_by_either_account_and_nobody_is_told_the_clusters_name() 
         let expected = format!("system:serviceaccount:ns:{account}=vmafx:node+vmafx:reader");
         assert!(subjects.contains(&expected.as_str()), "{subjects:?}");
     }
-    // Our own token tells it.
+    // The controller reads the issuer from its own ServiceAccount token.
     assert_eq!(variable("VMAFX_AUTH_ISSUER"), None);
     assert!(variable("VMAFX_JWKS_TOKEN_FILE").is_some());
 }
