@@ -12,7 +12,7 @@ use std::hint::black_box;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use vmafx_scoring::engine::models::{Machine, Model};
+use vmafx_scoring::engine::models::{Model, SupportVectorMachine};
 use vmafx_trainer::learner::{BaseModel, Learner, LearnerOptions, Sample};
 
 const BATCH: u64 = 1000;
@@ -46,17 +46,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn machine(model: &Model) -> Result<Machine, Box<dyn Error>> {
+fn machine(model: &Model) -> Result<SupportVectorMachine, Box<dyn Error>> {
     let json: Value = serde_json::from_slice(model.json())?;
     let text = json
         .pointer("/model_dict/model")
         .and_then(Value::as_str)
         .ok_or("the model has no support vector machine")?;
-    Ok(Machine::parse(text, model.feature_names().count())?)
+    Ok(SupportVectorMachine::parse(text, model.feature_names().count())?)
 }
 
 /// CPU time of the kernels alone.
-fn kernel_seconds(machine: &Machine, samples: u64) -> f64 {
+fn kernel_seconds(machine: &SupportVectorMachine, samples: u64) -> f64 {
     let started = cpu_seconds();
     for sample in 0..samples {
         let at = [0.9, 0.3, 0.4, 0.8, 0.8, (sample % 100) as f64 / 100.0];

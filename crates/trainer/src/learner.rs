@@ -104,8 +104,8 @@ impl Learner {
             u32::try_from(one_in).map_err(|_| state::damaged("its share of held-out jobs is too large"))?;
         let options = LearnerOptions { seed, held_out_one_in, ..options };
         let (random, samples) = (SplitMix64::new(reader.unsigned()?), reader.counter()?);
-        let mut counts = [0; RefusalReason::ALL.len()];
-        for count in &mut counts {
+        let mut refusals = RefusalCounts::default();
+        for count in &mut refusals.0 {
             *count = reader.counter()?;
         }
         let expansion = KernelExpansion::new(base)?;
@@ -115,7 +115,6 @@ impl Learner {
         let held_out = HeldOutSet::read(&options, &expansion, &mut reader)?;
         let evaluation = RunningEvaluation::read(&options, &mut reader)?;
         reader.finish()?;
-        let refusals = RefusalCounts::from_counts(counts);
         Ok(Self {
             options,
             expansion,

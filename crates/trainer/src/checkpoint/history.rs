@@ -127,7 +127,10 @@ impl CheckpointRegistry {
                     history.latest = Some(RestoredCheckpoint { digest, facts, state });
                     return Ok(history);
                 }
-                Err(VersionError::Registry(source)) if source.may_succeed_later() && !is_missing(&source) => {
+                // `may_succeed_later` includes `NotFound`, but a deleted layer does not return.
+                Err(VersionError::Registry(source))
+                    if source.may_succeed_later() && !matches!(source, OciError::NotFound { .. }) =>
+                {
                     return Err(unknown(source));
                 }
                 Err(error) => {
@@ -165,9 +168,4 @@ fn ignore_invalid<T>(resolved: Result<Option<T>, OciError>) -> Result<Option<T>,
 /// `None` if the artifact is not a checkpoint.
 fn facts(manifest: &Manifest) -> Option<CheckpointMetadata> {
     CheckpointMetadata::parse(&manifest.annotations).ok()
-}
-
-/// `may_pass` includes `NotFound`, but a deleted layer does not return.
-fn is_missing(error: &OciError) -> bool {
-    matches!(error, OciError::NotFound { .. })
 }

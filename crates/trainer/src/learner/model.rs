@@ -12,7 +12,7 @@ mod error;
 mod output;
 
 use serde_json::Value;
-use vmafx_scoring::engine::models::{Machine, Model};
+use vmafx_scoring::engine::models::{Model, SupportVectorMachine};
 
 use self::dict::ModelDict;
 pub use error::ModelError;
@@ -28,7 +28,7 @@ pub struct BaseModel {
     /// Slope and intercept of each feature.
     rescale: Vec<(f64, f64)>,
     chroma: Option<ChromaCorrection>,
-    machine: Machine,
+    machine: SupportVectorMachine,
     output: ScoreMapping,
     /// The whole file, which the export reproduces.
     json: Value,
@@ -61,7 +61,7 @@ impl BaseModel {
         if dict.norm_type != "linear_rescale" {
             return Err(unfit(format!("its norm_type is {:?}, not \"linear_rescale\"", dict.norm_type)));
         }
-        let machine = Machine::parse(&dict.model, features.len()).map_err(unfit)?;
+        let machine = SupportVectorMachine::parse(&dict.model, features.len()).map_err(unfit)?;
         if machine.kind != "nu_svr" {
             return Err(unfit(format!("its svm_type is {}, not nu_svr", machine.kind)));
         }
@@ -103,7 +103,7 @@ impl BaseModel {
         &self.digest
     }
 
-    pub fn machine(&self) -> &Machine {
+    pub fn machine(&self) -> &SupportVectorMachine {
         &self.machine
     }
 

@@ -117,7 +117,7 @@ pub(super) fn validate_row(names: &[String], values: &[f64], label: f64) -> Resu
 
 /// Number of refusals by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct RefusalCounts([u64; RefusalReason::ALL.len()]);
+pub(super) struct RefusalCounts(pub(super) [u64; RefusalReason::ALL.len()]);
 
 impl RefusalCounts {
     pub(super) fn count(&mut self, reason: RefusalReason) {
@@ -126,10 +126,6 @@ impl RefusalCounts {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (RefusalReason, u64)> {
         RefusalReason::ALL.into_iter().zip(self.0)
-    }
-
-    pub(super) fn from_counts(counts: [u64; RefusalReason::ALL.len()]) -> Self {
-        Self(counts)
     }
 }
 

@@ -121,7 +121,7 @@ impl<'a> StateReader<'a> {
         String::from_utf8(text.to_owned()).map_err(|_| damaged("a string is not UTF-8"))
     }
 
-    /// Fails if there are bytes that nobody read.
+    /// Fails if there are bytes that were not read.
     pub(super) fn finish(self) -> Result<(), LearnerError> {
         if self.0.is_empty() { Ok(()) } else { Err(damaged(format!("{} bytes are left over", self.0.len()))) }
     }

@@ -168,7 +168,11 @@ impl CheckpointUploader {
         self.attempted.clear();
         self.delays = retry_delays();
         schedule.checkpoint_pushed(LastCheckpoint { at: Some(Instant::now()), samples });
-        let notice = conflicting_version.map(|conflict| conflict_notice(&conflict, &version));
+        let notice = conflicting_version.map(|conflict| {
+            format!(
+                "another trainer pushed {conflict} under this run's name; this run continued with {version}"
+            )
+        });
         self.status.update(|status| {
             let (version, digest) = (version.clone(), digest.to_string());
             status.checkpoint = Some(CheckpointSummary { version, digest, created });
@@ -207,10 +211,6 @@ impl CheckpointUploader {
     fn next_retry(&mut self) -> Instant {
         Instant::now() + self.delays.next().unwrap_or(MAX_RETRY_DELAY)
     }
-}
-
-fn conflict_notice(conflict: &str, version: &str) -> String {
-    format!("another trainer pushed {conflict} under this run's name; this run continued with {version}")
 }
 
 fn retry_delays() -> ExponentialBackoff {

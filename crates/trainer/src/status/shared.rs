@@ -16,7 +16,7 @@ pub enum TrainerPhase {
     Running,
     /// It received the signal to stop, and saves its work.
     Paused,
-    /// It cannot start until somebody fixes the cause.
+    /// It cannot start until the cause is fixed.
     Failed,
 }
 

@@ -1,58 +1,43 @@
-//! A controller in the test process, and a fake node that reports given features.
-
-use std::net::TcpListener;
-use std::path::PathBuf;
-use std::time::Duration;
+//! A controller as a child process, and a fake node that reports given features.
 
 use futures::{StreamExt as _, stream};
-use tokio::task::JoinSet;
-use vmafx_controller::settings::Settings;
-use vmafx_kit::config::{Environment, GoDuration, parse};
-use vmafx_kit::tasks::{Shutdown, TaskError, TaskSet};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
+use vmafx_testkit::controller::{ControllerChannel, ControllerServer};
 
 use crate::clips::Clip;
 
-type Client = VmafxControllerClient<tonic::transport::Channel>;
+vmafx_testkit::controller_in_test_program!();
+
+pub(crate) type Client = VmafxControllerClient<ControllerChannel>;
 
 const MAX_CONCURRENT_CALLS: usize = 32;
 
 pub(crate) struct Controller {
+    pub(crate) server: ControllerServer,
     pub(crate) address: String,
-    directory: tempfile::TempDir,
-    client: Client,
-    shutdown: Shutdown,
-    running: JoinSet<Result<(), TaskError>>,
 }
 
 impl Controller {
     pub(crate) async fn start() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let address = free_address();
-        let (client, shutdown, running) = serve(&address, directory.path().join("queue.db")).await;
-        Self { address, directory, client, shutdown, running }
+        let server = controller_config().start().await.unwrap();
+        Self { address: server.grpc().to_string(), server }
     }
 
+    /// Sends SIGTERM and waits for a successful exit.
     pub(crate) async fn stop(&mut self) {
-        self.shutdown.begin();
-        while self.running.join_next().await.is_some() {}
+        self.server.terminate().unwrap();
+        assert!(self.server.exited().await.unwrap().success(), "{}", self.server.log());
     }
 
-    /// Starts again at the same address.
-    pub(crate) async fn restart(&mut self) {
-        let (client, shutdown, running) = serve(&self.address, self.store()).await;
-        (self.client, self.shutdown, self.running) = (client, shutdown, running);
-    }
-
-    /// Path of its SQLite file.
-    pub(crate) fn store(&self) -> PathBuf {
-        self.directory.path().join("queue.db")
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.server.channel(None))
     }
 
     /// Submits each clip with its label, and reports its features as a node of this name. Returns the ids of the jobs.
     pub(crate) async fn score_and_label(&self, node: &str, clips: &[Clip]) -> Vec<String> {
-        let node = Node::register(self.client.clone(), node).await;
+        let mut client = self.client();
+        let node = Node::register(client.clone(), node).await;
         let mut jobs = Vec::new();
         for clip in clips {
             let truth = wire::GroundTruth { value: clip.label, scale: 0 };
@@ -65,7 +50,7 @@ impl Controller {
                 ground_truth: Some(truth),
                 ..Default::default()
             };
-            let job_id = self.client.clone().submit_job(request).await.unwrap().into_inner().job_id;
+            let job_id = client.submit_job(request).await.unwrap().into_inner().job_id;
             node.score(&job_id, clip).await;
             jobs.push(job_id);
         }
@@ -74,8 +59,9 @@ impl Controller {
 
     /// Labels jobs again; each label creates a new sample.
     pub(crate) async fn label(&self, labels: impl IntoIterator<Item = (String, f64)>) {
+        let client = self.client();
         let label = |(job, value): (String, f64)| {
-            let mut client = self.client.clone();
+            let mut client = client.clone();
             async move {
                 let request = wire::LabelJobRequest {
                     target: Some(wire::label_job_request::Target::JobId(job)),
@@ -85,12 +71,6 @@ impl Controller {
             }
         };
         stream::iter(labels).map(label).buffer_unordered(MAX_CONCURRENT_CALLS).collect::<()>().await;
-    }
-}
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        self.shutdown.begin();
     }
 }
 
@@ -142,27 +122,4 @@ fn capability(name: &str) -> wire::NodeCapability {
         labels: [("pool".to_owned(), name.to_owned())].into(),
         ..Default::default()
     }
-}
-
-async fn serve(address: &str, store: PathBuf) -> (Client, Shutdown, JoinSet<Result<(), TaskError>>) {
-    let arguments = [
-        "vmafx-controller",
-        "--auth-disabled",
-        "--http-addr=0",
-        &format!("--grpc-listen={address}"),
-        &format!("--db-path={}", store.display()),
-        "--scoring-roots=/clips",
-    ];
-    let settings: Settings = parse(arguments, &Environment::default(), &[]).ok().unwrap();
-    let shutdown = Shutdown::new();
-    let mut tasks = TaskSet::new(shutdown.clone());
-    vmafx_controller::start::start(settings, &mut tasks).await.unwrap();
-    let mut running = JoinSet::new();
-    running.spawn(tasks.run(stream::pending(), GoDuration(Duration::from_secs(10))));
-    let client = VmafxControllerClient::connect(format!("http://{address}")).await.unwrap();
-    (client, shutdown, running)
-}
-
-pub(crate) fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }

@@ -23,21 +23,16 @@ async fn no_sample_is_learned_twice_from_an_older_copy_of_the_store() {
     let clips: Vec<_> = (0..60).map(|_| generator.clip()).collect();
     controller.score_and_label("node-0", &clips[..30]).await;
     controller.stop().await;
-    let copy = std::fs::read(controller.store()).unwrap();
-    controller.restart().await;
+    let copy = controller.server.copy_store().unwrap();
+    controller.server.restart().await.unwrap();
     controller.score_and_label("node-0", &clips[30..50]).await;
     let config = config(&registry, &controller);
     let trainer = config.start();
     trainer.learned(50).await;
 
     controller.stop().await;
-    for ending in ["-wal", "-shm"] {
-        let mut file = controller.store().into_os_string();
-        file.push(ending);
-        let _ = std::fs::remove_file(file);
-    }
-    std::fs::write(controller.store(), copy).unwrap();
-    controller.restart().await;
+    controller.server.restore_store(copy.path()).unwrap();
+    controller.server.restart().await.unwrap();
     // The trainer has learned the first thirty. These ten are new, though the store reuses cursors for them. They are
     // fewer than the twenty that were lost, so the trainer's cursor is out of range whenever it reconnects.
     controller.score_and_label("node-0", &clips[50..]).await;
@@ -70,10 +65,8 @@ async fn a_new_store_is_read_from_its_beginning() {
     let (code, page) = trainer.page("/readyz").await.unwrap();
     assert!(code == 503 && page.contains("controller"), "{page}");
 
-    for file in std::fs::read_dir(controller.store().parent().unwrap()).unwrap() {
-        std::fs::remove_file(file.unwrap().path()).unwrap();
-    }
-    controller.restart().await;
+    controller.server.delete_store().unwrap();
+    controller.server.restart().await.unwrap();
     controller.score_and_label("node-0", &clips[20..]).await;
     let status = trainer.learned(30).await;
     assert!(status["error"].as_str().unwrap().contains("reading resumed at the oldest one"), "{status}");
@@ -92,7 +85,7 @@ async fn reading_resumes_at_the_cursor_when_the_controller_returns() {
     trainer.learned(20).await;
     controller.stop().await;
     trainer.until("the lost connection", |status| status["error"] != "").await;
-    controller.restart().await;
+    controller.server.restart().await.unwrap();
     controller.score_and_label("node-0", &clips[20..]).await;
     trainer.learned(30).await;
     let status = trainer.until("no error", |status| status["error"] == "").await;

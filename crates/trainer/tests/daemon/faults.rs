@@ -5,11 +5,12 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::Value;
 use vmafx_oci::RegistryCredentials;
+use vmafx_testkit::ports;
 use vmafx_testkit::registry::{PASSWORD, RegistryAuth, RegistryLayer, RegistryServer, RegistryStorage, USER};
 
 use crate::checkpoints::RegistryReader;
 use crate::clips::{ClipGenerator, base_json};
-use crate::controller::{Controller, free_address};
+use crate::controller::Controller;
 use crate::trainer::TrainerConfig;
 
 const FAILURES: &str = "vmafx_trainer_checkpoint_push_failures_total";
@@ -170,7 +171,7 @@ async fn a_base_model_that_appears_later_is_used_and_its_file_is_not_needed_agai
 async fn an_unusable_base_model_is_reported(#[case] model: &str, #[case] why: &str) {
     let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
     let trainer = TrainerConfig::new("m", registry.address())
-        .controller(&free_address())
+        .controller(&ports::free_address().unwrap().to_string())
         .set("VMAFX_TRAINER_BASE_MODEL", model)
         .start();
     let status = trainer.until("a failure", |status| status["phase"] == "failed").await;

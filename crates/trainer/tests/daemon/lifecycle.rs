@@ -3,7 +3,6 @@
 use vmafx_api::training::TrainingPhase;
 use vmafx_operator::training::poll::TrainerReport;
 use vmafx_proto::controller::v1::StreamSamplesRequest;
-use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 use vmafx_trainer::learner::{Learner, LearnerOptions, Sample};
 
@@ -59,7 +58,7 @@ async fn samples_become_a_checkpoint_and_the_next_trainer_resumes_from_it() {
 }
 
 async fn samples(controller: &Controller) -> Vec<Sample> {
-    let mut client = VmafxControllerClient::connect(format!("http://{}", controller.address)).await.unwrap();
+    let mut client = controller.client();
     let mut stream = client.stream_samples(StreamSamplesRequest::default()).await.unwrap().into_inner();
     let mut samples = Vec::new();
     while let Some(item) = stream.message().await.unwrap() {

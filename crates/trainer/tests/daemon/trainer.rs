@@ -1,16 +1,13 @@
 //! The trainer as a child process.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
-use vmafx_testkit::wait;
-
-use crate::controller::free_address;
+use vmafx_testkit::{http_client, ports, wait};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(3);
 
@@ -46,10 +43,10 @@ impl TrainerConfig {
 
     pub(crate) fn start(&self) -> Trainer {
         let directory = tempfile::tempdir().unwrap();
-        let (address, log) = (free_address(), directory.path().join("log"));
+        let (address, log) = (ports::free_address().unwrap(), directory.path().join("log"));
         let program = PathBuf::from(env!("CARGO_BIN_EXE_vmafx-trainer"));
         let mut launch = ChildCommand::new("vmafx-trainer", program, &log)
-            .env("VMAFX_TRAINER_STATUS_ADDR", &address)
+            .env("VMAFX_TRAINER_STATUS_ADDR", address.to_string())
             .env("VMAFX_LOG_FORMAT", "text");
         for (name, value) in &self.variables {
             launch = launch.env(name, value);
@@ -62,14 +59,15 @@ impl TrainerConfig {
 /// The process is killed when this is dropped.
 pub(crate) struct Trainer {
     process: ChildProcess,
-    address: String,
+    address: SocketAddr,
     directory: tempfile::TempDir,
 }
 
 impl Trainer {
     /// Status code and body of an HTTP response; `None` if the trainer does not respond.
     pub(crate) async fn page(&self, path: &str) -> Option<(u16, String)> {
-        page(&self.address, path).await
+        let response = http_client::get(self.address, path).await.ok()?;
+        Some((response.status, response.body))
     }
 
     pub(crate) async fn status(&self) -> Option<Value> {
@@ -101,8 +99,7 @@ impl Trainer {
     }
 
     pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
-        let (_, page) = self.page("/metrics").await?;
-        page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok())
+        http_client::get(self.address, "/metrics").await.ok()?.metric(series)
     }
 
     pub(crate) fn log(&self) -> String {
@@ -124,15 +121,4 @@ impl Trainer {
         let status = self.process.wait().unwrap();
         assert!(status.success(), "{status}\n{}", self.log());
     }
-}
-
-async fn page(address: &str, path: &str) -> Option<(u16, String)> {
-    let mut stream = TcpStream::connect(address).await.ok()?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: trainer\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.ok()?;
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.ok()?;
-    let (head, body) = response.split_once("\r\n\r\n")?;
-    let code = head.split(' ').nth(1)?.parse().ok()?;
-    Some((code, body.to_owned()))
 }

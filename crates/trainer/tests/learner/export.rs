@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::engine::models::{ModelChoice, built_in};
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
-use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::outcome::ScoringOutcome;
+use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::{self, Request};
 use vmafx_trainer::learner::{BaseModel, Learner, LearnerOptions};
 
@@ -20,13 +20,14 @@ use crate::samples::{CLASSIC, Rng, base};
 /// Every model accepts clips of this size.
 const REFERENCE: &str = "src01_hrc00_576x324.yuv420p10le.yuv";
 const DISTORTED: &str = "src01_hrc01_576x324.yuv420p10le.yuv";
-const FORMAT: Format = Format { width: 576, height: 324, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
+const FORMAT: PictureFormat =
+    PictureFormat { width: 576, height: 324, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../scoring/tests/data").join(name)
 }
 
-fn score(models: Vec<ModelChoice>) -> Outcome {
+fn score(models: Vec<ModelChoice>) -> ScoringOutcome {
     let clip = |name| Clip::described(golden(name), RawFormat { format: FORMAT, frame_rate: Some(25.0) });
     let mut request = Request::new(clip(REFERENCE), vec![clip(DISTORTED)]);
     request.models = models;
@@ -44,7 +45,7 @@ fn single_models() -> impl Iterator<Item = &'static str> {
 }
 
 /// The features of every frame, in the model's order.
-fn frames(base: &BaseModel, outcome: &Outcome) -> Vec<Vec<f64>> {
+fn frames(base: &BaseModel, outcome: &ScoringOutcome) -> Vec<Vec<f64>> {
     let frame = |at: usize| base.features().iter().map(|name| outcome.features[name][at]).collect();
     (0..outcome.frames.len()).map(frame).collect()
 }
