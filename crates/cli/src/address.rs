@@ -1,28 +1,28 @@
-//! Addresses of clips, as people type them.
+//! Addresses of clips on the command line.
 
 use std::path::{Component, Path, PathBuf};
 
-/// A path is made absolute; an address is left alone.
+/// Makes a path absolute; returns an address unchanged.
 pub(crate) fn absolute(text: &str, here: &Path) -> String {
     let path = Path::new(text);
-    // `remote:path` is rclone's; no path that people type has a colon before its first slash.
+    // `remote:path` is an rclone address. A path with a colon before its first slash can be given as `./a:b`.
     let is_address = text.split('/').next().is_some_and(|first| first.contains(':'));
-    if is_address || path.is_absolute() { text.to_owned() } else { tidy(&here.join(path)) }
+    if is_address || path.is_absolute() { text.to_owned() } else { normalize(&here.join(path)) }
 }
 
-/// Without `.` and `..`, which controllers refuse in an address. Links are left to the nodes.
-fn tidy(path: &Path) -> String {
-    let mut tidy = PathBuf::new();
+/// Removes `.` and `..`, which controllers reject in an address. Nodes resolve symbolic links.
+fn normalize(path: &Path) -> String {
+    let mut normalized = PathBuf::new();
     for part in path.components() {
         match part {
             Component::ParentDir => {
-                tidy.pop();
+                normalized.pop();
             }
             Component::CurDir => {}
-            part => tidy.push(part),
+            part => normalized.push(part),
         }
     }
-    tidy.display().to_string()
+    normalized.display().to_string()
 }
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
     #[case("/abs/../a.mp4", "/abs/../a.mp4")]
     #[case("s3://bucket/a.mp4", "s3://bucket/a.mp4")]
     #[case("remote:path/a.mp4", "remote:path/a.mp4")]
-    fn paths_are_made_absolute_and_addresses_left_alone(#[case] text: &str, #[case] expected: &str) {
+    fn paths_are_made_absolute_and_addresses_stay_unchanged(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(absolute(text, Path::new("/here")), expected);
     }
 }

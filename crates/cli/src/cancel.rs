@@ -1,4 +1,4 @@
-//! `vmafx cancel`: ends jobs that are not wanted any more.
+//! `vmafx cancel`.
 
 use clap::Args;
 use vmafx_proto::controller::v1 as wire;
@@ -6,32 +6,32 @@ use vmafx_proto::controller::v1 as wire;
 use crate::remote::{RemoteArgs, RemoteError};
 use crate::{Error, Exit, output};
 
-/// End jobs that wait or run. One that is over stays as it is.
+/// Cancel jobs that are pending or running; jobs that have ended stay as they are.
 #[derive(Args, Clone, Debug)]
 pub struct CancelArgs {
-    /// The jobs
+    /// Ids of the jobs
     #[arg(value_name = "JOB", required = true)]
     ids: Vec<String>,
 
-    /// Why; kept with the job
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    /// Reason, stored with the job
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
 
     #[command(flatten)]
     remote: RemoteArgs,
 }
 
-/// Every job is tried: one that does not exist does not save the others.
+/// Cancels every job that exists; an unknown id does not stop the others.
 pub(crate) async fn run(args: &CancelArgs) -> Result<Exit, Error> {
     let mut client = args.remote.client()?;
     let mut exit = Exit::Done;
     for id in &args.ids {
-        let asked = wire::CancelJobRequest {
+        let request = wire::CancelJobRequest {
             job_id: id.clone(),
             reason: args.reason.clone(),
             cause: wire::CancelCause::Unspecified.into(),
         };
-        match client.cancel_job(asked).await {
+        match client.cancel_job(request).await {
             Ok(answer) => output::print(&format!("{id}: {}\n", answer.into_inner().message))?,
             Err(status) if status.code() == tonic::Code::NotFound => {
                 eprintln!("error: {}", status.message());

@@ -1,28 +1,28 @@
-//! `vmafx kube`, and the same as `kubectl vmafx`: the VMAFX resources of a Kubernetes cluster.
+//! `vmafx kube`, also known as `kubectl vmafx`: commands on the VMAFX resources of a Kubernetes cluster.
 //!
 //! | module                                                   | holds                                                  |
 //! |----------------------------------------------------------|--------------------------------------------------------|
 //! | `get`, `explain`, `logs`, `change`, `wait`, `submit`     | one verb each; `change` has cancel, suspend and resume |
-//! | `reach`, `trouble`                                       | how the cluster is found, and what may go wrong        |
-//! | `kind`, `job`, `table`, `output`                         | resources as they are read and shown                   |
-//! | `select`, `watch`                                        | which resources, and their changes                     |
+//! | `connection`, `error`                                    | the connection to the cluster, and failures            |
+//! | `kind`, `job`, `table`, `output`                         | reading and printing resources                         |
+//! | `select`, `watch`                                        | selecting resources, and watching them                 |
 //! | `complete`                                               | completion through `kubectl`                           |
 //!
-//! Resources are kept as the API server sent them, so that fields that this release does not know are shown too.
+//! Resources are untyped objects as the API server sent them, so that fields of later releases are shown too.
 
 mod change;
 pub mod complete;
+mod connection;
+mod error;
 mod explain;
 mod get;
 mod job;
 mod kind;
 mod logs;
 mod output;
-mod reach;
 mod select;
 mod submit;
 mod table;
-mod trouble;
 mod wait;
 mod watch;
 
@@ -30,49 +30,49 @@ use std::path::Path;
 
 use clap::{Args, Parser, Subcommand};
 
-use self::reach::ReachArgs;
-pub use self::trouble::KubeError;
+use self::change::Change;
+use self::connection::ConnectionArgs;
+pub use self::error::KubeError;
 use crate::completion::CompletionArgs;
 use crate::{Error, Exit, interrupt};
 
-/// Who is said to have written a field.
+/// Owner of the fields that the commands write.
 const FIELD_MANAGER: &str = "kubectl-vmafx";
 
-/// Calls to the API server at a time.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_CALLS: usize = 16;
 
 const EXAMPLES: &str = "\
 Examples:
   kubectl vmafx submit -f pairs.csv --min-score 93 --wait
-      A VmafxJob for every line of a CSV file, and their scores.
+      Create a VmafxJob per line of a CSV file, and wait for the scores.
 
   kubectl vmafx get
-      The jobs of the namespace: where they stand, their scores, and why they wait.
+      Show the jobs of the namespace with their phases, reasons and scores.
 
   kubectl vmafx explain trailer-1080p
-      Why a job is where it is, and what to do next.
+      Explain why a job is in its state, and what to do next.
 
-As a plugin of kubectl this program is called kubectl-vmafx; `vmafx kube` is the same.
+`kubectl vmafx` and `vmafx kube` are the same; kubectl finds the program as kubectl-vmafx in the PATH.
 
 Exit codes:
-    0  done
-    1  a score is below its minimum, or a job ended in another way than was waited for
+    0  success
+    1  a score is below its minimum, or a job ended in another state than --for
     2  error, wrong usage, or a job without a score
-  124  not reached within --timeout
+  124  --timeout expired
   130  stopped by Ctrl-C";
 
-/// Ask a Kubernetes cluster: scoring jobs, pools of workers, models that learn.
+/// Manage the scoring jobs, nodes and model trainings of a Kubernetes cluster.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: vmafx kube --help")]
+#[command(after_long_help = EXAMPLES, after_help = "Details and examples: vmafx kube --help")]
 pub struct KubeArgs {
     #[command(subcommand)]
     verb: Verb,
 
     #[command(flatten)]
-    reach: ReachArgs,
+    connection: ConnectionArgs,
 }
 
-/// Score video in this cluster, and see what became of it.
+/// Score video on a Kubernetes cluster: manage scoring jobs, nodes and model trainings.
 #[derive(Debug, Parser)]
 #[command(
     name = "kubectl-vmafx",
@@ -81,13 +81,13 @@ pub struct KubeArgs {
     propagate_version = true,
     max_term_width = 110
 )]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: kubectl vmafx --help")]
+#[command(after_long_help = EXAMPLES, after_help = "Details and examples: kubectl vmafx --help")]
 pub struct Plugin {
     #[command(subcommand)]
     verb: PluginVerb,
 
     #[command(flatten)]
-    reach: ReachArgs,
+    connection: ConnectionArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -110,58 +110,54 @@ enum Verb {
 }
 
 impl Verb {
-    /// What is said of what goes on when Ctrl-C ends the command.
-    fn parting(&self) -> Option<&'static str> {
+    /// Printed when Ctrl-C stops the command: what continues in the cluster.
+    fn interrupted_message(&self) -> Option<&'static str> {
         match self {
-            Self::Submit(_) => {
-                Some("stopped; jobs that were made stay, and the same command again goes on from there")
-            }
-            Self::Wait(_) => Some("not waited for any more; the jobs go on"),
+            Self::Submit(_) => Some("stopped; created jobs continue, and the command can be repeated"),
+            Self::Wait(_) => Some("stopped waiting; the jobs continue"),
             Self::Cancel(_) | Self::Suspend(_) | Self::Resume(_) => {
-                Some("stopped; what was changed stays, and the same command again goes on from there")
+                Some("stopped; changed jobs stay changed, and the command can be repeated")
             }
             Self::Get(_) | Self::Explain(_) | Self::Logs(_) => None,
         }
     }
 }
 
-/// Whether the program was called as a plugin of `kubectl`.
+/// Whether the program was started as a plugin of `kubectl`.
 pub fn is_plugin(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == "kubectl-vmafx")
 }
 
-/// Runs a verb of `vmafx kube`.
 pub(crate) async fn run(args: &KubeArgs) -> Result<Exit, Error> {
-    act(&args.verb, &args.reach).await
+    run_verb(&args.verb, &args.connection).await
 }
 
-/// Runs the plugin.
 pub(crate) async fn run_plugin(plugin: &Plugin) -> Result<Exit, Error> {
     match &plugin.verb {
-        PluginVerb::Kube(verb) => act(verb, &plugin.reach).await,
+        PluginVerb::Kube(verb) => run_verb(verb, &plugin.connection).await,
         PluginVerb::Completion(args) => crate::completion::run_plugin(args),
     }
 }
 
-async fn act(verb: &Verb, reach: &ReachArgs) -> Result<Exit, Error> {
+async fn run_verb(verb: &Verb, connection: &ConnectionArgs) -> Result<Exit, Error> {
     let stopped = interrupt::token().map_err(Error::Signals)?;
     let work = async {
         match verb {
-            Verb::Get(args) => get::run(args, reach).await,
-            Verb::Explain(args) => explain::run(args, reach).await,
-            Verb::Logs(args) => logs::run(args, reach).await,
-            Verb::Submit(args) => submit::run(args, reach).await,
-            Verb::Wait(args) => wait::run(args, reach).await,
-            Verb::Cancel(args) => change::cancel(args, reach).await,
-            Verb::Suspend(args) => change::suspend(args, reach).await,
-            Verb::Resume(args) => change::resume(args, reach).await,
+            Verb::Get(args) => get::run(args, connection).await,
+            Verb::Explain(args) => explain::run(args, connection).await,
+            Verb::Logs(args) => logs::run(args, connection).await,
+            Verb::Submit(args) => submit::run(args, connection).await,
+            Verb::Wait(args) => wait::run(args, connection).await,
+            Verb::Cancel(args) => change::run(Change::Cancel, &args.change, connection).await,
+            Verb::Suspend(args) => change::run(Change::Suspend, &args.change, connection).await,
+            Verb::Resume(args) => change::run(Change::Resume, &args.change, connection).await,
         }
     };
     tokio::select! {
         done = work => done,
         () = stopped.cancelled() => {
-            if let Some(words) = verb.parting() {
-                eprintln!("{words}");
+            if let Some(message) = verb.interrupted_message() {
+                eprintln!("{message}");
             }
             Ok(Exit::Interrupted)
         }
@@ -185,7 +181,7 @@ mod tests {
     #[case("kubectl-vmafx", true)]
     #[case("/usr/bin/vmafx", false)]
     #[case("kubectl_complete-vmafx", false)]
-    fn the_name_of_the_program_tells_whether_it_is_a_plugin(#[case] program: &str, #[case] expected: bool) {
+    fn the_name_of_the_program_decides_whether_it_is_a_plugin(#[case] program: &str, #[case] expected: bool) {
         assert_eq!(is_plugin(Path::new(program)), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! `vmafx explain`: why a job waits.
+//! `vmafx explain`: why a job is waiting.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use crate::remote::{RemoteArgs, RemoteError};
 use crate::terminal::Look;
 use crate::{Error, Exit, view};
 
-/// Say why a job is waiting: who is ahead of it, which nodes could take it, when it is next tried.
+/// Explain why a job is waiting: the jobs ahead of it, the nodes that could run it, and when it is retried.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainArgs {
-    /// The job
+    /// Id of the job
     #[arg(value_name = "JOB")]
     id: String,
 
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// What a program reads.
+/// The JSON document, the same as that of the controller's HTTP API.
 pub(crate) fn document(why: &wire::ExplainResponse) -> shape::Explanation {
     let supply = |supply: &wire::BackendSupply| shape::BackendSupply {
         backend: supply.backend.clone(),
@@ -66,17 +66,17 @@ pub(crate) fn document(why: &wire::ExplainResponse) -> shape::Explanation {
 
 fn text(job: &wire::Job, why: &wire::ExplainResponse, look: Look, now: Timestamp) -> String {
     let table = view::job::table(std::slice::from_ref(job), look, false, now);
-    format!("{table}\n{}", reasons(why, look))
+    format!("{table}\n{}", details(why, look))
 }
 
-/// Who is ahead of it, and what there is to do it on.
-pub(crate) fn reasons(why: &wire::ExplainResponse, look: Look) -> String {
+/// The controller's message, the number of jobs ahead, and the capacity per backend.
+pub(crate) fn details(why: &wire::ExplainResponse, look: Look) -> String {
     let mut text = format!("{}\n", why.message);
     let ahead = why.ahead_by_priority + why.ahead_by_age;
     if ahead > 0 {
         let _ = writeln!(
             text,
-            "Ahead of it: {} of higher priority, {} older ones of the same.",
+            "Jobs ahead: {} with a higher priority, {} older ones with the same priority.",
             why.ahead_by_priority, why.ahead_by_age
         );
     }

@@ -1,18 +1,18 @@
-//! Errors as a user reads them: what went wrong, then what caused it, one line each.
+//! The text of an error for the user: the error and each of its causes on a line of its own.
 
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// `error: …` and a `caused by: …` for every cause. A cause that the text above it already tells is left out.
+/// `error: …`, then `caused by: …` for every cause. A cause whose text is already part of the line above is omitted.
 pub fn text(error: &dyn Error) -> String {
-    let mut told = error.to_string();
-    let mut text = format!("error: {told}\n");
+    let mut previous = error.to_string();
+    let mut text = format!("error: {previous}\n");
     let mut cause = error.source();
     while let Some(source) = cause {
         let line = source.to_string();
-        if !told.contains(&line) {
+        if !previous.contains(&line) {
             let _ = writeln!(text, "  caused by: {line}");
-            told = line;
+            previous = line;
         }
         cause = source.source();
     }
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_twice() {
+    fn a_repeated_cause_is_omitted() {
         let error = Example::Same(Box::new(Example::Inner(io::Error::other("disk full"))));
         assert_eq!(text(&error), "error: a.json: no file can be written there\n  caused by: disk full\n");
     }

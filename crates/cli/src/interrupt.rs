@@ -1,7 +1,7 @@
-//! Ctrl-C as a token that work looks at.
+//! Ctrl-C as a cancellation token.
 //!
-//! The first Ctrl-C asks the work to stop: it ends its decoders and leaves no file behind. Work that does not stop is
-//! left by the second one.
+//! The first SIGINT or SIGTERM cancels the token: scoring stops its decoders and leaves no file behind. The second one
+//! exits the process at once.
 
 use std::{io, process, thread};
 
@@ -9,11 +9,10 @@ use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// A token that is cancelled by Ctrl-C or a request to terminate.
 pub(crate) fn token() -> io::Result<CancellationToken> {
     let token = CancellationToken::new();
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    // Before anything starts that would have to be stopped: a signal from here on is not lost.
+    // The handlers are installed before this function returns, so that no later signal is lost.
     let (mut interrupt, mut terminate) = {
         let _guard = runtime.enter();
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)

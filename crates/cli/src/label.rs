@@ -1,4 +1,4 @@
-//! `vmafx label`: tells what viewers said, which makes a job something to learn from.
+//! `vmafx label`: adds the ground truth that makes a job a training sample.
 
 use clap::{Args, ValueEnum};
 use vmafx_proto::controller::v1 as wire;
@@ -6,22 +6,22 @@ use vmafx_proto::controller::v1 as wire;
 use crate::remote::{RemoteArgs, RemoteError};
 use crate::{Error, Exit, output};
 
-/// Say what viewers said of a job's clip. Labelled jobs are what models learn from.
+/// Label a job with the quality that viewers gave its clip; models are trained on labelled jobs.
 #[derive(Args, Clone, Debug)]
 pub struct LabelArgs {
-    /// The job; with --key the idempotency key it was submitted with
+    /// Id of the job, or with --key the idempotency key of its submission
     #[arg(value_name = "JOB")]
     job: String,
 
-    /// What viewers said
+    /// Quality according to viewers
     #[arg(value_name = "SCORE", value_parser = crate::score::score, allow_negative_numbers = true)]
     score: f64,
 
-    /// The scale of that number
+    /// Scale of SCORE
     #[arg(long, value_name = "SCALE", default_value = "percent")]
     scale: Scale,
 
-    /// JOB is an idempotency key and not an id
+    /// JOB is an idempotency key, not an id
     #[arg(long)]
     key: bool,
 
@@ -29,7 +29,6 @@ pub struct LabelArgs {
     remote: RemoteArgs,
 }
 
-/// Scales that viewers are asked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scale {
     /// 0 to 100
@@ -50,16 +49,16 @@ impl From<Scale> for wire::LabelScale {
 pub(crate) async fn run(args: &LabelArgs) -> Result<Exit, Error> {
     use wire::label_job_request::Target;
     let mut client = args.remote.client()?;
-    let name = args.job.clone();
-    let asked = wire::LabelJobRequest {
-        target: Some(if args.key { Target::IdempotencyKey(name) } else { Target::JobId(name) }),
+    let job = args.job.clone();
+    let request = wire::LabelJobRequest {
+        target: Some(if args.key { Target::IdempotencyKey(job) } else { Target::JobId(job) }),
         ground_truth: Some(wire::GroundTruth {
             value: args.score,
             scale: wire::LabelScale::from(args.scale).into(),
         }),
     };
-    let answer = client.label_job(asked).await.map_err(RemoteError::from)?.into_inner();
-    let when = if answer.sampled { "a sample" } else { "a sample as soon as the job completes" };
-    output::print(&format!("{}: labelled, {when}\n", answer.job_id))?;
+    let answer = client.label_job(request).await.map_err(RemoteError::from)?.into_inner();
+    let verb = if answer.sampled { "is" } else { "becomes, when it completes," };
+    output::print(&format!("{}: labelled; the job {verb} a training sample\n", answer.job_id))?;
     Ok(Exit::Done)
 }

@@ -1,17 +1,16 @@
-//! The `vmafx` command: one module per subcommand, and what they share.
+//! The `vmafx` command: one module per subcommand, and the modules that they share.
 //!
-//! | module                                                                   | holds                                      |
-//! |--------------------------------------------------------------------------|--------------------------------------------|
-//! | [`score`]                                                                | `vmafx score`: on this machine, at once    |
-//! | [`up`]                                                                   | `vmafx up`: a controller and a node        |
-//! | [`submit`], [`get`], [`mod@watch`], [`explain`], [`cancel`], [`label`]   | what is asked of a controller              |
-//! | [`models`]                                                               | `vmafx models`: built in, learned, compared |
-//! | [`cluster`]                                                              | `vmafx kube`, and `kubectl vmafx`          |
-//! | [`remote`]                                                               | how a controller is found and asked        |
-//! | `view`, [`output`], `terminal`                                           | how answers are shown                      |
+//! | module                                                                 | holds                                           |
+//! |------------------------------------------------------------------------|-------------------------------------------------|
+//! | [`score`]                                                              | `vmafx score`: scores clips in this process     |
+//! | [`up`]                                                                 | `vmafx up`: a controller and a node             |
+//! | [`submit`], [`get`], [`mod@watch`], [`explain`], [`cancel`], [`label`] | the commands that call a controller             |
+//! | [`models`]                                                             | `vmafx models`: built-in models and checkpoints |
+//! | [`cluster`]                                                            | `vmafx kube` and `kubectl vmafx`                |
+//! | [`remote`]                                                             | the connection to a controller                  |
+//! | `view`, [`output`], `terminal`                                         | tables, JSON and YAML of results                |
 //!
-//! Exit codes, the same for every subcommand: 0 done, 1 done but a bar was missed, 2 error, wrong usage or a job without
-//! a score, 124 not reached in the time given, 130 stopped by Ctrl-C.
+//! All subcommands use the exit codes of [`Exit`].
 
 mod address;
 mod bars;
@@ -41,7 +40,7 @@ use clap::{Parser, Subcommand};
 use tokio::runtime;
 use vmafx_kit::tasks::BoxError;
 
-/// Measures video quality: on this machine, or with the nodes of a controller.
+/// Measure video quality (VMAF) on this machine or on the nodes of a controller.
 #[derive(Debug, Parser)]
 #[command(name = "vmafx", version, propagate_version = true, max_term_width = 110)]
 pub struct Cli {
@@ -62,23 +61,22 @@ enum Command {
     Models(Box<models::ModelsArgs>),
     Kube(Box<cluster::KubeArgs>),
     Completion(completion::CompletionArgs),
-    /// Does one job that comes on standard input; started by `vmafx up`.
+    /// Runs one job from standard input. `vmafx up` starts this process for each job.
     #[command(hide = true)]
     Worker,
 }
 
-/// How a command ended that did what it was asked.
+/// The exit code of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All is well.
     Done,
-    /// A clip is below the score asked for, or a job is not where it was wanted.
+    /// A clip is below the minimum score, or a job did not reach the state that was waited for.
     BelowMinimum,
-    /// A job has no score, or there is no such job.
+    /// An error, wrong usage, a job without a score, or a job that does not exist.
     Failed,
-    /// What was waited for did not come in time.
+    /// The condition that was waited for did not become true before the timeout.
     TimedOut,
-    /// Stopped by the user.
+    /// Ctrl-C stopped the command.
     Interrupted,
 }
 
@@ -88,77 +86,64 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::BelowMinimum => 1,
             Exit::Failed => 2,
-            // As timeout(1) has it.
+            // The same as timeout(1).
             Exit::TimedOut => 124,
-            // What a shell reports for a program that Ctrl-C ended.
+            // What a shell reports for a program that SIGINT terminated.
             Exit::Interrupted => 130,
         })
     }
 }
 
-/// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No score.
     #[error(transparent)]
     Score(#[from] score::Error),
-    /// No pairs.
     #[error(transparent)]
     Pairs(#[from] submit::PairsError),
-    /// No such model.
     #[error(transparent)]
     Models(#[from] models::ModelsError),
-    /// No answer from the controller.
     #[error(transparent)]
     Remote(#[from] remote::RemoteError),
-    /// No answer from the cluster.
     #[error(transparent)]
     Kube(#[from] cluster::KubeError),
-    /// No place to write the answer to.
     #[error(transparent)]
     Output(#[from] output::OutputError),
-    /// Not up, or not any more.
     #[error(transparent)]
     Up(BoxError),
-    /// Ctrl-C cannot be watched.
-    #[error("signals cannot be handled")]
+    #[error("cannot install the signal handlers")]
     Signals(#[source] io::Error),
-    /// Nothing can be waited for.
-    #[error("the runtime cannot be started")]
+    #[error("cannot start the async runtime")]
     Runtime(#[source] io::Error),
 }
 
-/// Runs the command.
 pub fn run(cli: &Cli) -> Result<ExitCode, Error> {
     let exit = match &cli.command {
-        // Before anything that starts a thread: a thread would not be confined.
+        // No thread may exist before the worker confines itself: it would not be confined.
         Command::Worker => {
             return Ok(vmafx_node::worker::run(io::BufReader::new(io::stdin()), io::stdout()));
         }
         Command::Score(args) => score::run(args)?,
         Command::Up(args) => up::run(args).map_err(Error::Up)?,
-        Command::Submit(args) => remotely(submit::run(args))?,
-        Command::Get(args) => remotely(get::run(args))?,
-        Command::Watch(args) => remotely(watch::run(args))?,
-        Command::Explain(args) => remotely(explain::run(args))?,
-        Command::Cancel(args) => remotely(cancel::run(args))?,
-        Command::Label(args) => remotely(label::run(args))?,
-        Command::Models(args) => remotely(models::run(args))?,
-        Command::Kube(args) => remotely(cluster::run(args))?,
+        Command::Submit(args) => block_on(submit::run(args))?,
+        Command::Get(args) => block_on(get::run(args))?,
+        Command::Watch(args) => block_on(watch::run(args))?,
+        Command::Explain(args) => block_on(explain::run(args))?,
+        Command::Cancel(args) => block_on(cancel::run(args))?,
+        Command::Label(args) => block_on(label::run(args))?,
+        Command::Models(args) => block_on(models::run(args))?,
+        Command::Kube(args) => block_on(cluster::run(args))?,
         Command::Completion(args) => completion::run(args)?,
     };
     Ok(exit.into())
 }
 
-/// Runs the command as a plugin of `kubectl`.
 pub fn run_plugin(plugin: &cluster::Plugin) -> Result<ExitCode, Error> {
-    Ok(remotely(cluster::run_plugin(plugin))?.into())
+    Ok(block_on(cluster::run_plugin(plugin))?.into())
 }
 
-/// Does something that talks to a controller or a cluster.
-fn remotely(work: impl Future<Output = Result<Exit, Error>>) -> Result<Exit, Error> {
+fn block_on(command: impl Future<Output = Result<Exit, Error>>) -> Result<Exit, Error> {
     vmafx_kit::tls::install_crypto_provider();
-    runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
+    runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(command)
 }
 
 #[cfg(test)]

@@ -3,15 +3,15 @@
 use clap::Args;
 use vmafx_job::{FrameSize, RawVideo, SampleFormat};
 
-/// Describes clips without a header; a clip that has one is read by its header.
+/// Describes headerless clips. A clip with a header is read according to its header.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Inputs")]
 pub struct RawVideoArgs {
-    /// Frame size of raw files, which have no header
+    /// Frame size of raw video files
     #[arg(long, value_name = "WxH", requires = "pixel_format")]
     pub size: Option<FrameSize>,
 
-    /// Samples in raw files: yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le behind it for more than 8 bits
+    /// Pixel format of raw video files: yuv420p, yuv422p or yuv444p; append 10le, 12le or 16le for more than 8 bits
     #[arg(long, value_name = "FORMAT", requires = "size")]
     pub pixel_format: Option<SampleFormat>,
 }

@@ -1,10 +1,11 @@
-//! The controller, as every command reaches it that is not about this machine alone.
+//! The connection to a controller, for the commands that call one.
 //!
-//! An address that is given by flag or variable is used with the token and certificates beside it. Without one, the
-//! controller that `vmafx up` runs on this machine is used, with the token it wrote for this user.
+//! An address from the flag or the environment is used with the token and the certificates that are set beside it.
+//! Without an address, the commands use the controller that `vmafx up` runs on this machine, with the token that it
+//! wrote for this user.
 
-pub(crate) mod standing;
-mod trouble;
+pub(crate) mod local_controller;
+mod rpc_error;
 pub(crate) mod watch;
 
 use clap::Args;
@@ -12,17 +13,16 @@ use vmafx_kit::channel::{ChannelArgs, ChannelError, GrpcChannel};
 use vmafx_kit::config::{AddrError, HostPort};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
-use self::standing::{Standing, StandingError};
-pub use self::trouble::Refused;
+use self::local_controller::{LocalController, StateFileError};
+pub use self::rpc_error::RpcError;
 
-/// Calls to the controller.
 pub(crate) type Client = VmafxControllerClient<GrpcChannel>;
 
-/// Which controller, and who is calling.
+/// The controller to call, and the credentials for it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Controller")]
 pub struct RemoteArgs {
-    /// The controller, as host:port of its gRPC service; the one of `vmafx up` by default
+    /// Address of the controller's gRPC service; by default the controller of `vmafx up` on this machine
     #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
     pub controller_addr: Option<HostPort>,
 
@@ -30,41 +30,35 @@ pub struct RemoteArgs {
     channel: ChannelArgs,
 }
 
-/// Why there was no answer, or not the one that was hoped for.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// Nobody to talk to.
     #[error(
-        "no controller is named, and none runs on this machine: start one with `vmafx up`, or set \
+        "no controller is configured, and none runs on this machine: start one with `vmafx up`, or set \
          VMAFX_CONTROLLER_ADDR"
     )]
-    Nobody,
-    /// What `vmafx up` wrote cannot be read.
+    NoController,
     #[error(transparent)]
-    Standing(#[from] StandingError),
-    /// What `vmafx up` wrote is no address.
-    #[error("the address that `vmafx up` wrote cannot be used: start it again")]
+    StateFile(#[from] StateFileError),
+    #[error("the file of `vmafx up` contains an invalid address: restart `vmafx up`")]
     Address(#[from] AddrError),
-    /// Settings that cannot be used.
     #[error(transparent)]
     Channel(#[from] ChannelError),
-    /// The controller said no, or nothing.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Rpc(#[from] RpcError),
 }
 
 impl RemoteArgs {
-    /// The calls. Nothing is connected before the first one.
+    /// A client for the controller. It connects with the first call.
     pub(crate) fn client(&self) -> Result<Client, RemoteError> {
         if let Some(address) = &self.controller_addr {
             return Ok(VmafxControllerClient::new(self.channel.open(address)?));
         }
-        let standing = Standing::find()?.ok_or(RemoteError::Nobody)?;
-        let token = self.channel.controller_token.is_none().then_some(standing.token_file);
-        let own = ChannelArgs {
+        let local = LocalController::find()?.ok_or(RemoteError::NoController)?;
+        let token = self.channel.controller_token.is_none().then_some(local.token_file);
+        let channel = ChannelArgs {
             controller_token_file: self.channel.controller_token_file.clone().or(token),
             ..self.channel.clone()
         };
-        Ok(VmafxControllerClient::new(own.open(&standing.grpc.parse()?)?))
+        Ok(VmafxControllerClient::new(channel.open(&local.grpc.parse()?)?))
     }
 }

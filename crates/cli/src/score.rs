@@ -1,58 +1,55 @@
 //! `vmafx score`: compares clips with their reference.
 //!
-//! This file is the order of events; each event is a file beneath it. Whatever can be refused is refused before the
-//! first frame is read.
+//! Options and report files are checked before the first frame is read.
 
 mod args;
-mod clips;
 #[cfg(test)]
 mod example;
-mod gate;
+mod min_score;
 pub(crate) mod models;
+mod numbers;
 mod progress;
 mod request;
 mod table;
-mod values;
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use args::{Output, ScoreArgs};
-pub use values::ValueError;
-pub(crate) use values::score;
+pub use args::{ScoreArgs, ScoreFormat};
+pub use numbers::NumberError;
+pub(crate) use numbers::score;
 use vmafx_job::ReportFormat;
 use vmafx_scoring::input::Tools;
-use vmafx_scoring::outcome::Outcome;
-use vmafx_scoring::report::{Report, ReportError, Summary, SummaryError, file, format_of, wording};
+use vmafx_scoring::outcome::ScoringOutcome;
+use vmafx_scoring::report::{
+    ReportError, ScoreSummary, ScoringReport, SummaryError, file, format_of, wording,
+};
 use vmafx_scoring::score::ScoreError;
 
 use crate::terminal::Look;
 use crate::{Exit, interrupt};
 
-/// Why there is no score, or none to see.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No inputs.
-    #[error("no clips are given; usage: vmafx score REF DIS [DIS...]")]
+    #[error("no clips given; usage: vmafx score REF DIS [DIS...]")]
     NoInputs,
-    /// The comparison failed.
+    #[error(
+        "{} is a URL, and vmafx score reads files: download it, or score it on a node with vmafx submit", .0.display()
+    )]
+    IsUrl(PathBuf),
     #[error(transparent)]
     Score(#[from] ScoreError),
-    /// The comparison cannot be summed up.
     #[error(transparent)]
     Summary(#[from] SummaryError),
-    /// A report could not be written.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// Standard output or standard error is gone.
-    #[error("the result cannot be written to standard output")]
+    #[error("cannot write the result to standard output")]
     Output(#[source] io::Error),
-    /// Ctrl-C cannot be watched.
-    #[error("signals cannot be handled")]
+    #[error("cannot install the signal handlers")]
     Signals(#[source] io::Error),
 }
 
-/// Runs the command.
 pub fn run(args: &ScoreArgs) -> Result<Exit, Error> {
     let look = Look::of_stdout(std::env::var_os("NO_COLOR").as_deref());
     if args.list_models {
@@ -60,6 +57,9 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     let (reference, distorted) = args.inputs().ok_or(Error::NoInputs)?;
+    if let Some(url) = [&reference].into_iter().chain(&distorted).find(|path| is_url(path)) {
+        return Err(Error::IsUrl(url.clone()));
+    }
     let request = request::build(&reference, &distorted, args);
     for path in &args.report {
         format_of(path)?;
@@ -74,9 +74,9 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Error> {
     };
     let outcomes = match scored {
         Ok(outcomes) => outcomes,
-        // Whatever broke first when everything was told to stop.
+        // After a cancellation any step may fail first; its error says nothing to the user.
         Err(_) if cancelled.is_cancelled() => {
-            eprintln!("\nstopped; nothing was written");
+            eprintln!("\nstopped; no report was written");
             return Ok(Exit::Interrupted);
         }
         Err(error) => return Err(error.into()),
@@ -84,38 +84,42 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Error> {
     show(args, &outcomes, started.elapsed(), look)
 }
 
-/// Writes what was asked for, says what should be known, and judges.
-fn show(args: &ScoreArgs, outcomes: &[Outcome], took: Duration, look: Look) -> Result<Exit, Error> {
-    let results: Vec<(&Outcome, Summary)> = outcomes
+fn is_url(path: &Path) -> bool {
+    path.to_string_lossy().contains("://") && !path.exists()
+}
+
+/// Writes the reports, the result, the warnings and the clips below `--min-score`.
+fn show(args: &ScoreArgs, outcomes: &[ScoringOutcome], elapsed: Duration, look: Look) -> Result<Exit, Error> {
+    let results: Vec<(&ScoringOutcome, ScoreSummary)> = outcomes
         .iter()
-        .map(|outcome| Ok((outcome, Summary::of(outcome)?)))
+        .map(|outcome| Ok((outcome, ScoreSummary::of(outcome)?)))
         .collect::<Result<_, SummaryError>>()?;
-    let report = Report { outcomes, speed: speed(outcomes, took) };
+    let report = ScoringReport { outcomes, speed: speed(outcomes, elapsed) };
     for path in &args.report {
         report.save(path)?;
     }
     match args.output {
-        Output::Table => {
+        ScoreFormat::Table => {
             print(|out| out.write_all(table::render(&results, &args.options.features, look).as_bytes()))?;
         }
-        Output::Json => write_report(&report, ReportFormat::Json)?,
-        Output::Csv => write_report(&report, ReportFormat::Csv)?,
+        ScoreFormat::Json => write_report(&report, ReportFormat::Json)?,
+        ScoreFormat::Csv => write_report(&report, ReportFormat::Csv)?,
     }
     for (outcome, _) in &results {
-        let about =
+        let clip =
             if results.len() > 1 { format!("{}: ", outcome.distorted.path.display()) } else { String::new() };
         for warning in &outcome.warnings {
-            eprintln!("warning: {about}{}", wording::warning(warning));
+            eprintln!("warning: {clip}{}", wording::warning(warning));
         }
     }
-    let misses = gate::misses(&results, args.min_score);
-    for miss in &misses {
-        eprintln!("{}", miss.message());
+    let below = min_score::below(&results, args.min_score);
+    for clip in &below {
+        eprintln!("{}", clip.message());
     }
-    Ok(if misses.is_empty() { Exit::Done } else { Exit::BelowMinimum })
+    Ok(if below.is_empty() { Exit::Done } else { Exit::BelowMinimum })
 }
 
-fn write_report(report: &Report<'_>, format: ReportFormat) -> Result<(), Error> {
+fn write_report(report: &ScoringReport<'_>, format: ReportFormat) -> Result<(), Error> {
     let mut bytes = vec![];
     report.write(format, &mut bytes)?;
     print(|out| out.write_all(&bytes))
@@ -126,9 +130,9 @@ fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Err
     write(&mut out).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Frames scored per second of waiting, over all clips.
+/// Frames per second, over all clips.
 #[allow(clippy::cast_precision_loss)]
-fn speed(outcomes: &[Outcome], took: Duration) -> Option<f64> {
+fn speed(outcomes: &[ScoringOutcome], elapsed: Duration) -> Option<f64> {
     let frames: usize = outcomes.iter().map(|outcome| outcome.frames.len()).sum();
-    (took > Duration::ZERO).then(|| frames as f64 / took.as_secs_f64())
+    (elapsed > Duration::ZERO).then(|| frames as f64 / elapsed.as_secs_f64())
 }

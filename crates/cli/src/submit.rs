@@ -1,4 +1,4 @@
-//! `vmafx submit`: hands pairs of clips to a controller, and waits for their scores if asked to.
+//! `vmafx submit`: submits pairs of clips to a controller and, with `--wait`, waits for their scores.
 
 mod args;
 pub(crate) mod pairs;
@@ -17,41 +17,40 @@ use crate::remote::{Client, RemoteError};
 use crate::terminal::Look;
 use crate::{Error, Exit, interrupt, output, view};
 
-/// Calls at a time: the controller makes one commit of what comes together.
-const AT_ONCE: usize = 32;
+/// The controller commits the calls that arrive together in one transaction.
+const MAX_CONCURRENT_CALLS: usize = 32;
 
 #[derive(Serialize)]
 struct Submissions {
     jobs: Vec<shape::Submitted>,
 }
 
-/// A job that the controller has.
-struct Taken {
+struct SubmittedJob {
     id: String,
     distorted: String,
-    known: bool,
+    /// The idempotency key was that of an earlier submission.
+    deduplicated: bool,
 }
 
 pub(crate) async fn run(args: &SubmitArgs) -> Result<Exit, Error> {
-    let asked = args.requests()?;
+    let requests = args.requests()?;
     let client = args.remote.client()?;
-    let taken = submit(&client, asked).await?;
+    let submitted = submit(&client, requests).await?;
     if !args.wait {
-        let submitted = |job: &Taken| shape::Submitted {
+        let document = |job: &SubmittedJob| shape::Submitted {
             id: Uuid::try_parse(&job.id).unwrap_or_default(),
-            deduplicated: job.known,
+            deduplicated: job.deduplicated,
         };
-        let document = Submissions { jobs: taken.iter().map(submitted).collect() };
-        args.output.show(&document, |look, _| table(&taken, look))?;
+        let documents = Submissions { jobs: submitted.iter().map(document).collect() };
+        args.output.show(&documents, |look, _| table(&submitted, look))?;
         return Ok(Exit::Done);
     }
     let stopped = interrupt::token().map_err(Error::Signals)?;
-    let ids: Vec<String> = taken.iter().map(|job| job.id.clone()).collect();
     let jobs = tokio::select! {
-        jobs = wait::wait(&client, &taken) => jobs?,
+        jobs = wait::wait(&client, &submitted) => jobs?,
         () = stopped.cancelled() => {
-            let named = if ids.len() == 1 { ids[0].as_str() } else { "JOB..." };
-            eprintln!("not waited for any more; the jobs go on. See `vmafx watch`, or end them: vmafx cancel {named}");
+            let ids = if let [job] = submitted.as_slice() { job.id.as_str() } else { "JOB..." };
+            eprintln!("stopped waiting; the jobs continue. Follow them with `vmafx watch`, or stop them with `vmafx cancel {ids}`");
             return Ok(Exit::Interrupted);
         }
     };
@@ -63,47 +62,49 @@ pub(crate) async fn run(args: &SubmitArgs) -> Result<Exit, Error> {
             eprintln!("warning: {}: {warning}", job.id);
         }
     }
-    Ok(verdict(&jobs, args.min_score))
+    Ok(exit_code(&jobs, args.min_score))
 }
 
-/// A job without a score weighs more than one with a low score.
-fn verdict(jobs: &[wire::Job], least: Option<f64>) -> Exit {
+/// A job without a score takes precedence over one with a low score.
+fn exit_code(jobs: &[wire::Job], min_score: Option<f64>) -> Exit {
     if jobs.iter().any(|job| job.status() != wire::JobStatus::Completed) {
         return Exit::Failed;
     }
     let mut exit = Exit::Done;
     for job in jobs {
-        if let Some(least) = least.filter(|least| job.final_score < *least) {
-            eprintln!("{}: {:.3} is below {least}", job.id, job.final_score);
+        if let Some(min_score) = min_score.filter(|min_score| job.final_score < *min_score) {
+            eprintln!("{}: {:.3} is below {min_score}", job.id, job.final_score);
             exit = Exit::BelowMinimum;
         }
     }
     exit
 }
 
-/// Submits in order. What was taken before a call failed is told, so that nobody submits it again.
-async fn submit(client: &Client, asked: Vec<wire::SubmitJobRequest>) -> Result<Vec<Taken>, Error> {
-    let all = asked.len();
-    let mut answers = futures::stream::iter(asked)
+/// Submits in order. If a call fails, the jobs that were submitted before it are printed, so that the user does not submit
+/// them again.
+async fn submit(client: &Client, requests: Vec<wire::SubmitJobRequest>) -> Result<Vec<SubmittedJob>, Error> {
+    let all = requests.len();
+    let mut answers = futures::stream::iter(requests)
         .map(|request| {
             let distorted = request.scoring.as_ref().map(|scoring| scoring.distorted.clone());
             let mut client = client.clone();
             async move {
                 let answer = client.submit_job(request).await?.into_inner();
                 let distorted = distorted.unwrap_or_default();
-                Ok::<_, RemoteError>(Taken { id: answer.job_id, distorted, known: answer.deduplicated })
+                let deduplicated = answer.deduplicated;
+                Ok::<_, RemoteError>(SubmittedJob { id: answer.job_id, distorted, deduplicated })
             }
         })
-        .buffered(AT_ONCE);
-    let mut taken = Vec::with_capacity(all);
+        .buffered(MAX_CONCURRENT_CALLS);
+    let mut submitted = Vec::with_capacity(all);
     loop {
         match answers.try_next().await {
-            Ok(Some(job)) => taken.push(job),
-            Ok(None) => return Ok(taken),
+            Ok(Some(job)) => submitted.push(job),
+            Ok(None) => return Ok(submitted),
             Err(error) => {
-                if !taken.is_empty() {
-                    output::print(&table(&taken, Look::PLAIN))?;
-                    eprintln!("{} of {all} jobs were submitted before the error below", taken.len());
+                if !submitted.is_empty() {
+                    output::print(&table(&submitted, Look::PLAIN))?;
+                    eprintln!("{} of {all} jobs were submitted before the error below", submitted.len());
                 }
                 return Err(error.into());
             }
@@ -111,17 +112,17 @@ async fn submit(client: &Client, asked: Vec<wire::SubmitJobRequest>) -> Result<V
     }
 }
 
-/// One job is its id alone, for `$(…)`.
-fn table(taken: &[Taken], look: Look) -> String {
-    if let [job] = taken {
-        if job.known {
-            eprintln!("the key is known: this is the job of an earlier submission");
+/// A single job is printed as its id alone, for `$(…)` in a shell.
+fn table(submitted: &[SubmittedJob], look: Look) -> String {
+    if let [job] = submitted {
+        if job.deduplicated {
+            eprintln!("a job with this key was submitted before; this is its id");
         }
         return format!("{}\n", job.id);
     }
     let mut table = look.table(&["Job", "Distorted", ""], 3);
-    for job in taken {
-        let note = if job.known { "known before" } else { "" };
+    for job in submitted {
+        let note = if job.deduplicated { "submitted before" } else { "" };
         table.add_row([job.id.as_str(), view::job::short(&job.distorted), note]);
     }
     format!("{}\n", table.trim_fmt())
@@ -139,9 +140,9 @@ mod tests {
     #[case(&[(wire::JobStatus::Completed, 1.0), (wire::JobStatus::Failed, 0.0)], Some(93.0), Exit::Failed)]
     #[case(&[(wire::JobStatus::Cancelled, 0.0)], None, Exit::Failed)]
     #[case(&[(wire::JobStatus::Completed, 0.0)], None, Exit::Done)]
-    fn the_exit_code_tells_the_worst(
+    fn the_worst_job_decides_the_exit_code(
         #[case] jobs: &[(wire::JobStatus, f64)],
-        #[case] least: Option<f64>,
+        #[case] min_score: Option<f64>,
         #[case] expected: Exit,
     ) {
         let jobs: Vec<_> = jobs
@@ -152,6 +153,6 @@ mod tests {
                 ..Default::default()
             })
             .collect();
-        assert_eq!(verdict(&jobs, least), expected);
+        assert_eq!(exit_code(&jobs, min_score), expected);
     }
 }

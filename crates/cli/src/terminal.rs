@@ -1,23 +1,22 @@
-//! What is known about the terminal that output goes to.
+//! Tables that fit the terminal.
 
 use std::io::{self, IsTerminal};
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-/// How tables are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Bold and colour.
+    /// Whether bold text and colours are used.
     pub(crate) styled: bool,
-    /// Columns of the terminal; `None` for as wide as the content.
+    /// Width of the terminal in columns; `None`: as wide as the content.
     pub(crate) width: Option<u16>,
 }
 
 impl Look {
-    /// Without colour and as wide as needed: for files and pipes.
+    /// For files and pipes.
     pub(crate) const PLAIN: Self = Self { styled: false, width: None };
 
-    /// For standard output as it is. `no_color` is the value of the environment variable of that name.
+    /// The style for standard output. `no_color` is the value of the environment variable `NO_COLOR`.
     pub(crate) fn of_stdout(no_color: Option<&std::ffi::OsStr>) -> Self {
         if !io::stdout().is_terminal() {
             return Self::PLAIN;
@@ -25,8 +24,8 @@ impl Look {
         Self { styled: no_color.is_none_or(std::ffi::OsStr::is_empty), width: Table::new().width() }
     }
 
-    /// An empty table with this header; every column but the first `texts` holds numbers.
-    pub(crate) fn table(self, header: &[&str], texts: usize) -> Table {
+    /// An empty table. All columns after the first `text_columns` hold numbers, which are aligned to the right.
+    pub(crate) fn table(self, header: &[&str], text_columns: usize) -> Table {
         let line = LineStyle::none().fill('─').junction('─');
         let mut table = Table::new();
         table
@@ -41,23 +40,22 @@ impl Look {
             table.set_width(width);
         }
         for (index, column) in table.column_iter_mut().enumerate() {
-            // Narrower than usual: ten numbers beside a model's name should fit a hundred columns.
+            // With the usual padding, ten numbers beside the name of a model would not fit into 100 columns.
             column.set_padding((0, 1));
-            if index >= texts {
+            if index >= text_columns {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
         table
     }
 
-    /// Whether a table fits without breaking its cells.
-    pub(crate) fn holds(self, table: &Table) -> bool {
+    /// Whether the table fits without wrapping cells.
+    pub(crate) fn fits(self, table: &Table) -> bool {
         let needed: usize =
             table.column_max_content_widths().iter().map(|width| usize::from(*width) + 2).sum();
         self.width.is_none_or(|width| needed <= usize::from(width) + 1)
     }
 
-    /// The cell in bold, where that can be shown.
     pub(crate) fn bold(self, cell: Cell) -> Cell {
         if self.styled { cell.add_attribute(comfy_table::Attribute::Bold) } else { cell }
     }

@@ -1,10 +1,10 @@
 //! `vmafx up`: a controller on SQLite and a node, in one process, for one user on one machine.
 //!
-//! The controller serves the node, also at the end: it stops when the last job is done or given back.
+//! At shutdown the controller serves the node until the last job has ended or was released, and stops then.
 
 mod args;
 mod banner;
-mod place;
+mod data_directory;
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,46 +22,46 @@ use vmafx_node::start::AgentConfig;
 
 pub use self::args::UpArgs;
 use self::banner::Banner;
-use self::place::Place;
+use self::data_directory::DataDirectory;
 use crate::Exit;
-use crate::remote::standing::{Left, Standing, directory, write_private};
+use crate::remote::local_controller::{LocalController, PublishedFile, state_directory, write_private};
 
-/// For calls that are under way when the last job is done.
-const DRAIN: GoDuration = GoDuration(Duration::from_secs(10));
-/// How long a call of the node may take, to the controller beside it.
-const CALL: GoDuration = GoDuration(Duration::from_secs(10));
+/// Time for calls that are in progress when the controller stops.
+const DRAIN_TIMEOUT: GoDuration = GoDuration(Duration::from_secs(10));
+/// Timeout of the node's calls to the controller in the same process.
+const CALL_TIMEOUT: GoDuration = GoDuration(Duration::from_secs(10));
 
-/// Runs until Ctrl-C, and then until jobs are done or given back.
+/// Runs until Ctrl-C, then until all running jobs have ended or were released.
 pub(crate) fn run(args: &UpArgs) -> Result<Exit, BoxError> {
     daemon::run(args.clone(), start)?;
     Ok(Exit::Done)
 }
 
 async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
-    let room = Place::take(args.data_dir.clone().map_or_else(directory, Ok)?)?;
-    let place = room.path();
-    // Not in a directory that all users of the machine share.
-    args.node.default_scratch_directory(&place.join("scratch"));
+    let data_directory = DataDirectory::lock(args.data_dir.clone().map_or_else(state_directory, Ok)?)?;
+    let path = data_directory.path();
+    // The node's own default is below /tmp, which all users of the machine share.
+    args.node.default_scratch_directory(&path.join("scratch"));
     let roots = args.roots()?;
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-    let token_file = write_private(place, "token", token.as_bytes())?;
-    let mut left = vec![Left(token_file.clone())];
-    let known = format!(
+    let token_file = write_private(path, "token", token.as_bytes())?;
+    let mut files = vec![PublishedFile(token_file.clone())];
+    let tokens = format!(
         "tokens: [{{token: {token}, tenant: local, subject: vmafx-up, roles: ['vmafx:writer', 'vmafx:node']}}]\n"
     );
-    let known = write_private(place, "tokens.yaml", known.as_bytes())?;
-    left.push(Left(known.clone()));
+    let tokens = write_private(path, "tokens.yaml", tokens.as_bytes())?;
+    files.push(PublishedFile(tokens.clone()));
 
-    let controller = Shutdown::new();
-    let mut serving = TaskSet::new(controller.clone());
-    let settings = controller_settings(&args, place, &known, &roots)?;
+    let controller_shutdown = Shutdown::new();
+    let mut serving = TaskSet::new(controller_shutdown.clone());
+    let settings = controller_settings(&args, path, &tokens, &roots)?;
     let Addresses { grpc, http } = vmafx_controller::start::serve(settings, &mut serving).await?;
-    let grpc = grpc.ok_or("--grpc-listen cannot be 0: the node would have no controller")?;
-    tasks.support("controller", |last| async move {
-        let (served, ()) = tokio::join!(serving.run(stream::pending(), DRAIN), async {
-            // A controller that ends by itself is an error, and ends the wait with it.
-            tokio::select! { () = last.begun() => {}, () = controller.begun() => {} }
-            controller.begin();
+    let grpc = grpc.ok_or("--grpc-listen cannot be 0: the node needs the gRPC service")?;
+    tasks.support("controller", |node_stopped| async move {
+        let (served, ()) = tokio::join!(serving.run(stream::pending(), DRAIN_TIMEOUT), async {
+            // A controller that fails begins its own shutdown, and must not be waited for.
+            tokio::select! { () = node_stopped.begun() => {}, () = controller_shutdown.begun() => {} }
+            controller_shutdown.begin();
         });
         served
     });
@@ -72,68 +72,69 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
         controller_server_name: None,
         controller_token_file: Some(token_file.clone()),
         controller_token: None,
-        controller_rpc_timeout: CALL,
+        controller_rpc_timeout: CALL_TIMEOUT,
     };
     let config = AgentConfig {
         channel: channel.open(&grpc.to_string().parse()?)?,
         timeouts: AgentTimeouts {
-            // Whoever waits at the same machine wants to see cancels and progress at once.
+            // The user watches the jobs on the same machine: progress and cancellations should show at once.
             heartbeat_interval: Duration::from_secs(1),
             pull_wait: Duration::from_secs(30),
-            call: CALL.0,
+            call: CALL_TIMEOUT.0,
             shutdown_grace: args.node.graceful_shutdown.0,
         },
         launcher: Launcher::new(std::env::current_exe()?),
     };
     let node = vmafx_node::start::run(&args.node, config, &args.node_http_addr, tasks).await?;
 
-    let standing = Standing {
+    let controller = LocalController {
         grpc: grpc.to_string(),
         http: http.map(|http| http.to_string()).unwrap_or_default(),
         token_file,
     };
-    left.push(standing.leave(place)?);
+    files.push(controller.publish(path)?);
     let banner = Banner {
-        standing,
+        controller,
         roots,
         device: node.device,
         slots: args.node.slots,
-        pages: node.http.map(|http| http.to_string()).unwrap_or_default(),
-        jobs: place.join("queue.db"),
+        node_http: node.http.map(|http| http.to_string()).unwrap_or_default(),
+        database: path.join("queue.db"),
     };
     let shutdown = tasks.shutdown();
-    tasks.support("banner", |last| async move {
+    tasks.support("banner", |node_stopped| async move {
         if shutdown.run_until_begun(node.readiness.ready()).await.is_some() {
-            banner.show();
+            // Standard output is for results, of which this command has none.
+            eprint!("{banner}");
         }
         shutdown.begun().await;
-        eprintln!("\nstopping: no new jobs; running ones get their time (Ctrl-C again: at once)");
-        last.begun().await;
-        drop((left, room));
+        eprintln!("\nstopping: waiting for running jobs; press Ctrl-C again to stop at once");
+        node_stopped.begun().await;
+        drop((files, data_directory));
         Ok::<_, BoxError>(())
     });
     Ok(())
 }
 
-/// What this machine's controller is told. The environment is not asked: it may be meant for another.
+/// The settings of the controller. `VMAFX_*` variables are ignored: they may be meant for another controller.
 fn controller_settings(
     args: &UpArgs,
-    place: &Path,
-    known: &Path,
+    data_directory: &Path,
+    tokens: &Path,
     roots: &[String],
 ) -> Result<vmafx_controller::settings::Settings, BoxError> {
     let arguments = [
         "vmafx-controller".into(),
         format!("--http-addr={}", args.http_addr),
         format!("--grpc-listen={}", args.grpc_listen),
-        format!("--db-path={}", place.join("queue.db").display()),
-        format!("--auth-token-file={}", known.display()),
+        format!("--db-path={}", data_directory.join("queue.db").display()),
+        format!("--auth-token-file={}", tokens.display()),
         format!("--scoring-roots={}", roots.join(",")),
-        format!("--http-timeouts-shutdown={DRAIN}"),
+        format!("--http-timeouts-shutdown={DRAIN_TIMEOUT}"),
         "--node-status=false".into(),
     ];
-    parse(arguments, &Environment::default(), &[]).map_err(|stop| match stop {
+    parse(arguments, &Environment::default(), &[]).map_err(|exit| match exit {
         ParseExit::HelpOrVersion(text) => text.to_string().into(),
-        ParseExit::Invalid(refusal) => refusal.into(),
+        ParseExit::Invalid(error) => error.into(),
     })
 }

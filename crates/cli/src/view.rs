@@ -1,6 +1,6 @@
-//! Jobs and nodes off the wire, as people and programs read them.
+//! Jobs and nodes as tables, JSON and YAML.
 //!
-//! Programs get the shapes of the controller's HTTP interface, so that a script can go from one to the other.
+//! JSON and YAML have the fields of the controller's HTTP API, so that a script can use either source.
 
 pub(crate) mod age;
 pub(crate) mod job;

@@ -1,4 +1,4 @@
-//! `cancel`, `suspend` and `resume`: one field of a job's spec each.
+//! `cancel`, `suspend` and `resume`: each changes one field of a job's spec.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::thread;
@@ -10,20 +10,20 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::job::Job;
-use super::kind::Kind;
+use super::connection::{Cluster, ConnectionArgs};
+use super::error::KubeError;
+use super::job::JobView;
+use super::kind::ResourceKind;
 use super::output::{Format, FormatArgs};
-use super::reach::{Cluster, ReachArgs};
-use super::select::JobsArgs;
-use super::trouble::KubeError;
-use super::{AT_ONCE, FIELD_MANAGER};
+use super::select::JobSelectionArgs;
+use super::{FIELD_MANAGER, MAX_CONCURRENT_CALLS};
 use crate::output::print;
 use crate::{Error, Exit};
 
-/// Give jobs up for good. Their resources stay, with what is known of them; this cannot be taken back.
+/// Cancel jobs permanently; their resources remain.
 ///
-/// A job that waits leaves the queue, one that runs is stopped. A job that is cancelled already stays so; one that
-/// has ended otherwise is an error.
+/// A waiting job leaves the queue, and a running job is stopped. A job that is already cancelled is left alone; it is an
+/// error if a named job has ended in another way.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
@@ -32,10 +32,10 @@ Examples:
   kubectl vmafx get -l batch=nightly -o name | xargs kubectl vmafx cancel")]
 pub(super) struct CancelArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    pub(super) change: ChangeArgs,
 }
 
-/// Hold jobs back. One that runs is stopped, and begins anew when it is resumed.
+/// Suspend jobs; a running job is stopped, and starts from the beginning when it is resumed.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
@@ -43,10 +43,10 @@ Examples:
   kubectl vmafx suspend --all --yes")]
 pub(super) struct SuspendArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    pub(super) change: ChangeArgs,
 }
 
-/// Let jobs go on that were held back.
+/// Resume suspended jobs.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
@@ -54,15 +54,15 @@ Examples:
   kubectl vmafx resume -l batch=nightly --yes")]
 pub(super) struct ResumeArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    pub(super) change: ChangeArgs,
 }
 
 #[derive(Args, Clone, Debug)]
-struct ChangeArgs {
+pub(super) struct ChangeArgs {
     #[command(flatten)]
-    jobs: JobsArgs,
+    jobs: JobSelectionArgs,
 
-    /// Do not ask before many are changed
+    /// Do not ask for confirmation with -l and --all
     #[arg(short, long)]
     yes: bool,
 
@@ -70,35 +70,21 @@ struct ChangeArgs {
     format: FormatArgs,
 }
 
-pub(super) async fn cancel(args: &CancelArgs, reach: &ReachArgs) -> Result<Exit, Error> {
-    run(Change::Cancel, &args.change, reach).await
-}
-
-pub(super) async fn suspend(args: &SuspendArgs, reach: &ReachArgs) -> Result<Exit, Error> {
-    run(Change::Suspend, &args.change, reach).await
-}
-
-pub(super) async fn resume(args: &ResumeArgs, reach: &ReachArgs) -> Result<Exit, Error> {
-    run(Change::Resume, &args.change, reach).await
-}
-
-/// What is to be done with a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     Cancel,
     Suspend,
     Resume,
 }
 
-/// What that means for one.
+/// What a change requires for one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Need {
-    /// A patch.
+enum RequiredAction {
     Patch,
-    /// Nothing: it is so already.
-    Nothing,
-    /// It cannot be.
-    Never(String),
+    /// The field already has the value.
+    None,
+    /// The job cannot be changed any more, with the message for the user.
+    Impossible(String),
 }
 
 impl Change {
@@ -110,7 +96,7 @@ impl Change {
         }
     }
 
-    fn done(self) -> &'static str {
+    fn past_tense(self) -> &'static str {
         match self {
             Self::Cancel => "cancelled",
             Self::Suspend => "suspended",
@@ -126,85 +112,90 @@ impl Change {
         }
     }
 
-    fn need(self, job: Job<'_>) -> Need {
+    fn required_action(self, job: JobView<'_>) -> RequiredAction {
         let name = job.name();
         match self {
-            Self::Cancel if job.cancel() => Need::Nothing,
-            _ if job.cancel() => {
-                Need::Never(format!("{name} was cancelled: submit it again under another name"))
-            }
-            _ if job.is_over() => Need::Never(format!(
+            Self::Cancel if job.cancel() => RequiredAction::None,
+            _ if job.cancel() => RequiredAction::Impossible(format!(
+                "{name} was cancelled: submit it again under another name"
+            )),
+            _ if job.has_ended() => RequiredAction::Impossible(format!(
                 "{name} has ended ({}): there is nothing to {}",
                 job.phase(),
                 self.verb()
             )),
-            Self::Suspend if job.suspend() => Need::Nothing,
-            Self::Resume if !job.suspend() => Need::Nothing,
-            _ => Need::Patch,
+            Self::Suspend if job.suspend() => RequiredAction::None,
+            Self::Resume if !job.suspend() => RequiredAction::None,
+            _ => RequiredAction::Patch,
         }
     }
 }
 
-async fn run(change: Change, args: &ChangeArgs, reach: &ReachArgs) -> Result<Exit, Error> {
-    let cluster = reach.connect().await?;
-    let mut found = args.jobs.find(&cluster).await?;
-    let never: Vec<String> = found
+pub(super) async fn run(
+    change: Change,
+    args: &ChangeArgs,
+    connection: &ConnectionArgs,
+) -> Result<Exit, Error> {
+    let cluster = connection.connect().await?;
+    let mut jobs = args.jobs.find(&cluster).await?;
+    let impossible: Vec<String> = jobs
         .iter()
-        .filter_map(|object| match change.need(Job(object)) {
-            Need::Never(why) => Some(why),
-            Need::Patch | Need::Nothing => None,
+        .filter_map(|object| match change.required_action(JobView(object)) {
+            RequiredAction::Impossible(message) => Some(message),
+            RequiredAction::Patch | RequiredAction::None => None,
         })
         .collect();
     if args.jobs.by_name() {
-        // Nothing is changed unless all can be: half of a command is hard to repeat.
-        if !never.is_empty() {
-            return Err(KubeError::Senseless(never).into());
+        // All named jobs are changed or none: a command that was carried out in part is hard to repeat.
+        if !impossible.is_empty() {
+            return Err(KubeError::InvalidRequest(impossible).into());
         }
     } else {
-        // Of many only those are meant that it can be done with.
-        found.retain(|object| change.need(Job(object)) == Need::Patch);
-        if found.is_empty() {
+        // A selector means only the jobs that can be changed.
+        jobs.retain(|object| change.required_action(JobView(object)) == RequiredAction::Patch);
+        if jobs.is_empty() {
             eprintln!("there is no job to {} in namespace {}", change.verb(), cluster.namespace);
-            args.format.show(Kind::Job, &[], false, |_, _| String::new())?;
+            args.format.show(ResourceKind::Job, &[], false, |_| String::new())?;
             return Ok(Exit::Done);
         }
-        confirm(change, args.yes, found.len(), &cluster.namespace).await?;
+        confirm(change, args.yes, jobs.len(), &cluster.namespace).await?;
     }
-    let all = found.len();
-    let mut answers =
-        futures::stream::iter(found).map(|object| apply(&cluster, change, object)).buffered(AT_ONCE);
+    let all = jobs.len();
+    let mut results = futures::stream::iter(jobs)
+        .map(|object| apply(&cluster, change, object))
+        .buffered(MAX_CONCURRENT_CALLS);
     let mut changed = Vec::with_capacity(all);
-    while let Some((object, done)) = answers.try_next().await? {
+    while let Some((object, patched)) = results.try_next().await? {
         if matches!(args.format.output, Format::Table | Format::Wide) {
-            let what = if done { change.done().to_owned() } else { format!("{} before", change.done()) };
-            print(&format!("{} {what}\n", Kind::Job.full_name(&object)))?;
+            let already = if patched { "" } else { "already " };
+            print(&format!("{} {already}{}\n", ResourceKind::Job.full_name(&object), change.past_tense()))?;
         }
         changed.push(object);
     }
     if !matches!(args.format.output, Format::Table | Format::Wide) {
-        args.format.show(Kind::Job, &changed, args.jobs.by_name() && all == 1, |_, _| String::new())?;
+        args.format.show(ResourceKind::Job, &changed, args.jobs.by_name() && all == 1, |_| String::new())?;
     }
     Ok(Exit::Done)
 }
 
-/// The job afterwards, and whether anything was changed.
+/// Returns the job after the change, and whether it was patched.
 async fn apply(
     cluster: &Cluster,
     change: Change,
     object: DynamicObject,
 ) -> Result<(DynamicObject, bool), KubeError> {
-    if change.need(Job(&object)) != Need::Patch {
+    if change.required_action(JobView(&object)) != RequiredAction::Patch {
         return Ok((object, false));
     }
-    let name = Job(&object).name().to_owned();
+    let name = JobView(&object).name().to_owned();
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    let api = cluster.objects(Kind::Job);
+    let api = cluster.objects(ResourceKind::Job);
     let patch = Patch::Merge(change.patch());
     let what = format!("{} {name}", change.verb());
     Ok((cluster.call(&what, api.patch(&name, &params, &patch)).await?, true))
 }
 
-/// Many are only changed when somebody says so.
+/// Asks for confirmation on the terminal.
 async fn confirm(change: Change, yes: bool, jobs: usize, namespace: &str) -> Result<(), KubeError> {
     if yes {
         return Ok(());
@@ -212,17 +203,17 @@ async fn confirm(change: Change, yes: bool, jobs: usize, namespace: &str) -> Res
     let plural = if jobs == 1 { "job" } else { "jobs" };
     let question = format!("{} {jobs} {plural} in namespace {namespace}", change.verb());
     if !io::stdin().is_terminal() {
-        return Err(KubeError::Unconfirmed(question));
+        return Err(KubeError::ConfirmationRequired(question));
     }
     let _ = write!(io::stderr(), "{question}? [y/N] ");
-    let (tell, said) = oneshot::channel();
-    // A thread that nobody waits for: whoever presses Ctrl-C here does not want to press Enter too.
+    let (sender, receiver) = oneshot::channel();
+    // The thread is not joined, so that Ctrl-C stops the command without waiting for Enter.
     let reader = thread::Builder::new().name("answer".to_owned()).spawn(move || {
         let mut line = String::new();
         let _ = io::stdin().lock().read_line(&mut line);
-        let _ = tell.send(line);
+        let _ = sender.send(line);
     });
-    let answer = if reader.is_ok() { said.await.unwrap_or_default() } else { String::new() };
+    let answer = if reader.is_ok() { receiver.await.unwrap_or_default() } else { String::new() };
     if is_yes(&answer) { Ok(()) } else { Err(KubeError::Declined) }
 }
 
@@ -259,16 +250,21 @@ mod tests {
     #[case(Change::Resume, json!({}), None, Ok(false))]
     #[case(Change::Resume, json!({ "suspend": true, "cancel": true }), None, Err("a was cancelled"))]
     #[case(Change::Resume, json!({}), Some("Failed"), Err("a has ended (P): there is nothing to resume"))]
-    fn a_change_is_made_once_and_never_after_the_end(
+    fn a_job_is_patched_once_and_never_after_its_end(
         #[case] change: Change,
         #[case] spec: Value,
         #[case] ended: Option<&str>,
         #[case] expected: Result<bool, &str>,
     ) {
-        let need = change.need(Job(&job(&spec, ended)));
+        let action = change.required_action(JobView(&job(&spec, ended)));
         match expected {
-            Ok(patch) => assert_eq!(need, if patch { Need::Patch } else { Need::Nothing }),
-            Err(why) => assert!(matches!(&need, Need::Never(said) if said.starts_with(why)), "{need:?}"),
+            Ok(patch) => assert_eq!(action, if patch { RequiredAction::Patch } else { RequiredAction::None }),
+            Err(start) => {
+                assert!(
+                    matches!(&action, RequiredAction::Impossible(why) if why.starts_with(start)),
+                    "{action:?}"
+                );
+            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! Completion through `kubectl`, which asks a program `kubectl_complete-vmafx` for it: the words so far, the last of them
-//! the one to complete. The answer is a word per line, and a number that tells the shell not to offer files.
+//! Completion of `kubectl vmafx`. `kubectl` runs `kubectl_complete-vmafx` with the words so far, of which the last one is to
+//! be completed. The output has one candidate per line, then a directive of the completion protocol.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,53 +7,52 @@ use std::time::Duration;
 use clap::{Arg, Command, CommandFactory as _};
 use tokio::runtime;
 
-use super::kind::Kind;
-use super::reach::ReachArgs;
+use super::connection::ConnectionArgs;
+use super::kind::ResourceKind;
 use super::{Plugin, select};
 use crate::output::print;
 
-/// Nobody waits longer for a Tab.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Do not offer files.
+/// A user does not wait longer after pressing Tab.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// `ShellCompDirectiveNoFileComp` of the cobra library.
 const NO_FILES: &str = ":4";
-/// Offer them.
+/// `ShellCompDirectiveDefault`: the shell completes file names.
 const FILES: &str = ":0";
 
-/// Whether the program was called to complete a command.
-pub fn is_asked(program: &Path) -> bool {
+/// Whether the program was started to complete a command line.
+pub fn is_completion(program: &Path) -> bool {
     program.file_stem().is_some_and(|name| name == "kubectl_complete-vmafx")
 }
 
-/// Writes what the last word may become.
+/// Prints the completions of the last word.
 pub fn run(words: impl Iterator<Item = String>) {
     let words: Vec<String> = words.collect();
     let mut command = Plugin::command();
     command.build();
     let (last, before) = words.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
-    let offer = offer(&command, before, last);
-    let mut found: Vec<String> = match &offer {
-        Offer::Words(words) => words.clone(),
-        Offer::Resources(kind) => names(*kind, before).unwrap_or_default(),
-        Offer::Files => Vec::new(),
+    let completions = completions(&command, before, last);
+    let mut lines: Vec<String> = match &completions {
+        Completions::Words(words) => words.clone(),
+        Completions::Resources(kind) => names(*kind, before).unwrap_or_default(),
+        Completions::Files => Vec::new(),
     };
-    found.retain(|word| word.starts_with(last));
-    found.push(if offer == Offer::Files { FILES } else { NO_FILES }.to_owned());
-    // Whoever does not want to hear it is not told.
-    let _ = print(&(found.join("\n") + "\n"));
+    lines.retain(|word| word.starts_with(last));
+    lines.push(if completions == Completions::Files { FILES } else { NO_FILES }.to_owned());
+    // There is nowhere to report a failure to.
+    let _ = print(&(lines.join("\n") + "\n"));
 }
 
-/// What may come next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Offer {
+enum Completions {
     Words(Vec<String>),
-    /// Names of resources.
-    Resources(Kind),
+    /// The names of the resources of this kind.
+    Resources(ResourceKind),
     Files,
 }
 
-fn offer(plugin: &Command, before: &[String], last: &str) -> Offer {
+fn completions(plugin: &Command, before: &[String], last: &str) -> Completions {
     let mut command = plugin;
-    let mut kind = Kind::Job;
+    let mut kind = ResourceKind::Job;
     let mut pending: Option<&Arg> = None;
     for word in before {
         if pending.take().is_some() {
@@ -61,32 +60,34 @@ fn offer(plugin: &Command, before: &[String], last: &str) -> Offer {
         }
         if word.starts_with('-') {
             pending = flag(command, word).filter(|arg| takes_value(arg) && !word.contains('='));
-        } else if let Some(below) = command.find_subcommand(word) {
-            command = below;
-        } else if let Some(called) = Kind::called(word) {
-            kind = called;
+        } else if let Some(subcommand) = command.find_subcommand(word) {
+            command = subcommand;
+        } else if let Some(named) = ResourceKind::from_name(word) {
+            kind = named;
         }
     }
     if let Some(arg) = pending {
         return values(arg);
     }
     if let Some((name, _)) = last.split_once('=').filter(|(name, _)| name.starts_with('-')) {
-        let Some(Offer::Words(words)) = flag(command, name).map(values) else { return Offer::Files };
-        return Offer::Words(words.into_iter().map(|value| format!("{name}={value}")).collect());
+        let Some(Completions::Words(words)) = flag(command, name).map(values) else {
+            return Completions::Files;
+        };
+        return Completions::Words(words.into_iter().map(|value| format!("{name}={value}")).collect());
     }
     if last.starts_with('-') {
         let long = |arg: &Arg| arg.get_long().map(|long| format!("--{long}"));
-        return Offer::Words(
+        return Completions::Words(
             command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(long).collect(),
         );
     }
     if command.has_subcommands() {
-        let names = command.get_subcommands().filter(|below| !below.is_hide_set());
-        return Offer::Words(names.map(|below| below.get_name().to_owned()).collect());
+        let visible = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+        return Completions::Words(visible.map(|subcommand| subcommand.get_name().to_owned()).collect());
     }
     match command.get_name() {
-        "get" | "explain" | "logs" | "wait" | "cancel" | "suspend" | "resume" => Offer::Resources(kind),
-        _ => Offer::Files,
+        "get" | "explain" | "logs" | "wait" | "cancel" | "suspend" | "resume" => Completions::Resources(kind),
+        _ => Completions::Files,
     }
 }
 
@@ -104,28 +105,28 @@ fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values() && !arg.is_require_equals_set()
 }
 
-fn values(arg: &Arg) -> Offer {
-    let known: Vec<String> =
+fn values(arg: &Arg) -> Completions {
+    let possible: Vec<String> =
         arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
     match arg.get_long() {
-        Some("for") => {
-            Offer::Words(["complete", "failed", "done", "running", "suspended"].map(str::to_owned).to_vec())
-        }
-        _ if known.is_empty() => Offer::Files,
-        _ => Offer::Words(known),
+        Some("for") => Completions::Words(
+            ["complete", "failed", "done", "running", "suspended"].map(str::to_owned).to_vec(),
+        ),
+        _ if possible.is_empty() => Completions::Files,
+        _ => Completions::Words(possible),
     }
 }
 
-/// The names that there are; nothing if that takes too long.
-fn names(kind: Kind, before: &[String]) -> Option<Vec<String>> {
+/// The names of the existing resources; `None` if the cluster does not answer in time.
+fn names(kind: ResourceKind, before: &[String]) -> Option<Vec<String>> {
     vmafx_kit::tls::install_crypto_provider();
     let runtime = runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async {
-        let asked = async {
-            let cluster = ReachArgs::of_words(before).connect().await.ok()?;
+        let names = async {
+            let cluster = ConnectionArgs::from_incomplete(before).connect().await.ok()?;
             select::list(&cluster, &cluster.objects(kind), kind, None).await.ok()
         };
-        let objects = tokio::time::timeout(PATIENCE, asked).await.ok()??;
+        let objects = tokio::time::timeout(TIMEOUT, names).await.ok()??;
         Some(objects.into_iter().filter_map(|object| object.metadata.name).collect())
     })
 }
@@ -136,17 +137,17 @@ mod tests {
 
     use super::*;
 
-    fn offered(words: &[&str]) -> Offer {
+    fn complete(words: &[&str]) -> Completions {
         let mut command = Plugin::command();
         command.build();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let (last, before) = words.split_last().unwrap();
-        offer(&command, before, last)
+        completions(&command, before, last)
     }
 
     fn words(words: &[&str]) -> Vec<String> {
-        match offered(words) {
-            Offer::Words(words) => words,
+        match complete(words) {
+            Completions::Words(words) => words,
             other => panic!("{other:?}"),
         }
     }
@@ -166,12 +167,12 @@ mod tests {
     }
 
     #[rstest]
-    #[case(&["get", ""], Offer::Resources(Kind::Job))]
-    #[case(&["get", "-n", "team", "x"], Offer::Resources(Kind::Job))]
-    #[case(&["get", "nodes", ""], Offer::Resources(Kind::Node))]
-    #[case(&["cancel", "a", ""], Offer::Resources(Kind::Job))]
-    #[case(&["submit", "-f", ""], Offer::Files)]
-    fn names_and_files_are_offered_where_they_belong(#[case] words: &[&str], #[case] expected: Offer) {
-        assert_eq!(offered(words), expected);
+    #[case(&["get", ""], Completions::Resources(ResourceKind::Job))]
+    #[case(&["get", "-n", "team", "x"], Completions::Resources(ResourceKind::Job))]
+    #[case(&["get", "nodes", ""], Completions::Resources(ResourceKind::Node))]
+    #[case(&["cancel", "a", ""], Completions::Resources(ResourceKind::Job))]
+    #[case(&["submit", "-f", ""], Completions::Files)]
+    fn names_and_files_are_offered_where_they_belong(#[case] words: &[&str], #[case] expected: Completions) {
+        assert_eq!(complete(words), expected);
     }
 }

@@ -1,19 +1,18 @@
-//! A VmafxJob as it was read: what it says of itself, whichever release wrote it.
+//! Read access to the fields of a VmafxJob, whichever release wrote it.
 
 use kube::core::DynamicObject;
 use serde_json::Value;
 use vmafx_api::conditions::JobCondition;
 
-/// A look at a job.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job<'a>(pub(super) &'a DynamicObject);
+pub(super) struct JobView<'a>(pub(super) &'a DynamicObject);
 
-impl<'a> Job<'a> {
+impl<'a> JobView<'a> {
     pub(super) fn name(self) -> &'a str {
         self.0.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// A text somewhere in the resource; empty if there is none.
+    /// The string at a JSON pointer; empty if there is none.
     pub(super) fn text(self, pointer: &str) -> &'a str {
         self.0.data.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
     }
@@ -22,7 +21,7 @@ impl<'a> Job<'a> {
         self.0.data.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// Empty until the operator has seen it.
+    /// Empty until the operator has observed the job.
     pub(super) fn phase(self) -> &'a str {
         self.text("/status/phase")
     }
@@ -31,7 +30,7 @@ impl<'a> Job<'a> {
         self.0.data.pointer("/status/score").and_then(Value::as_f64)
     }
 
-    /// Whether the score reached the least that was asked for; nothing if none was.
+    /// Whether the score reached `minScore`; `None` if there is no minimum.
     pub(super) fn passed(self) -> Option<bool> {
         self.0.data.pointer("/status/passed").and_then(Value::as_bool)
     }
@@ -52,8 +51,8 @@ impl<'a> Job<'a> {
         self.flag("/spec/cancel")
     }
 
-    /// Whether it runs in Pods of its own.
-    pub(super) fn in_pods(self) -> bool {
+    /// `execution: Pod`, in contrast to the controller's queue.
+    pub(super) fn runs_in_own_pods(self) -> bool {
         self.text("/spec/execution") == "Pod"
     }
 
@@ -74,35 +73,33 @@ impl<'a> Job<'a> {
         self.condition(type_).is_some_and(|one| one["status"] == "True")
     }
 
-    /// Whether it has its last word.
-    pub(super) fn is_over(self) -> bool {
+    pub(super) fn has_ended(self) -> bool {
         self.holds(JobCondition::Complete.as_str()) || self.holds(JobCondition::Failed.as_str())
     }
 
-    /// Whether the status speaks of the spec as it is.
+    /// Whether the operator has observed the current generation of the spec.
     pub(super) fn is_observed(self) -> bool {
-        let seen = self.0.data.pointer("/status/observedGeneration").and_then(Value::as_i64);
-        match (seen, self.0.metadata.generation) {
-            (Some(seen), Some(generation)) => seen >= generation,
+        let observed = self.0.data.pointer("/status/observedGeneration").and_then(Value::as_i64);
+        match (observed, self.0.metadata.generation) {
+            (Some(observed), Some(generation)) => observed >= generation,
             _ => false,
         }
     }
 
-    /// The condition that says why it is where it is.
-    pub(super) fn deciding(self) -> Option<&'a Value> {
+    /// The condition whose reason explains the current phase.
+    fn deciding_condition(self) -> Option<&'a Value> {
         use JobCondition::{Accepted, Complete, Failed, Running, Suspended};
         let last = [Complete, Failed, Suspended].into_iter().find(|one| self.holds(one.as_str()));
         let accepted = if self.holds(Accepted.as_str()) { Running } else { Accepted };
         self.condition(last.unwrap_or(accepted).as_str())
     }
 
-    /// Why it is where it is, in one word.
     pub(super) fn reason(self) -> &'a str {
-        self.deciding().and_then(|one| one["reason"].as_str()).unwrap_or_default()
+        self.deciding_condition().and_then(|one| one["reason"].as_str()).unwrap_or_default()
     }
 
     /// The score, or a dash.
-    pub(super) fn standing(self) -> String {
+    pub(super) fn score_cell(self) -> String {
         self.score().map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"))
     }
 }
@@ -128,7 +125,7 @@ mod tests {
     #[case(&[("Accepted", "True", "Submitted"), ("Complete", "True", "Scored"), ("Running", "False", "x")], "Scored")]
     #[case(&[("Accepted", "False", "Suspended"), ("Suspended", "True", "Suspended")], "Suspended")]
     #[case(&[], "")]
-    fn the_reason_is_that_of_the_condition_that_decides(
+    fn the_reason_is_that_of_the_deciding_condition(
         #[case] conditions: &[(&str, &str, &str)],
         #[case] expected: &str,
     ) {
@@ -136,22 +133,22 @@ mod tests {
             .iter()
             .map(|(type_, status, reason)| json!({ "type": type_, "status": status, "reason": reason }))
             .collect();
-        assert_eq!(Job(&job(&json!(conditions))).reason(), expected);
+        assert_eq!(JobView(&job(&json!(conditions))).reason(), expected);
     }
 
     #[test]
-    fn a_score_of_nothing_is_a_score() {
+    fn a_score_of_zero_is_a_score() {
         let mut object = job(&json!([]));
-        assert_eq!(Job(&object).standing(), "-");
+        assert_eq!(JobView(&object).score_cell(), "-");
         object.data["status"]["score"] = json!(0);
-        assert_eq!(Job(&object).standing(), "0.000");
+        assert_eq!(JobView(&object).score_cell(), "0.000");
     }
 
     #[test]
-    fn a_status_of_an_older_spec_is_not_believed() {
+    fn a_status_of_an_older_spec_does_not_count() {
         let mut object = job(&json!([]));
-        assert!(Job(&object).is_observed());
+        assert!(JobView(&object).is_observed());
         object.metadata.generation = Some(3);
-        assert!(!Job(&object).is_observed());
+        assert!(!JobView(&object).is_observed());
     }
 }

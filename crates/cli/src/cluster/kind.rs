@@ -1,18 +1,17 @@
-//! The kinds of resources, and the names that people call them by.
+//! The kinds of resources, and the names that users write for them.
 
 use kube::core::{ApiResource, DynamicObject};
 use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 
-/// A kind of resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ResourceKind {
     Job,
     Node,
     Training,
 }
 
-impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Job, Self::Node, Self::Training];
+impl ResourceKind {
+    const ALL: [Self; 3] = [Self::Job, Self::Node, Self::Training];
 
     pub(super) fn resource(self) -> ApiResource {
         match self {
@@ -22,7 +21,7 @@ impl Kind {
         }
     }
 
-    /// One of them, in a sentence.
+    /// The singular, for messages.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Job => "job",
@@ -31,8 +30,8 @@ impl Kind {
         }
     }
 
-    /// The first is what we call it; the others are what `kubectl` understands.
-    pub(super) fn words(self) -> &'static [&'static str] {
+    /// Accepted names: our own, and those that `kubectl` accepts.
+    fn names(self) -> &'static [&'static str] {
         match self {
             Self::Job => &[
                 "jobs",
@@ -64,12 +63,11 @@ impl Kind {
         }
     }
 
-    /// The kind that goes by this word.
-    pub(super) fn called(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.words().contains(&word))
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.names().contains(&name))
     }
 
-    /// As `kubectl -o name` writes a resource.
+    /// The resource as `kubectl -o name` writes it.
     pub(super) fn full_name(self, object: &DynamicObject) -> String {
         let resource = self.resource();
         let name = object.metadata.name.as_deref().unwrap_or_default();
@@ -77,10 +75,10 @@ impl Kind {
     }
 }
 
-/// The name of a job, alone or as `-o name` writes it.
+/// Strips the kind from a job's name in the form of `-o name`.
 pub(super) fn job_name(text: &str) -> &str {
     match text.split_once('/') {
-        Some((word, name)) if Kind::called(word) == Some(Kind::Job) => name,
+        Some((kind, name)) if ResourceKind::from_name(kind) == Some(ResourceKind::Job) => name,
         _ => text,
     }
 }
@@ -101,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn no_word_means_two_kinds() {
-        for kind in Kind::ALL {
-            for word in kind.words() {
-                assert_eq!(Kind::called(word), Some(kind), "{word}");
+    fn no_name_means_two_kinds() {
+        for kind in ResourceKind::ALL {
+            for name in kind.names() {
+                assert_eq!(ResourceKind::from_name(name), Some(kind), "{name}");
             }
         }
     }

@@ -1,80 +1,78 @@
-//! `logs`: what was said where a job ran.
+//! `logs`: the logs of a job.
 //!
-//! A job with Pods of its own has their logs. A job of the queue has lines in the log of the node that has it: those
-//! with its id.
+//! For a job with `execution: Pod` they are the logs of its Pods. For a job of the queue they are the lines with its id in
+//! the log of its node.
 
 mod lines;
 mod node;
-mod own;
+mod pods;
 
 use clap::Args;
 use kube::core::DynamicObject;
 
-use super::job::Job;
-use super::kind::{Kind, job_name};
-use super::reach::ReachArgs;
+use super::connection::ConnectionArgs;
+use super::error::KubeError;
+use super::job::JobView;
+use super::kind::{ResourceKind, job_name};
 use super::select;
-use super::trouble::KubeError;
 use crate::{Error, Exit};
 
-/// The container that scores.
 const CONTAINER: &str = "agent";
 
-/// Show what was said where a job ran.
+/// Show the logs of a job.
 ///
-/// A job that runs in Pods of its own has their logs, attempt by attempt. A job of the queue has the lines about it in
-/// the log of the node that has it, if that node is a Pod of this cluster.
+/// For a job with its own Pods, these are the logs of the Pods, attempt by attempt. For a job of the queue, they are the
+/// lines about the job in the log of its node, if that node is a Pod of this cluster.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
   kubectl vmafx logs trailer-1080p
   kubectl vmafx logs trailer-1080p -f
-      Until the job has ended.
+      Follow the log until the job has ended.
   kubectl vmafx logs trailer-1080p --previous --tail 50
-      The attempt before the last one.")]
+      Show the last lines of the attempt before the last one.")]
 pub(super) struct LogsArgs {
-    /// The job
+    /// Name of the job
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Go on until the job has ended
+    /// Follow the log until the job has ended
     #[arg(short, long)]
     follow: bool,
 
-    /// The attempt before the last one; of a job of the queue, the node's log before its last restart
+    /// Show the attempt before the last one or, for a job of the queue, the node's log before its last restart
     #[arg(short, long, conflicts_with = "follow")]
     previous: bool,
 
-    /// Only the last lines
+    /// Show only this number of last lines
     #[arg(long, value_name = "N")]
     tail: Option<u32>,
 
-    /// The container of the Pod
+    /// Container of the Pod
     #[arg(short, long, value_name = "NAME", default_value = CONTAINER)]
     container: String,
 
-    /// Where the nodes of the queue run; looked for everywhere by default
+    /// Namespace of the nodes of the queue; all namespaces are searched by default
     #[arg(long, value_name = "NAMESPACE")]
     node_namespace: Option<String>,
 }
 
-pub(super) async fn run(args: &LogsArgs, reach: &ReachArgs) -> Result<Exit, Error> {
-    let cluster = reach.connect().await?;
-    let found = select::named(&cluster, Kind::Job, &[job_name(&args.name)]).await?;
-    let Some(object) = found.first() else { return Ok(Exit::Failed) };
-    if Job(object).in_pods() {
-        own::run(args, &cluster, object).await?;
+pub(super) async fn run(args: &LogsArgs, connection: &ConnectionArgs) -> Result<Exit, Error> {
+    let cluster = connection.connect().await?;
+    let jobs = select::get_by_name(&cluster, ResourceKind::Job, &[job_name(&args.name)]).await?;
+    let Some(object) = jobs.first() else { return Ok(Exit::Failed) };
+    if JobView(object).runs_in_own_pods() {
+        pods::run(args, &cluster, object).await?;
     } else {
         node::run(args, &cluster, object).await?;
     }
     Ok(Exit::Done)
 }
 
-/// That nothing was said, and why.
-fn nothing(object: &DynamicObject, why: &str) -> KubeError {
-    let job = Job(object);
-    KubeError::Senseless(vec![format!(
-        "{} has no log: {why} (kubectl vmafx explain {} says where it stands)",
+fn no_log(object: &DynamicObject, why: &str) -> KubeError {
+    let job = JobView(object);
+    KubeError::InvalidRequest(vec![format!(
+        "{} has no log: {why} (kubectl vmafx explain {} has details)",
         job.name(),
         job.name()
     )])

@@ -1,61 +1,59 @@
-//! How answers about a cluster are written: as `kubectl` does, so that one can stand for the other in a script.
+//! Output formats of commands on a cluster. They are those of `kubectl`, so that a script can use either.
 
 use clap::{Args, ValueEnum};
 use kube::core::DynamicObject;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::kind::Kind;
+use super::kind::ResourceKind;
 use crate::output::{OutputError, look, print};
 use crate::terminal::Look;
 
-/// How the answer is written.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct FormatArgs {
-    /// How the answer is written
+    /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(super) output: Format,
 }
 
-/// Ways to write an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// A table for people
+    /// A table
     Table,
-    /// The same with more columns
+    /// A table with more columns
     Wide,
     /// JSON: one resource, or a List
     Json,
-    /// The same as YAML
+    /// YAML: one resource, or a List
     Yaml,
-    /// A name per line, as every command takes it
+    /// One name per line, which other commands accept
     Name,
 }
 
 impl FormatArgs {
-    /// Writes resources; `one` if exactly one was asked for.
+    /// Writes resources. `single`: exactly one was requested, and JSON and YAML are that resource instead of a List.
     pub(super) fn show(
         self,
-        kind: Kind,
+        kind: ResourceKind,
         objects: &[DynamicObject],
-        one: bool,
-        table: impl FnOnce(Look, bool) -> String,
+        single: bool,
+        table: impl FnOnce(Look) -> String,
     ) -> Result<(), OutputError> {
         let document = || match objects {
-            [object] if one => clean(object),
+            [object] if single => without_managed_fields(object),
             objects => Ok(list(objects)?),
         };
         let text = match self.output {
             Format::Json => serde_json::to_string_pretty(&document()?)? + "\n",
             Format::Yaml => serde_saphyr::to_string(&document()?)?,
             Format::Name => objects.iter().map(|object| kind.full_name(object) + "\n").collect(),
-            form => table(look(), form == Format::Wide),
+            Format::Table | Format::Wide => table(look()),
         };
         print(&text)
     }
 
     /// Writes a document that is not a resource.
-    pub(super) fn tell(
+    pub(super) fn show_document(
         self,
         document: &impl Serialize,
         name: impl FnOnce() -> String,
@@ -71,8 +69,8 @@ impl FormatArgs {
     }
 }
 
-/// A resource without what nobody reads.
-pub(super) fn clean(object: &DynamicObject) -> Result<Value, OutputError> {
+/// The resource without `managedFields`, as `kubectl` writes it.
+pub(super) fn without_managed_fields(object: &DynamicObject) -> Result<Value, OutputError> {
     let mut value = serde_json::to_value(object)?;
     if let Some(metadata) = value["metadata"].as_object_mut() {
         metadata.remove("managedFields");
@@ -81,6 +79,6 @@ pub(super) fn clean(object: &DynamicObject) -> Result<Value, OutputError> {
 }
 
 fn list(objects: &[DynamicObject]) -> Result<Value, OutputError> {
-    let items = objects.iter().map(clean).collect::<Result<Vec<_>, _>>()?;
+    let items = objects.iter().map(without_managed_fields).collect::<Result<Vec<_>, _>>()?;
     Ok(json!({ "apiVersion": "v1", "kind": "List", "metadata": { "resourceVersion": "" }, "items": items }))
 }

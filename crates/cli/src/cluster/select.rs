@@ -1,4 +1,4 @@
-//! Which resources are meant: by name, by label, or all.
+//! Selects resources by name or by label.
 
 use clap::Args;
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -6,42 +6,38 @@ use kube::Api;
 use kube::api::ListParams;
 use kube::core::DynamicObject;
 
-use super::AT_ONCE;
-use super::kind::{Kind, job_name};
-use super::reach::Cluster;
-use super::trouble::KubeError;
+use super::MAX_CONCURRENT_CALLS;
+use super::connection::Cluster;
+use super::error::KubeError;
+use super::kind::{ResourceKind, job_name};
 
-/// Most resources of one call.
-const PAGE: u32 = 500;
-/// Names that differ in more letters than this are not meant.
-const NEAR: usize = 2;
-/// Most names that are proposed.
-const PROPOSED: usize = 3;
+/// Number of resources per call.
+const PAGE_SIZE: u32 = 500;
+/// Names that differ in more letters are not suggested.
+const MAX_EDIT_DISTANCE: usize = 2;
+const MAX_SUGGESTIONS: usize = 3;
 
-/// Which jobs.
 #[derive(Args, Clone, Debug)]
-pub(super) struct JobsArgs {
-    /// Jobs by name
+pub(super) struct JobSelectionArgs {
+    /// Names of jobs
     #[arg(value_name = "NAME", required_unless_present_any = ["selector", "all"])]
     names: Vec<String>,
 
-    /// The jobs with these labels, such as app=web,tier!=test
+    /// Select the jobs with these labels, such as app=web,tier!=test
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "names")]
     selector: Option<String>,
 
-    /// All jobs of the namespace
+    /// Select all jobs of the namespace
     #[arg(long, conflicts_with_all = ["names", "selector"])]
     all: bool,
 }
 
-impl JobsArgs {
-    /// Whether each was named.
+impl JobSelectionArgs {
     pub(super) fn by_name(&self) -> bool {
         !self.names.is_empty()
     }
 
-    /// Their names, each once.
-    pub(super) fn names(&self) -> Vec<&str> {
+    fn names(&self) -> Vec<&str> {
         unique(self.names.iter().map(|name| job_name(name)))
     }
 
@@ -49,35 +45,35 @@ impl JobsArgs {
         self.selector.as_deref()
     }
 
-    /// The jobs. One that does not exist is an error.
+    /// The selected jobs. A name that does not exist is an error.
     pub(super) async fn find(&self, cluster: &Cluster) -> Result<Vec<DynamicObject>, KubeError> {
         if self.by_name() {
-            named(cluster, Kind::Job, &self.names()).await
+            get_by_name(cluster, ResourceKind::Job, &self.names()).await
         } else {
-            list(cluster, &cluster.objects(Kind::Job), Kind::Job, self.selector()).await
+            list(cluster, &cluster.objects(ResourceKind::Job), ResourceKind::Job, self.selector()).await
         }
     }
 }
 
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut once: Vec<&str> = Vec::new();
+    let mut unique: Vec<&str> = Vec::new();
     for name in names {
-        if !once.contains(&name) {
-            once.push(name);
+        if !unique.contains(&name) {
+            unique.push(name);
         }
     }
-    once
+    unique
 }
 
-/// All resources, page by page.
+/// Lists all resources, page by page.
 pub(super) async fn list(
     cluster: &Cluster,
     api: &Api<DynamicObject>,
-    kind: Kind,
+    kind: ResourceKind,
     labels: Option<&str>,
 ) -> Result<Vec<DynamicObject>, KubeError> {
     let what = format!("list {}s", kind.noun());
-    let mut params = ListParams::default().limit(PAGE);
+    let mut params = ListParams::default().limit(PAGE_SIZE);
     params.label_selector = labels.map(str::to_owned);
     let mut objects = Vec::new();
     loop {
@@ -90,122 +86,94 @@ pub(super) async fn list(
     }
 }
 
-/// Resources by name, in that order.
-pub(super) async fn named(
+/// Reads resources by name, in the given order.
+pub(super) async fn get_by_name(
     cluster: &Cluster,
-    kind: Kind,
+    kind: ResourceKind,
     names: &[&str],
 ) -> Result<Vec<DynamicObject>, KubeError> {
     let api = cluster.objects(kind);
     let what = format!("read the {}", kind.noun());
-    let found: Vec<Option<DynamicObject>> = futures::stream::iter(names)
+    let objects: Vec<Option<DynamicObject>> = futures::stream::iter(names)
         .map(|name| cluster.call(&what, api.get_opt(name)))
-        .buffered(AT_ONCE)
+        .buffered(MAX_CONCURRENT_CALLS)
         .try_collect()
         .await?;
     let missing: Vec<&str> =
-        names.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(name, _)| *name).collect();
+        names.iter().zip(&objects).filter(|(_, object)| object.is_none()).map(|(name, _)| *name).collect();
     if missing.is_empty() {
-        return Ok(found.into_iter().flatten().collect());
+        return Ok(objects.into_iter().flatten().collect());
     }
-    Err(absent(cluster, kind, &missing).await)
+    Err(not_found(cluster, kind, &missing).await)
 }
 
-/// That there are no such resources, and what may be meant instead.
-pub(super) async fn absent(cluster: &Cluster, kind: Kind, names: &[&str]) -> KubeError {
-    // Without the definitions every name is absent, and a list tells that.
-    let here = match list(cluster, &cluster.objects(kind), kind, None).await {
+/// The error for resources that do not exist, with similar names or the namespaces where they do exist.
+async fn not_found(cluster: &Cluster, kind: ResourceKind, names: &[&str]) -> KubeError {
+    // If the CRDs are not installed, every name is missing; listing reports the cause.
+    let objects = match list(cluster, &cluster.objects(kind), kind, None).await {
         Ok(objects) => objects,
         Err(error @ KubeError::NotInstalled { .. }) => return error,
         Err(_) => Vec::new(),
     };
-    let here: Vec<&str> = here.iter().filter_map(|object| object.metadata.name.as_deref()).collect();
-    let mut said = Vec::with_capacity(names.len());
+    let existing: Vec<&str> = objects.iter().filter_map(|object| object.metadata.name.as_deref()).collect();
+    let mut messages = Vec::with_capacity(names.len());
     for name in names {
-        let near = near(name, &here);
-        let hint = if near.is_empty() { elsewhere(cluster, kind, name).await } else { proposal(&near) };
-        said.push(format!("there is no {} {name:?} in namespace {}{hint}", kind.noun(), cluster.namespace));
+        let similar = similar(name, &existing);
+        let hint = if similar.is_empty() {
+            other_namespaces(cluster, kind, name).await
+        } else {
+            format!("; do you mean {}?", similar.join(", "))
+        };
+        let namespace = &cluster.namespace;
+        messages.push(format!("there is no {} {name:?} in namespace {namespace}{hint}", kind.noun()));
     }
-    KubeError::NotFound(said)
+    KubeError::NotFound(messages)
 }
 
-/// Where else there is one of this name, if that may be known.
-async fn elsewhere(cluster: &Cluster, kind: Kind, name: &str) -> String {
-    let params = ListParams::default().fields(&format!("metadata.name={name}")).limit(PAGE);
-    let found = cluster.call("look elsewhere", cluster.everywhere(kind).list(&params)).await;
-    let spaces: Vec<String> = found
+/// A hint on the namespaces that have a resource of this name; empty if there is none, or if listing is not permitted.
+async fn other_namespaces(cluster: &Cluster, kind: ResourceKind, name: &str) -> String {
+    let params = ListParams::default().fields(&format!("metadata.name={name}")).limit(PAGE_SIZE);
+    let list =
+        cluster.call("search all namespaces", cluster.objects_in_all_namespaces(kind).list(&params)).await;
+    let namespaces: Vec<String> = list
         .map(|list| list.items)
         .unwrap_or_default()
         .into_iter()
-        .filter_map(|one| one.metadata.namespace)
+        .filter_map(|object| object.metadata.namespace)
         .collect();
-    match spaces.as_slice() {
+    match namespaces.as_slice() {
         [] => String::new(),
-        [space] => format!("; there is one in namespace {space} (-n {space})"),
-        spaces => format!("; there are in namespaces {}", spaces.join(", ")),
+        [namespace] => format!("; there is one in namespace {namespace} (-n {namespace})"),
+        namespaces => format!("; there is one in each of the namespaces {}", namespaces.join(", ")),
     }
 }
 
-fn proposal(near: &[&str]) -> String {
-    format!("; do you mean {}?", near.join(", "))
-}
-
-/// Names that are almost this one.
-fn near<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
-    let mut near: Vec<(usize, &str)> = names
+/// The existing names that differ in a few letters or contain the other name, the most similar first.
+fn similar<'a>(name: &str, existing: &[&'a str]) -> Vec<&'a str> {
+    let mut similar: Vec<(usize, &str)> = existing
         .iter()
         .map(|other| {
             let (long, short) = if name.len() < other.len() { (*other, name) } else { (name, *other) };
-            let part = short.len() > NEAR && long.contains(short);
-            (if part { NEAR } else { distance(name, other) }, *other)
+            let contained = short.len() > MAX_EDIT_DISTANCE && long.contains(short);
+            (if contained { MAX_EDIT_DISTANCE } else { strsim::levenshtein(name, other) }, *other)
         })
-        .filter(|(letters, _)| *letters <= NEAR)
+        .filter(|(distance, _)| *distance <= MAX_EDIT_DISTANCE)
         .collect();
-    near.sort_unstable();
-    near.into_iter().take(PROPOSED).map(|(_, name)| name).collect()
-}
-
-/// Letters to change, add or take away.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, other) in b.iter().enumerate() {
-            let change = corner + usize::from(letter != *other);
-            corner = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
+    similar.sort_unstable();
+    similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
-    #[case("", "", 0)]
-    #[case("abc", "abc", 0)]
-    #[case("abc", "abd", 1)]
-    #[case("abc", "ac", 1)]
-    #[case("kitten", "sitting", 3)]
-    #[case("", "abc", 3)]
-    fn letters_are_counted(#[case] a: &str, #[case] b: &str, #[case] expected: usize) {
-        assert_eq!(distance(a, b), expected);
-        assert_eq!(distance(b, a), expected);
-    }
-
     #[test]
-    fn names_that_are_almost_the_one_are_proposed_nearest_first() {
+    fn similar_names_are_suggested_the_nearest_first() {
         let names = ["trailer-720p", "trailer-1080p", "intro", "trailer-1080"];
-        assert_eq!(near("trailer-1081p", &names), ["trailer-1080p", "trailer-1080"]);
-        assert_eq!(near("intro-4k", &names), ["intro"]);
-        assert_eq!(near("x", &names), Vec::<&str>::new());
-        assert_eq!(near("nobody", &["b", "no"]), Vec::<&str>::new());
+        assert_eq!(similar("trailer-1081p", &names), ["trailer-1080p", "trailer-1080"]);
+        assert_eq!(similar("intro-4k", &names), ["intro"]);
+        assert_eq!(similar("x", &names), Vec::<&str>::new());
+        assert_eq!(similar("nobody", &["b", "no"]), Vec::<&str>::new());
     }
 
     #[test]

@@ -1,96 +1,91 @@
-//! `submit`: jobs from pairs of clips.
+//! `submit`: creates a job per pair of clips.
 
 mod args;
-mod make;
+mod create;
 mod name;
 mod plan;
-mod row;
 mod spec;
 
 use kube::core::DynamicObject;
 
 use self::args::DryRun;
 pub(super) use self::args::SubmitArgs;
-use self::make::{Made, Outcome};
-use super::job::Job;
-use super::kind::Kind;
+use self::create::{SubmitOutcome, SubmittedResource};
+use super::connection::ConnectionArgs;
+use super::job::JobView;
+use super::kind::ResourceKind;
 use super::output::Format;
-use super::reach::ReachArgs;
-use super::wait::{self, Goal};
+use super::wait::{self, WaitGoal};
 use crate::terminal::Look;
 use crate::view::job::short;
 use crate::{Error, Exit};
 
-pub(super) async fn run(args: &SubmitArgs, reach: &ReachArgs) -> Result<Exit, Error> {
-    // Before the cluster is looked for: bad lines are bad everywhere.
+pub(super) async fn run(args: &SubmitArgs, connection: &ConnectionArgs) -> Result<Exit, Error> {
+    // The plan is checked before the cluster is needed, so that --dry-run=client works without one.
     let plan = plan::plan(args)?;
     if args.dry_run == Some(DryRun::Client) {
-        let rows: Vec<Row> = plan
+        let jobs: Vec<SubmittedResource> = plan
             .jobs
             .iter()
-            .map(|planned| Row { object: make::object(planned, reach.namespace()), outcome: "to be made" })
+            .map(|planned| SubmittedResource {
+                object: create::object(planned, connection.namespace()),
+                outcome: SubmitOutcome::Created,
+            })
             .collect();
-        show(args, &rows)?;
+        show(args, &jobs)?;
         return Ok(Exit::Done);
     }
-    let cluster = reach.connect().await?;
-    let checked = make::check(&cluster, &plan).await?;
+    let cluster = connection.connect().await?;
+    let checked = create::check(&cluster, &plan).await?;
     if args.dry_run == Some(DryRun::Server) {
-        show(args, &rows(checked, "to be made"))?;
+        show(args, &checked)?;
         return Ok(Exit::Done);
     }
-    let made = rows(make::create(&cluster, &plan).await?, "created");
-    summary(&made);
+    let submitted = create::create(&cluster, &plan).await?;
+    print_summary(&submitted);
     if !args.wait {
-        show(args, &made)?;
+        show(args, &submitted)?;
         return Ok(Exit::Done);
     }
-    let jobs: Vec<DynamicObject> = made.into_iter().map(|row| row.object).collect();
-    let waited = wait::until(&cluster, &jobs, None, &Goal::Done, args.timeout).await?;
-    wait::show(args.format, &waited, false)?;
-    Ok(waited.late().unwrap_or_else(|| verdict(&waited.jobs)))
+    let jobs: Vec<DynamicObject> = submitted.into_iter().map(|job| job.object).collect();
+    let result = wait::wait_for(&cluster, &jobs, None, &WaitGoal::Done, args.timeout).await?;
+    wait::show(args.format, &result, false)?;
+    Ok(result.report_timeout().unwrap_or_else(|| exit_code(&result.jobs)))
 }
 
-/// A job, and what became of it.
-struct Row {
-    object: DynamicObject,
-    outcome: &'static str,
-}
-
-fn rows(made: Vec<Made>, new: &'static str) -> Vec<Row> {
-    let word = |outcome| match outcome {
-        Outcome::Created => new,
-        Outcome::Unchanged => "unchanged",
-    };
-    made.into_iter().map(|one| Row { object: one.object, outcome: word(one.outcome) }).collect()
-}
-
-/// On standard error, so that the answer can be piped.
-fn summary(made: &[Row]) {
-    let created = made.iter().filter(|row| row.outcome == "created").count();
-    if made.len() > 1 {
-        eprintln!("{created} created, {} unchanged", made.len() - created);
+/// Prints to standard error, so that standard output can be piped.
+fn print_summary(submitted: &[SubmittedResource]) {
+    let created = submitted.iter().filter(|job| job.outcome == SubmitOutcome::Created).count();
+    if submitted.len() > 1 {
+        eprintln!("{created} created, {} unchanged", submitted.len() - created);
     }
 }
 
-fn show(args: &SubmitArgs, made: &[Row]) -> Result<(), Error> {
-    let objects: Vec<DynamicObject> = made.iter().map(|row| row.object.clone()).collect();
-    let one = args.filename.is_none() && objects.len() == 1;
-    args.format.show(Kind::Job, &objects, one, |look, _| table(args, made, look))?;
+fn show(args: &SubmitArgs, submitted: &[SubmittedResource]) -> Result<(), Error> {
+    let objects: Vec<DynamicObject> = submitted.iter().map(|job| job.object.clone()).collect();
+    let single = args.filename.is_none() && objects.len() == 1;
+    args.format.show(ResourceKind::Job, &objects, single, |look| table(args, submitted, look))?;
     Ok(())
 }
 
-fn table(args: &SubmitArgs, made: &[Row], look: Look) -> String {
+fn table(args: &SubmitArgs, submitted: &[SubmittedResource], look: Look) -> String {
     let wide = args.format.output == Format::Wide;
     let mut header = vec!["Name", "Distorted", "Result"];
     if wide {
         header.extend(["Reference", "Model"]);
     }
     let mut table = look.table(&header, header.len());
-    for row in made {
-        let job = Job(&row.object);
+    for resource in submitted {
+        let job = JobView(&resource.object);
+        // The same words as kubectl's.
+        let result = match (resource.outcome, args.dry_run) {
+            (SubmitOutcome::Unchanged, _) => "unchanged",
+            (SubmitOutcome::Created, None) => "created",
+            (SubmitOutcome::Created, Some(DryRun::Client)) => "created (dry run)",
+            (SubmitOutcome::Created, Some(DryRun::Server)) => "created (server dry run)",
+        };
         let distorted = job.text("/spec/distorted");
-        let mut cells = vec![job.name(), if wide { distorted } else { short(distorted) }, row.outcome];
+        let mut cells = vec![job.name(), if wide { distorted } else { short(distorted) }, result];
         if wide {
             cells.extend([job.text("/spec/reference"), job.text("/spec/model")]);
         }
@@ -99,11 +94,11 @@ fn table(args: &SubmitArgs, made: &[Row], look: Look) -> String {
     format!("{}\n", table.trim_fmt())
 }
 
-/// A job without a score weighs more than one with a low score.
-fn verdict(jobs: &[DynamicObject]) -> Exit {
+/// A job without a score takes precedence over one with a low score.
+fn exit_code(jobs: &[DynamicObject]) -> Exit {
     let mut exit = Exit::Done;
     for object in jobs {
-        let job = Job(object);
+        let job = JobView(object);
         let Some(score) = job.score() else {
             eprintln!("{} has no score: {}", job.name(), job.message());
             exit = Exit::Failed;
@@ -132,13 +127,13 @@ mod tests {
     #[case(&[json!({ "score": 95, "passed": true }), json!({ "score": 2, "passed": false })], Exit::BelowMinimum)]
     #[case(&[json!({ "score": 2, "passed": false }), json!({ "phase": "Failed" })], Exit::Failed)]
     #[case(&[json!({ "phase": "Failed" }), json!({ "score": 2, "passed": false })], Exit::Failed)]
-    fn the_exit_code_tells_the_worst(#[case] jobs: &[Value], #[case] expected: Exit) {
+    fn the_worst_job_decides_the_exit_code(#[case] jobs: &[Value], #[case] expected: Exit) {
         let object = |status: &Value| {
             serde_json::from_value(json!({
                 "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": "a" }, "status": status,
             }))
             .unwrap()
         };
-        assert_eq!(verdict(&jobs.iter().map(object).collect::<Vec<_>>()), expected);
+        assert_eq!(exit_code(&jobs.iter().map(object).collect::<Vec<_>>()), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Resources as rows.
+//! Tables of resources.
 
 use std::fmt::Write as _;
 
@@ -6,60 +6,60 @@ use jiff::Timestamp;
 use kube::core::DynamicObject;
 use serde_json::Value;
 
-use super::job::Job;
-use super::kind::Kind;
+use super::job::JobView;
+use super::kind::ResourceKind;
 use crate::terminal::Look;
 use crate::view::age;
 use crate::view::job::short;
 
-/// Which columns are shown.
+/// The columns of a table of resources.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View {
-    pub(super) kind: Kind,
+pub(super) struct ResourceTable {
+    pub(super) kind: ResourceKind,
     pub(super) wide: bool,
-    /// Resources of several namespaces.
+    /// Show the namespace of each resource.
     pub(super) namespaces: bool,
 }
 
-impl View {
+impl ResourceTable {
     pub(super) fn header(self) -> Vec<&'static str> {
-        let (few, more): (&[_], &[_]) = match self.kind {
-            Kind::Job => (
+        let (standard, wide): (&[_], &[_]) = match self.kind {
+            ResourceKind::Job => (
                 &["Name", "Phase", "Score", "Reason", "Node", "Age"],
                 &["Passed", "Distorted", "Model", "Backend", "Priority", "Attempts", "Message"],
             ),
-            Kind::Node => (
+            ResourceKind::Node => (
                 &["Name", "Ready", "Workers", "Jobs", "Reason", "Heartbeat", "Age"],
                 &["Vendor", "Device", "Paused", "Image"],
             ),
-            Kind::Training => (
+            ResourceKind::Training => (
                 &["Name", "Phase", "Samples", "Version", "Reason", "Age"],
                 &["Stable", "Checkpoint", "RMSE", "SROCC", "Base"],
             ),
         };
         let namespace = self.namespaces.then_some("Namespace");
-        let more = if self.wide { more } else { &[] };
-        namespace.into_iter().chain(few.iter().copied()).chain(more.iter().copied()).collect()
+        let wide = if self.wide { wide } else { &[] };
+        namespace.into_iter().chain(standard.iter().copied()).chain(wide.iter().copied()).collect()
     }
 
     pub(super) fn row(self, object: &DynamicObject, now: Timestamp) -> Vec<String> {
         let at = |pointer: &str| text(object.data.pointer(pointer));
         let name = object.metadata.name.clone().unwrap_or_default();
         let created = object.metadata.creation_timestamp.as_ref();
-        let aged = created.map_or_else(dash, |time| age::length(now.duration_since(time.0).unsigned_abs()));
-        let (few, more) = match self.kind {
-            Kind::Job => {
-                let job = Job(object);
+        let age = created.map_or_else(dash, |time| age::length(now.duration_since(time.0).unsigned_abs()));
+        let (standard, wide) = match self.kind {
+            ResourceKind::Job => {
+                let job = JobView(object);
                 let model = job.text("/status/model/name");
                 let model = if model.is_empty() { job.text("/spec/model") } else { model };
                 (
                     vec![
                         name,
                         or_dash(job.phase()),
-                        job.standing(),
+                        job.score_cell(),
                         or_dash(job.reason()),
                         or_dash(job.node()),
-                        aged,
+                        age,
                     ],
                     vec![
                         at("/status/passed"),
@@ -72,7 +72,7 @@ impl View {
                     ],
                 )
             }
-            Kind::Node => (
+            ResourceKind::Node => (
                 vec![
                     name,
                     condition(object, "Ready", "status"),
@@ -84,7 +84,7 @@ impl View {
                     at("/status/assignedJobs"),
                     condition(object, "Ready", "reason"),
                     since(object, "/status/lastHeartbeat", now),
-                    aged,
+                    age,
                 ],
                 vec![
                     at("/spec/gpuVendor"),
@@ -93,14 +93,14 @@ impl View {
                     at("/status/currentImage"),
                 ],
             ),
-            Kind::Training => (
+            ResourceKind::Training => (
                 vec![
                     name,
                     at("/status/phase"),
                     at("/status/currentSamples"),
                     at("/status/modelVersion"),
                     condition(object, "Ready", "reason"),
-                    aged,
+                    age,
                 ],
                 vec![
                     at("/status/stableVersion"),
@@ -112,12 +112,11 @@ impl View {
             ),
         };
         let namespace = self.namespaces.then(|| object.metadata.namespace.clone().unwrap_or_default());
-        let more = if self.wide { more } else { Vec::new() };
-        namespace.into_iter().chain(few).chain(more).collect()
+        let wide = if self.wide { wide } else { Vec::new() };
+        namespace.into_iter().chain(standard).chain(wide).collect()
     }
 
-    /// All of them.
-    pub(super) fn table(self, objects: &[DynamicObject], look: Look, now: Timestamp) -> String {
+    pub(super) fn render(self, objects: &[DynamicObject], look: Look, now: Timestamp) -> String {
         let header = self.header();
         let mut table = look.table(&header, header.len());
         for object in objects {
@@ -140,7 +139,7 @@ fn count(object: &DynamicObject, pointer: &str) -> i64 {
 }
 
 fn condition(object: &DynamicObject, type_: &str, field: &str) -> String {
-    let one = Job(object).condition(type_);
+    let one = JobView(object).condition(type_);
     text(one.map(|one| &one[field]))
 }
 
@@ -158,12 +157,11 @@ fn or_dash(text: &str) -> String {
     if text.is_empty() { dash() } else { text.to_owned() }
 }
 
-/// Rows one after the other, in columns that only grow.
+/// Aligns rows that are printed one after the other. Column widths only grow.
 #[derive(Debug, Default)]
-pub(super) struct Rolling(Vec<usize>);
+pub(super) struct GrowingColumns(Vec<usize>);
 
-impl Rolling {
-    /// One line.
+impl GrowingColumns {
     pub(super) fn line(&mut self, cells: &[String]) -> String {
         self.0.resize(cells.len().max(self.0.len()), 0);
         let mut line = String::new();
@@ -174,7 +172,7 @@ impl Rolling {
         format!("{}\n", line.trim_end())
     }
 
-    /// Makes room for all of these before the first is written.
+    /// Widens the columns for all of these rows.
     pub(super) fn fit(&mut self, rows: &[Vec<String>]) {
         for row in rows {
             self.line(row);
@@ -193,8 +191,8 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    fn words(view: View, object: &DynamicObject) -> String {
-        view.row(object, "2026-01-01T00:01:05Z".parse().unwrap()).join("|")
+    fn cells(table: ResourceTable, object: &DynamicObject) -> String {
+        table.row(object, "2026-01-01T00:01:05Z".parse().unwrap()).join("|")
     }
 
     fn meta() -> Value {
@@ -202,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_tells_where_it_stands_and_why() {
+    fn a_job_has_its_phase_score_and_reason() {
         let job = object(json!({
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": meta(),
             "spec": { "reference": "s3://b/r.mp4", "distorted": "s3://b/d.mp4", "backend": "cpu", "priority": 3 },
@@ -210,21 +208,24 @@ mod tests {
                 "message": "the score is 0", "model": { "name": "vmaf_v0.6.1" },
                 "conditions": [{ "type": "Complete", "status": "True", "reason": "BelowMinScore" }] },
         }));
-        let view = View { kind: Kind::Job, wide: false, namespaces: true };
-        assert_eq!(words(view, &job), "team|a|Succeeded|0.000|BelowMinScore|w-0|1m5s");
-        let wide = View { kind: Kind::Job, wide: true, namespaces: false };
+        let table = ResourceTable { kind: ResourceKind::Job, wide: false, namespaces: true };
+        assert_eq!(cells(table, &job), "team|a|Succeeded|0.000|BelowMinScore|w-0|1m5s");
+        let wide = ResourceTable { kind: ResourceKind::Job, wide: true, namespaces: false };
         assert_eq!(
-            words(wide, &job),
+            cells(wide, &job),
             "a|Succeeded|0.000|BelowMinScore|w-0|1m5s|false|d.mp4|vmaf_v0.6.1|cpu|3|1|the score is 0"
         );
     }
 
     #[test]
-    fn what_nobody_has_looked_at_has_dashes() {
+    fn a_job_without_a_status_has_dashes() {
         let job = object(
             json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": meta(), "spec": {} }),
         );
-        assert_eq!(words(View { kind: Kind::Job, wide: false, namespaces: false }, &job), "a|-|-|-|-|1m5s");
+        assert_eq!(
+            cells(ResourceTable { kind: ResourceKind::Job, wide: false, namespaces: false }, &job),
+            "a|-|-|-|-|1m5s"
+        );
     }
 
     #[test]
@@ -234,34 +235,34 @@ mod tests {
             "status": { "readyReplicas": 2, "assignedJobs": 4, "lastHeartbeat": "2026-01-01T00:01:00Z",
                 "conditions": [{ "type": "Ready", "status": "False", "reason": "WorkersStarting" }] },
         }));
-        let view = |kind| View { kind, wide: false, namespaces: false };
-        assert_eq!(words(view(Kind::Node), &node), "a|False|2 of 3|4|WorkersStarting|5s|1m5s");
+        let table = |kind| ResourceTable { kind, wide: false, namespaces: false };
+        assert_eq!(cells(table(ResourceKind::Node), &node), "a|False|2 of 3|4|WorkersStarting|5s|1m5s");
         let training = object(json!({
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxModelTraining", "metadata": meta(), "spec": {},
             "status": { "phase": "Running", "currentSamples": 12, "modelVersion": "v3",
                 "conditions": [{ "type": "Ready", "status": "True", "reason": "Training" }] },
         }));
-        assert_eq!(words(view(Kind::Training), &training), "a|Running|12|v3|Training|1m5s");
+        assert_eq!(cells(table(ResourceKind::Training), &training), "a|Running|12|v3|Training|1m5s");
     }
 
     #[rstest]
     fn every_row_has_a_cell_for_each_column(
-        #[values(Kind::Job, Kind::Node, Kind::Training)] kind: Kind,
+        #[values(ResourceKind::Job, ResourceKind::Node, ResourceKind::Training)] kind: ResourceKind,
         #[values(false, true)] wide: bool,
         #[values(false, true)] namespaces: bool,
     ) {
-        let view = View { kind, wide, namespaces };
+        let table = ResourceTable { kind, wide, namespaces };
         let empty = object(json!({ "apiVersion": "vmafx.dev/v1", "kind": "X", "metadata": {} }));
-        assert_eq!(view.header().len(), view.row(&empty, Timestamp::UNIX_EPOCH).len());
+        assert_eq!(table.header().len(), table.row(&empty, Timestamp::UNIX_EPOCH).len());
     }
 
     #[test]
     fn columns_only_grow() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let mut rolling = Rolling::default();
-        rolling.fit(&[row(["Name", "Phase"]), row(["longer", "x"])]);
-        assert_eq!(rolling.line(&row(["a", "b"])), "a       b\n");
-        assert_eq!(rolling.line(&row(["even-longer", "b"])), "even-longer  b\n");
-        assert_eq!(rolling.line(&row(["a", "b"])), "a            b\n");
+        let mut columns = GrowingColumns::default();
+        columns.fit(&[row(["Name", "Phase"]), row(["longer", "x"])]);
+        assert_eq!(columns.line(&row(["a", "b"])), "a       b\n");
+        assert_eq!(columns.line(&row(["even-longer", "b"])), "even-longer  b\n");
+        assert_eq!(columns.line(&row(["a", "b"])), "a            b\n");
     }
 }

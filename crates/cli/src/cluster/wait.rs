@@ -1,4 +1,4 @@
-//! `wait`: until jobs are where they are wanted.
+//! `wait`: waits until jobs reach a state.
 
 mod goal;
 mod progress;
@@ -12,49 +12,49 @@ use kube::core::DynamicObject;
 use kube::runtime::watcher;
 use vmafx_kit::config::GoDuration;
 
-pub(super) use self::goal::Goal;
-use self::goal::Verdict;
-use self::progress::Progress;
-use super::job::Job;
-use super::kind::Kind;
+use self::goal::GoalState;
+pub(super) use self::goal::WaitGoal;
+use self::progress::WaitProgress;
+use super::connection::{Cluster, ConnectionArgs};
+use super::error::KubeError;
+use super::job::JobView;
+use super::kind::ResourceKind;
 use super::output::{Format, FormatArgs};
-use super::reach::{Cluster, ReachArgs};
-use super::select::JobsArgs;
-use super::table::View;
-use super::trouble::KubeError;
-use super::watch::{Listener, News, watch};
+use super::select::JobSelectionArgs;
+use super::table::ResourceTable;
+use super::watch::{WatchEvent, WatchHandler, watch};
 use crate::{Error, Exit};
 
 const EXAMPLES: &str = "\
 Examples:
   kubectl vmafx wait trailer-1080p
-      Until it is scored; exit code 1 if it ends without a score.
+      Wait until the job is scored. The exit code is 1 if it ends without a score.
 
   kubectl vmafx wait -l batch=nightly --for=done --timeout=2h
-      Until all jobs of a batch have ended, however.
+      Wait until all jobs with a label have ended, in any state.
 
   kubectl vmafx suspend trailer-1080p && kubectl vmafx wait trailer-1080p --for=suspended
-      Until its node is free.
+      Wait until the job no longer occupies its node.
 
 Exit codes:
-    0  all are there
-    1  at least one ended in another way, or was deleted
-    2  error, wrong usage, no such job
-  124  not within --timeout
-  130  stopped by Ctrl-C; the jobs go on";
+    0  all jobs reached the state
+    1  at least one job ended in another state, or was deleted
+    2  error, wrong usage, or no such job
+  124  --timeout expired
+  130  stopped by Ctrl-C; the jobs continue";
 
-/// Wait for jobs.
+/// Wait until jobs reach a state.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: kubectl vmafx wait --help")]
+#[command(after_long_help = EXAMPLES, after_help = "Details and examples: kubectl vmafx wait --help")]
 pub(super) struct WaitArgs {
     #[command(flatten)]
-    jobs: JobsArgs,
+    jobs: JobSelectionArgs,
 
-    /// For what: complete, failed, done (either), running, suspended, phase=PHASE or condition=TYPE
-    #[arg(long = "for", value_name = "WHAT", default_value = "complete")]
-    goal: Goal,
+    /// State to wait for: complete, failed, done (complete or failed), running, suspended, phase=PHASE or condition=TYPE
+    #[arg(long = "for", value_name = "STATE", default_value = "complete")]
+    goal: WaitGoal,
 
-    /// How long, such as 10m; without it until the end
+    /// Maximum time to wait, such as 10m; unlimited by default
     #[arg(long, value_name = "DURATION")]
     timeout: Option<GoDuration>,
 
@@ -62,184 +62,187 @@ pub(super) struct WaitArgs {
     format: FormatArgs,
 }
 
-pub(super) async fn run(args: &WaitArgs, reach: &ReachArgs) -> Result<Exit, Error> {
-    let cluster = reach.connect().await?;
-    let found = args.jobs.find(&cluster).await?;
-    if found.is_empty() {
+pub(super) async fn run(args: &WaitArgs, connection: &ConnectionArgs) -> Result<Exit, Error> {
+    let cluster = connection.connect().await?;
+    let jobs = args.jobs.find(&cluster).await?;
+    if jobs.is_empty() {
         return Err(KubeError::NotFound(vec![format!(
-            "there is no such job in namespace {}: nothing to wait for",
+            "namespace {} has no such job: there is nothing to wait for",
             cluster.namespace
         )])
         .into());
     }
-    let one = args.jobs.by_name() && found.len() == 1;
-    let waited = until(&cluster, &found, args.jobs.selector(), &args.goal, args.timeout).await?;
-    show(args.format, &waited, one)?;
-    Ok(waited.verdict(&args.goal))
+    let single = args.jobs.by_name() && jobs.len() == 1;
+    let result = wait_for(&cluster, &jobs, args.jobs.selector(), &args.goal, args.timeout).await?;
+    show(args.format, &result, single)?;
+    Ok(result.report(&args.goal))
 }
 
-/// What became of the jobs that were waited for.
-pub(super) struct Waited {
-    /// As they were last seen, in the order given.
+pub(super) struct WaitResult {
+    /// The last observed state of each job, in the given order.
     pub(super) jobs: Vec<DynamicObject>,
-    /// Those that ended in another way, and how.
+    /// Name and phase of the jobs that ended in another state.
     missed: Vec<(String, String)>,
-    /// Those that were deleted before.
-    gone: Vec<String>,
-    /// Those that are not there yet.
-    open: Vec<String>,
+    /// Names of the jobs that were deleted before they reached the state.
+    deleted: Vec<String>,
+    /// Names of the jobs that had not reached the state when the time was over.
+    pending: Vec<String>,
 }
 
-impl Waited {
-    pub(super) fn in_time(&self) -> bool {
-        self.open.is_empty()
-    }
-
-    /// What to exit with; those that are not where they were wanted are named.
-    fn verdict(&self, goal: &Goal) -> Exit {
+impl WaitResult {
+    /// Prints the jobs that did not reach the state, and returns the exit code.
+    fn report(&self, goal: &WaitGoal) -> Exit {
         for (name, phase) in &self.missed {
             eprintln!("{name} is {phase}, not {goal}");
         }
-        for name in &self.gone {
+        for name in &self.deleted {
             eprintln!("{name} was deleted");
         }
-        let all = self.missed.is_empty() && self.gone.is_empty();
-        self.late().unwrap_or(if all { Exit::Done } else { Exit::BelowMinimum })
+        let all = self.missed.is_empty() && self.deleted.is_empty();
+        self.report_timeout().unwrap_or(if all { Exit::Done } else { Exit::BelowMinimum })
     }
 
-    /// Says who is late, if anybody is.
-    pub(super) fn late(&self) -> Option<Exit> {
-        for name in &self.open {
-            eprintln!("{name}: not in time (kubectl vmafx explain {name} says why)");
+    /// Prints the pending jobs; `None` if there is none.
+    pub(super) fn report_timeout(&self) -> Option<Exit> {
+        for name in &self.pending {
+            eprintln!("{name}: timed out (kubectl vmafx explain {name} says why)");
         }
-        (!self.in_time()).then_some(Exit::TimedOut)
+        (!self.pending.is_empty()).then_some(Exit::TimedOut)
     }
 }
 
-/// Shows where they are.
-pub(super) fn show(format: FormatArgs, waited: &Waited, one: bool) -> Result<(), Error> {
-    let view = View { kind: Kind::Job, wide: format.output == Format::Wide, namespaces: false };
-    format.show(Kind::Job, &waited.jobs, one, |look, _| view.table(&waited.jobs, look, Timestamp::now()))?;
+pub(super) fn show(format: FormatArgs, result: &WaitResult, single: bool) -> Result<(), Error> {
+    let table =
+        ResourceTable { kind: ResourceKind::Job, wide: format.output == Format::Wide, namespaces: false };
+    format.show(ResourceKind::Job, &result.jobs, single, |look| {
+        table.render(&result.jobs, look, Timestamp::now())
+    })?;
     Ok(())
 }
 
-/// Waits until all of these are where they are wanted, cannot be any more, or the time is over.
-pub(super) async fn until(
+/// Waits until each job has reached the state, has ended in another one or is deleted, or until the timeout.
+pub(super) async fn wait_for(
     cluster: &Cluster,
     jobs: &[DynamicObject],
     selector: Option<&str>,
-    goal: &Goal,
+    goal: &WaitGoal,
     timeout: Option<GoDuration>,
-) -> Result<Waited, KubeError> {
-    let mut waiting = Waiting::new(goal, jobs);
-    if !waiting.open.is_empty() {
-        progress::begin(waiting.open.len(), goal);
+) -> Result<WaitResult, KubeError> {
+    let mut waiter = ResourceWaiter::new(goal, jobs);
+    if !waiter.pending.is_empty() {
+        progress::announce(waiter.pending.len(), goal);
         let mut config =
             watcher::Config { label_selector: selector.map(str::to_owned), ..watcher::Config::default() };
         if let [object] = jobs {
-            config = config.fields(&format!("metadata.name={}", Job(object).name()));
+            config = config.fields(&format!("metadata.name={}", JobView(object).name()));
         }
-        let watched = watch(cluster, cluster.objects(Kind::Job), config, &mut waiting);
+        let watched = watch(cluster, cluster.objects(ResourceKind::Job), config, &mut waiter);
         match timeout {
-            // Whatever is known then is the answer.
             Some(limit) => tokio::time::timeout(limit.0, watched).await.unwrap_or(Ok(()))?,
             None => watched.await?,
         }
     }
-    Ok(waiting.end(jobs))
+    Ok(waiter.finish(jobs))
 }
 
-/// A job that is made again under the same name is another one.
+/// Jobs are tracked by uid: a job that is created again under the same name is another job.
 fn uid(object: &DynamicObject) -> String {
     object.metadata.uid.clone().unwrap_or_default()
 }
 
-struct Waiting<'a> {
-    goal: &'a Goal,
-    seen: HashMap<String, DynamicObject>,
-    /// Those that the watch has told of.
-    told: HashSet<String>,
-    gone: Vec<String>,
+struct ResourceWaiter<'a> {
+    goal: &'a WaitGoal,
+    /// The last observed state by uid.
+    observed: HashMap<String, DynamicObject>,
+    /// Uids of the jobs that the watch has reported.
+    watched: HashSet<String>,
+    deleted: Vec<String>,
     missed: Vec<(String, String)>,
-    open: Vec<String>,
-    progress: Progress,
+    /// Uids of the jobs that are still waited for.
+    pending: Vec<String>,
+    progress: WaitProgress,
 }
 
-impl<'a> Waiting<'a> {
-    fn new(goal: &'a Goal, jobs: &[DynamicObject]) -> Self {
-        let mut waiting = Self {
+impl<'a> ResourceWaiter<'a> {
+    fn new(goal: &'a WaitGoal, jobs: &[DynamicObject]) -> Self {
+        let mut waiter = Self {
             goal,
-            seen: jobs.iter().map(|object| (uid(object), object.clone())).collect(),
-            told: HashSet::new(),
-            gone: Vec::new(),
+            observed: jobs.iter().map(|object| (uid(object), object.clone())).collect(),
+            watched: HashSet::new(),
+            deleted: Vec::new(),
             missed: Vec::new(),
-            open: jobs.iter().map(uid).collect(),
-            progress: Progress::new(jobs),
+            pending: jobs.iter().map(uid).collect(),
+            progress: WaitProgress::new(jobs),
         };
-        waiting.settle();
-        waiting
+        waiter.settle();
+        waiter
     }
 
-    /// Takes off the list what is decided. What a job does afterwards is no matter.
+    /// Removes the jobs that reached or missed the state. Their later changes do not count.
     fn settle(&mut self) {
-        let (seen, missed, goal) = (&self.seen, &mut self.missed, self.goal);
-        self.open.retain(|id| {
-            let Some(job) = seen.get(id).map(Job) else { return false };
-            let verdict = goal.of(job);
-            if verdict == Verdict::Missed {
+        let (observed, missed, goal) = (&self.observed, &mut self.missed, self.goal);
+        self.pending.retain(|id| {
+            let Some(job) = observed.get(id).map(JobView) else { return false };
+            let state = goal.state(job);
+            if state == GoalState::Missed {
                 missed.push((job.name().to_owned(), job.phase().to_owned()));
             }
-            verdict == Verdict::Open
+            state == GoalState::Pending
         });
-        self.progress.left(self.open.len());
+        self.progress.set_pending(self.pending.len());
     }
 
-    /// Does not wait for this one any more, if it still does.
-    fn give_up(&mut self, id: &str) {
-        let Some(index) = self.open.iter().position(|open| open == id) else { return };
-        self.open.remove(index);
-        if let Some(job) = self.seen.get(id).map(Job) {
-            self.gone.push(job.name().to_owned());
-            self.progress.gone(job);
+    /// Stops waiting for a job that no longer exists.
+    fn remove_deleted(&mut self, id: &str) {
+        let Some(index) = self.pending.iter().position(|pending| pending == id) else { return };
+        self.pending.remove(index);
+        if let Some(job) = self.observed.get(id).map(JobView) {
+            self.deleted.push(job.name().to_owned());
+            self.progress.set_deleted(job);
         }
     }
 
-    fn end(self, jobs: &[DynamicObject]) -> Waited {
-        let last = |id: &String| self.seen.get(id).cloned();
-        Waited {
+    fn finish(self, jobs: &[DynamicObject]) -> WaitResult {
+        let last = |id: &String| self.observed.get(id).cloned();
+        WaitResult {
             jobs: jobs.iter().map(uid).filter_map(|id| last(&id)).collect(),
-            open: self.open.iter().filter_map(last).map(|object| Job(&object).name().to_owned()).collect(),
-            missed: self.missed.clone(),
-            gone: self.gone.clone(),
+            pending: self
+                .pending
+                .iter()
+                .filter_map(last)
+                .map(|object| JobView(&object).name().to_owned())
+                .collect(),
+            missed: self.missed,
+            deleted: self.deleted,
         }
     }
 }
 
-impl Listener for Waiting<'_> {
-    fn hear(&mut self, news: News) -> ControlFlow<()> {
-        match news {
-            News::Is(object) if self.seen.contains_key(&uid(&object)) => {
-                self.progress.job(Job(&object));
-                self.told.insert(uid(&object));
-                self.seen.insert(uid(&object), *object);
+impl WatchHandler for ResourceWaiter<'_> {
+    fn on_event(&mut self, event: WatchEvent) -> ControlFlow<()> {
+        match event {
+            WatchEvent::Applied(object) if self.observed.contains_key(&uid(&object)) => {
+                self.progress.update(JobView(&object));
+                self.watched.insert(uid(&object));
+                self.observed.insert(uid(&object), *object);
             }
-            News::Gone(object) => self.give_up(&uid(&object)),
-            // Of what was deleted between the first look and the list nobody else tells.
-            News::Listed => {
-                let untold: Vec<String> =
-                    self.open.iter().filter(|id| !self.told.contains(*id)).cloned().collect();
-                for id in &untold {
-                    self.give_up(id);
+            WatchEvent::Deleted(object) => self.remove_deleted(&uid(&object)),
+            // The watch has no event for a job that was deleted after the first request and before the initial list.
+            WatchEvent::Listed => {
+                let missing: Vec<String> =
+                    self.pending.iter().filter(|id| !self.watched.contains(*id)).cloned().collect();
+                for id in &missing {
+                    self.remove_deleted(id);
                 }
             }
-            News::Is(_) => {}
+            WatchEvent::Applied(_) => {}
         }
         self.settle();
-        if self.open.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.pending.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn waiting(&mut self, why: &str) {
-        self.progress.say(why);
+    fn on_retry(&mut self, why: &str) {
+        self.progress.show_retry(why);
     }
 }
 

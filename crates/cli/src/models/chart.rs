@@ -1,25 +1,25 @@
-//! Accuracy over samples: what is drawn, wherever it is drawn.
+//! Accuracy over samples: the data of a plot, for the terminal and for HTML.
 
-use super::versions::Version;
+use super::checkpoints::Checkpoint;
 
-/// One plot: the learned model and its base.
+/// A metric of the trained model and of its base model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chart {
-    /// `RMSE`
+    /// `RMSE` or `SROCC`.
     pub(super) name: &'static str,
-    /// What is good.
-    pub(super) about: &'static str,
-    /// Whom the lines are of.
+    /// What the metric measures, and whether lower or higher is better.
+    pub(super) description: &'static str,
+    /// Names of the trained model and of its base model.
     pub(super) legend: [String; 2],
     pub(super) model: Vec<Point>,
     pub(super) base: Vec<Point>,
-    pub(super) x: Scale,
-    pub(super) y: Scale,
-    /// Digits behind the point of a value.
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    /// Digits after the decimal point of a value.
     pub(super) decimals: usize,
 }
 
-/// One checkpoint in it.
+/// The metric of one checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) x: f64,
@@ -30,97 +30,107 @@ pub(super) struct Point {
 
 /// An axis that begins and ends at round numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct Axis {
     pub(super) low: f64,
     pub(super) high: f64,
     step: f64,
 }
 
 impl Chart {
-    /// RMSE and SROCC of these checkpoints, which are of one training.
-    pub(super) fn both(versions: &[Version]) -> Vec<Self> {
-        let newest = versions.first().map(|version| &version.facts);
+    /// The charts of checkpoints, all of which belong to one training. The newest is first.
+    pub(super) fn rmse_and_srocc(checkpoints: &[Checkpoint]) -> Vec<Self> {
+        let newest = checkpoints.first().map(|checkpoint| &checkpoint.metadata);
         let legend = || {
             let name = |text: Option<&String>| text.cloned().unwrap_or_default();
-            [name(newest.map(|facts| &facts.name)), name(newest.map(|facts| &facts.base_model))]
+            [name(newest.map(|metadata| &metadata.name)), name(newest.map(|metadata| &metadata.base_model))]
         };
-        let rmse = Self::of(versions, |metrics| (metrics.count > 0).then_some(metrics.rmse));
-        let srocc = Self::of(versions, |metrics| metrics.srocc);
-        let chart = |name, about, decimals, (model, base): (Vec<Point>, Vec<Point>)| {
+        let rmse = Self::points(checkpoints, |metrics| (metrics.count > 0).then_some(metrics.rmse));
+        let srocc = Self::points(checkpoints, |metrics| metrics.srocc);
+        let chart = |name, description, decimals, (model, base): (Vec<Point>, Vec<Point>)| {
             let all = || model.iter().chain(&base);
             let (x, y) = (all().map(|point| point.x).chain([0.0]), all().map(|point| point.y));
-            let (x, y) = (Scale::around(x, 8.0), Scale::around(y, 5.0));
-            Self { name, about, legend: legend(), x, y, decimals, model, base }
+            let (x, y) = (Axis::around(x, 8.0), Axis::around(y, 5.0));
+            Self { name, description, legend: legend(), x, y, decimals, model, base }
         };
         vec![
-            chart("RMSE", "distance from what viewers said, lower is better", 2, rmse),
-            chart("SROCC", "agreement with the viewers' ranking, higher is better", 4, srocc),
+            chart("RMSE", "error against the opinion of viewers, lower is better", 2, rmse),
+            chart("SROCC", "rank correlation with the opinion of viewers, higher is better", 4, srocc),
         ]
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a plot is coarser than that")]
-    fn of(
-        versions: &[Version],
+    #[expect(clippy::cast_precision_loss, reason = "the number of samples is far below 2^52")]
+    /// The points of the trained model and of its base model, the oldest first.
+    fn points(
+        checkpoints: &[Checkpoint],
         value: impl Fn(&vmafx_oci::checkpoint::PredictionMetrics) -> Option<f64>,
     ) -> (Vec<Point>, Vec<Point>) {
-        let line = |pick: &dyn Fn(&Version) -> Option<f64>| {
-            let points = versions.iter().rev().filter_map(|version| {
-                let y = pick(version).filter(|y| y.is_finite())?;
-                let (x, stable) = (version.facts.samples as f64, version.stable);
-                Some(Point { x, y, version: version.facts.version(), stable })
+        let line = |pick: &dyn Fn(&Checkpoint) -> Option<f64>| {
+            let points = checkpoints.iter().rev().filter_map(|checkpoint| {
+                let y = pick(checkpoint).filter(|y| y.is_finite())?;
+                let (x, stable) = (checkpoint.metadata.samples as f64, checkpoint.stable);
+                Some(Point { x, y, version: checkpoint.metadata.version(), stable })
             });
             points.collect()
         };
-        (line(&|version| value(&version.facts.all.model)), line(&|version| value(&version.facts.all.base)))
+        (
+            line(&|checkpoint| value(&checkpoint.metadata.all.model)),
+            line(&|checkpoint| value(&checkpoint.metadata.all.base)),
+        )
     }
 }
 
-impl Scale {
-    /// Wide enough for all values, from one round number to another, in at most about so many steps.
+impl Axis {
+    /// An axis that contains all values, with about `steps` ticks.
     fn around(values: impl Iterator<Item = f64>, steps: f64) -> Self {
         let (low, high) = values
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-        let spread = high - low;
-        // One value alone is in the middle of something.
-        let spread = if spread > 0.0 { spread } else { high.abs().max(1.0) * 0.1 };
-        let step = round_step(spread / steps);
+        let range = high - low;
+        // A single value needs an axis with a length, too.
+        let range = if range > 0.0 { range } else { high.abs().max(1.0) * 0.1 };
+        let step = round_step(range / steps);
         let (first, last) = ((low / step).floor() * step, (high / step).ceil() * step);
         let last = if last > first { last } else { first + step };
         Self { low: first, high: last, step }
     }
 
-    /// Where a value is between 0 and 1.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    /// The position of a value on the axis, from 0 to 1.
+    pub(super) fn position(&self, value: f64) -> f64 {
         ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
-    /// The round numbers on it.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the value is small and not negative"
+    )]
     pub(super) fn ticks(&self) -> Vec<f64> {
         let count = ((self.high - self.low) / self.step).round() as u32;
         (0..=count.min(20)).map(|tick| self.low + f64::from(tick) * self.step).collect()
     }
 
-    /// A number of the axis, with the digits that tell it from its neighbours.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful")]
+    /// The text of a tick, with enough digits to distinguish it from its neighbours.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the value is small and not negative"
+    )]
     pub(super) fn label(&self, tick: f64) -> String {
         let decimals = (-self.step.log10().floor()).clamp(0.0, 8.0) as usize;
         format!("{tick:.decimals$}")
     }
 }
 
-/// 1, 2 or 5 with zeros, at least as much.
+/// The smallest number of the form 1, 2 or 5 times a power of ten that is not below `rough`.
 fn round_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| digit * power >= rough * 0.999);
     digit.unwrap_or(10.0) * power
 }
 
-/// The plots of a training that went well.
 #[cfg(test)]
 pub(super) fn example() -> Vec<Chart> {
-    Chart::both(&super::versions::example())
+    Chart::rmse_and_srocc(&super::checkpoints::example())
 }
 
 #[cfg(test)]
@@ -136,16 +146,16 @@ mod tests {
     #[case(&[5.1], &["5.0", "5.2"])]
     #[case(&[], &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"])]
     fn an_axis_has_round_numbers(#[case] values: &[f64], #[case] expected: &[&str]) {
-        let scale = Scale::around(values.iter().copied(), 5.0);
-        let labels: Vec<_> = scale.ticks().into_iter().map(|tick| scale.label(tick)).collect();
+        let axis = Axis::around(values.iter().copied(), 5.0);
+        let labels: Vec<_> = axis.ticks().into_iter().map(|tick| axis.label(tick)).collect();
         assert_eq!(labels, expected);
-        assert!(values.iter().all(|value| scale.low <= *value && *value <= scale.high), "{labels:?}");
+        assert!(values.iter().all(|value| axis.low <= *value && *value <= axis.high), "{labels:?}");
     }
 
     #[test]
-    fn a_value_has_its_place() {
-        let scale = Scale::around([0.0, 100.0].into_iter(), 5.0);
-        let places = [0.0, 50.0, 100.0, 200.0].map(|value| format!("{}", scale.at(value)));
-        assert_eq!(places, ["0", "0.5", "1", "1"]);
+    fn positions_are_within_the_axis() {
+        let axis = Axis::around([0.0, 100.0].into_iter(), 5.0);
+        let positions = [0.0, 50.0, 100.0, 200.0].map(|value| axis.position(value).to_string());
+        assert_eq!(positions, ["0", "0.5", "1", "1"]);
     }
 }

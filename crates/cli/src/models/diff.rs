@@ -8,11 +8,11 @@ use serde::Serialize;
 use vmafx_trainer::learner::BaseModel;
 
 use super::RegistryArgs;
-use super::compare::{Difference, Weights, compare};
-use super::document::Checkpoint;
+use super::compare::{ModelDifference, WeightDifference, compare};
+use super::document::CheckpointDocument;
 use super::error::ModelsError;
 use super::list::{correlation, rmse, srocc};
-use super::source::Source;
+use super::source::ModelSource;
 use crate::output::OutputArgs;
 use crate::terminal::Look;
 use crate::{Error, Exit};
@@ -20,25 +20,26 @@ use crate::{Error, Exit};
 const EXAMPLES: &str = "\
 Examples:
   vmafx models diff vmaf_v0.6.1 oci://registry.example.com/video/models:sports-stable
-      What training has changed: how many weights, and by how many points the scores move.
+      Show what training changed: the number of weights, and the change of the scores in points.
 
   vmafx models diff oci://…:sports-v000006 oci://…:sports-v000007 --csv clips.csv
-      Two checkpoints, over your own clips: a row each, with a column for every feature of the
-      model (adm2, motion2, …). Without --csv the support vectors of both are the clips.";
+      Compare the scores of two checkpoints for your own clips: the file has a row for each clip
+      and a column for each feature of the model (adm2, motion2, …). Without --csv, the scores are
+      compared at the support vectors of both models.";
 
-/// Show how two models differ.
+/// Compare the weights and the scores of two models.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: vmafx models diff --help")]
+#[command(after_long_help = EXAMPLES, after_help = "For details and examples: vmafx models diff --help")]
 pub(crate) struct DiffArgs {
-    /// The first: oci://…, a built-in model, or a file
+    /// First model: name of a built-in model, a model file, or oci://…
     #[arg(value_name = "MODEL")]
     first: String,
 
-    /// The second
+    /// Second model
     #[arg(value_name = "MODEL")]
     second: String,
 
-    /// Compare what they predict for these clips: a file with a column for each feature
+    /// Compare the scores of the clips in this CSV file, which has a column for each feature
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -51,9 +52,9 @@ pub(crate) struct DiffArgs {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
-    first: Side<'a>,
-    second: Side<'a>,
+struct DiffDocument<'a> {
+    first: ModelDocument<'a>,
+    second: ModelDocument<'a>,
     identical: bool,
     weights: Option<WeightsDocument>,
     predictions: Option<PredictionsDocument>,
@@ -61,12 +62,12 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Side<'a> {
+struct ModelDocument<'a> {
     name: &'a str,
     model_digest: &'a str,
     features: &'a [String],
     support_vectors: usize,
-    checkpoint: Option<Checkpoint<'a>>,
+    checkpoint: Option<CheckpointDocument<'a>>,
 }
 
 #[derive(Serialize)]
@@ -87,13 +88,12 @@ struct PredictionsDocument {
     largest_distance: f64,
 }
 
-/// A model and its inside.
-type Opened = (Source, BaseModel);
+type ParsedModel = (ModelSource, BaseModel);
 
 pub(crate) async fn run(args: &DiffArgs) -> Result<Exit, Error> {
     let first = open(&args.first, &args.registry).await?;
     let second = open(&args.second, &args.registry).await?;
-    let clips = args.csv.as_deref().map(|path| clips(path, &first.1)).transpose()?;
+    let clips = args.csv.as_deref().map(|path| read_clips(path, &first.1)).transpose()?;
     let difference = compare(&first.1, &second.1, clips.as_deref());
     args.output.show(&document(&first, &second, &difference), |look, _| {
         text(&first, &second, &difference, clips.is_some(), look)
@@ -101,99 +101,114 @@ pub(crate) async fn run(args: &DiffArgs) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-async fn open(name: &str, registry: &RegistryArgs) -> Result<Opened, ModelsError> {
-    let source = Source::find(name, registry).await?;
+async fn open(name: &str, registry: &RegistryArgs) -> Result<ParsedModel, ModelsError> {
+    let source = ModelSource::load(name, registry).await?;
     let model = BaseModel::parse(&source.name, &source.json)?;
     Ok((source, model))
 }
 
-/// The features of clips, in the model's order.
-fn clips(path: &Path, model: &BaseModel) -> Result<Vec<Vec<f64>>, ModelsError> {
-    let wrong = |problem: String| ModelsError::Clips { path: path.to_owned(), problem };
+/// The features of each clip, in the order of the model's features.
+fn read_clips(path: &Path, model: &BaseModel) -> Result<Vec<Vec<f64>>, ModelsError> {
+    let invalid = |problem: String| ModelsError::InvalidCsv { path: path.to_owned(), problem };
     let file = std::fs::File::open(path).map_err(|source| ModelsError::File {
         path: path.to_owned(),
-        what: "read",
+        action: "read",
         source,
     })?;
     let mut rows = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file);
-    let header = rows.headers().map_err(|error| wrong(error.to_string()))?.clone();
-    let place = |(name, stem): (&String, &String)| {
+    let header = rows.headers().map_err(|error| invalid(error.to_string()))?.clone();
+    let column_of = |(name, stem): (&String, &String)| {
         let names = [name.clone(), stem.clone(), format!("integer_{stem}")];
-        let found =
+        let index =
             header.iter().position(|column| names.iter().any(|name| column.eq_ignore_ascii_case(name)));
-        found.ok_or_else(|| wrong(format!("there is no column {stem:?}")))
+        index.ok_or_else(|| invalid(format!("there is no column {stem:?}")))
     };
     let names = model.features().iter().zip(model.stems());
-    let places: Vec<usize> = names.map(place).collect::<Result<_, _>>()?;
+    let columns: Vec<usize> = names.map(column_of).collect::<Result<_, _>>()?;
     let mut clips = Vec::new();
     for (number, row) in rows.records().enumerate() {
-        let row = row.map_err(|error| wrong(error.to_string()))?;
-        let value = |place: &usize| {
-            let text = row.get(*place).unwrap_or_default();
+        let row = row.map_err(|error| invalid(error.to_string()))?;
+        let value = |index: &usize| {
+            let text = row.get(*index).unwrap_or_default();
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
             value.ok_or_else(|| {
-                let column = header.get(*place).unwrap_or_default();
-                wrong(format!("row {}: {column} is {text:?}, which is no number", number + 1))
+                let column = header.get(*index).unwrap_or_default();
+                invalid(format!("row {}: {column} is {text:?}, which is not a number", number + 1))
             })
         };
-        clips.push(places.iter().map(value).collect::<Result<_, _>>()?);
+        clips.push(columns.iter().map(value).collect::<Result<_, _>>()?);
     }
-    if clips.is_empty() { Err(wrong("there are no rows".to_owned())) } else { Ok(clips) }
+    if clips.is_empty() { Err(invalid("there are no rows".to_owned())) } else { Ok(clips) }
 }
 
-fn document<'a>(first: &'a Opened, second: &'a Opened, difference: &Difference) -> Document<'a> {
-    let side = |(source, model): &'a Opened| Side {
+fn document<'a>(
+    first: &'a ParsedModel,
+    second: &'a ParsedModel,
+    difference: &ModelDifference,
+) -> DiffDocument<'a> {
+    let side = |(source, model): &'a ParsedModel| ModelDocument {
         name: &source.name,
         model_digest: &source.digest,
         features: model.stems(),
         support_vectors: model.machine().vectors.len(),
-        checkpoint: source.version().map(Checkpoint::of),
+        checkpoint: source.checkpoint().map(CheckpointDocument::of),
     };
     let weights = match difference.weights {
-        Weights::Comparable { of, changed, largest, rho } => {
-            Some(WeightsDocument { of, changed, largest_change: largest, rho_change: rho })
+        WeightDifference::Comparable { total, changed, largest, rho } => {
+            Some(WeightsDocument { of: total, changed, largest_change: largest, rho_change: rho })
         }
-        Weights::Different(_) => None,
+        WeightDifference::Incomparable(_) => None,
     };
     let predictions = difference.predictions.as_ref().map(|predictions| PredictionsDocument {
         points: predictions.points,
         mean_difference: predictions.mean,
-        mean_distance: predictions.mean_distance,
-        largest_distance: predictions.largest,
+        mean_distance: predictions.mean_absolute,
+        largest_distance: predictions.max_absolute,
     });
     let identical = first.0.digest == second.0.digest;
-    Document { first: side(first), second: side(second), identical, weights, predictions }
+    DiffDocument { first: side(first), second: side(second), identical, weights, predictions }
 }
 
-fn features((_, model): &Opened) -> String {
+fn features((_, model): &ParsedModel) -> String {
     model.stems().join(" ")
 }
 
-fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, look: Look) -> String {
+fn text(
+    first: &ParsedModel,
+    second: &ParsedModel,
+    difference: &ModelDifference,
+    own_clips: bool,
+    look: Look,
+) -> String {
     let mut table = look.table(&["", "First", "Second"], 3);
-    let mut row = |name: &str, value: &dyn Fn(&Opened) -> String| {
+    let mut row = |name: &str, value: &dyn Fn(&ParsedModel) -> String| {
         table.add_row([name.to_owned(), value(first), value(second)]);
     };
     row("Model", &|(source, _)| source.name.clone());
     row("JSON", &|(source, _)| source.digest.chars().take(19).collect());
     row("Features", &|(_, model)| model.stems().len().to_string());
     row("Support vectors", &|(_, model)| model.machine().vectors.len().to_string());
-    if first.0.version().is_some() || second.0.version().is_some() {
-        let fact = |value: &dyn Fn(&vmafx_oci::checkpoint::CheckpointMetadata) -> String| {
+    if first.0.checkpoint().is_some() || second.0.checkpoint().is_some() {
+        let values = |value: &dyn Fn(&vmafx_oci::checkpoint::CheckpointMetadata) -> String| {
             let values: Vec<String> = [first, second]
-                .map(|(source, _)| source.version().map_or("-".to_owned(), |version| value(&version.facts)))
+                .map(|(source, _)| {
+                    source.checkpoint().map_or("-".to_owned(), |checkpoint| value(&checkpoint.metadata))
+                })
                 .into();
             values
         };
         for (name, values) in [
-            ("Samples", fact(&|facts| facts.samples.to_string())),
-            ("RMSE", fact(&|facts| rmse(&facts.all.model))),
-            ("RMSE of the base", fact(&|facts| rmse(&facts.all.base))),
-            ("PLCC", fact(&|facts| correlation(facts.all.model.plcc))),
-            ("SROCC", fact(&|facts| srocc(&facts.all.model))),
-            ("SROCC of the base", fact(&|facts| srocc(&facts.all.base))),
-            ("RMSE held out", fact(&|facts| rmse(&facts.held_out.model))),
-            ("Gate", fact(&|facts| if facts.gate_passed { "passed" } else { "held back" }.to_owned())),
+            ("Samples", values(&|metadata| metadata.samples.to_string())),
+            ("RMSE", values(&|metadata| rmse(&metadata.all.model))),
+            ("RMSE of the base", values(&|metadata| rmse(&metadata.all.base))),
+            ("PLCC", values(&|metadata| correlation(metadata.all.model.plcc))),
+            ("SROCC", values(&|metadata| srocc(&metadata.all.model))),
+            ("SROCC of the base", values(&|metadata| srocc(&metadata.all.base))),
+            ("RMSE held out", values(&|metadata| rmse(&metadata.held_out.model))),
+            (
+                "Gate",
+                values(&|metadata| if metadata.gate_passed { "passed" } else { "held back" }.to_owned()),
+            ),
         ] {
             let mut cells = vec![name.to_owned()];
             cells.extend(values);
@@ -202,33 +217,35 @@ fn text(first: &Opened, second: &Opened, difference: &Difference, own: bool, loo
     }
     let mut text = format!("{}\n\n", table.trim_fmt());
     if first.0.digest == second.0.digest {
-        text.push_str("They are the same, to the last byte.\n");
+        text.push_str("The models are identical.\n");
         return text;
     }
     let _ = match &difference.weights {
-        Weights::Comparable { of, changed, largest, rho } => {
-            let offset = if *rho == 0.0 { String::new() } else { format!(", and the offset by {rho:+.4}") };
-            writeln!(text, "{changed} of {of} weights differ, by {largest:.4} at most{offset}.")
+        WeightDifference::Comparable { total, changed, largest, rho } => {
+            let offset =
+                if *rho == 0.0 { String::new() } else { format!("; the offset differs by {rho:+.4}") };
+            writeln!(text, "{changed} of {total} weights differ, by at most {largest:.4}{offset}.")
         }
-        Weights::Different(why) => writeln!(text, "Their weights cannot be held side by side: {why}."),
+        WeightDifference::Incomparable(reason) => writeln!(text, "The weights cannot be compared: {reason}."),
     };
     let _ = match &difference.predictions {
         Some(predictions) => {
-            let over = if own { "clips" } else { "points (the support vectors of both)" };
+            let points = if own_clips { "clips" } else { "points (the support vectors of both models)" };
             writeln!(
                 text,
-                "Over {} {over} the second scores {:+.2} on average, {:.2} apart; {:.2} at most, {:.2} and {:.2}.",
+                "Over {} {points}, the score of the second model differs by {:+.2} on average (mean absolute \
+                 difference {:.2}) and by at most {:.2} ({:.2} against {:.2}).",
                 predictions.points,
                 predictions.mean,
-                predictions.mean_distance,
-                predictions.largest,
-                predictions.there.0,
-                predictions.there.1
+                predictions.mean_absolute,
+                predictions.max_absolute,
+                predictions.furthest_pair.0,
+                predictions.furthest_pair.1
             )
         }
         None => writeln!(
             text,
-            "What they predict cannot be compared: {} is not {}.",
+            "The scores cannot be compared: the features of the first model are {}, those of the second {}.",
             features(first),
             features(second)
         ),

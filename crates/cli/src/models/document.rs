@@ -1,54 +1,53 @@
-//! Checkpoints for programs.
+//! Checkpoints as JSON and YAML.
 
 use serde::Serialize;
 use vmafx_oci::Digest;
 use vmafx_oci::checkpoint::{CheckpointMetadata, ModelComparison, PredictionMetrics};
 
-use super::versions::Version;
+use super::checkpoints::Checkpoint;
 
-/// What a checkpoint says of itself.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Checkpoint<'a> {
+pub(super) struct CheckpointDocument<'a> {
     version: String,
     digest: &'a Digest,
     stable: bool,
     created: String,
-    training: Training<'a>,
+    training: TrainingDocument<'a>,
     number: u64,
     parent: Option<&'a Digest>,
-    base: Base<'a>,
+    base: BaseModelDocument<'a>,
     samples: u64,
     refused: u64,
     cursor: &'a str,
-    all: Both,
-    window: Both,
-    held_out: Both,
-    gate: Gate<'a>,
-    learner: Learner,
+    all: ComparisonDocument,
+    window: ComparisonDocument,
+    held_out: ComparisonDocument,
+    gate: GateDocument<'a>,
+    learner: LearnerDocument,
 }
 
 #[derive(Serialize)]
-struct Training<'a> {
+struct TrainingDocument<'a> {
     name: &'a str,
     namespace: &'a str,
     uid: &'a str,
 }
 
 #[derive(Serialize)]
-struct Base<'a> {
+struct BaseModelDocument<'a> {
     name: &'a str,
     digest: &'a str,
 }
 
 #[derive(Serialize)]
-struct Both {
-    model: Numbers,
-    base: Numbers,
+struct ComparisonDocument {
+    model: MetricsDocument,
+    base: MetricsDocument,
 }
 
 #[derive(Serialize)]
-struct Numbers {
+struct MetricsDocument {
     count: u64,
     rmse: Option<f64>,
     plcc: Option<f64>,
@@ -56,49 +55,49 @@ struct Numbers {
 }
 
 #[derive(Serialize)]
-struct Gate<'a> {
+struct GateDocument<'a> {
     passed: bool,
     message: &'a str,
 }
 
 #[derive(Serialize)]
-struct Learner {
+struct LearnerDocument {
     seed: u64,
     ema: f64,
 }
 
-impl<'a> Checkpoint<'a> {
-    pub(super) fn of(version: &'a Version) -> Self {
-        let Version { digest, stable, facts } = version;
-        let CheckpointMetadata { name, namespace, uid, base_model, base_digest, .. } = facts;
+impl<'a> CheckpointDocument<'a> {
+    pub(super) fn of(checkpoint: &'a Checkpoint) -> Self {
+        let Checkpoint { digest, stable, metadata } = checkpoint;
+        let CheckpointMetadata { name, namespace, uid, base_model, base_digest, .. } = metadata;
         Self {
-            version: facts.version(),
+            version: metadata.version(),
             digest,
             stable: *stable,
-            created: facts.created.to_string(),
-            training: Training { name, namespace, uid },
-            number: facts.number,
-            parent: facts.parent.as_ref(),
-            base: Base { name: base_model, digest: base_digest },
-            samples: facts.samples,
-            refused: facts.refused,
-            cursor: &facts.cursor,
-            all: facts.all.into(),
-            window: facts.window.into(),
-            held_out: facts.held_out.into(),
-            gate: Gate { passed: facts.gate_passed, message: &facts.gate_message },
-            learner: Learner { seed: facts.seed, ema: facts.ema },
+            created: metadata.created.to_string(),
+            training: TrainingDocument { name, namespace, uid },
+            number: metadata.number,
+            parent: metadata.parent.as_ref(),
+            base: BaseModelDocument { name: base_model, digest: base_digest },
+            samples: metadata.samples,
+            refused: metadata.refused,
+            cursor: &metadata.cursor,
+            all: metadata.all.into(),
+            window: metadata.window.into(),
+            held_out: metadata.held_out.into(),
+            gate: GateDocument { passed: metadata.gate_passed, message: &metadata.gate_message },
+            learner: LearnerDocument { seed: metadata.seed, ema: metadata.ema },
         }
     }
 }
 
-impl From<ModelComparison> for Both {
-    fn from(pair: ModelComparison) -> Self {
-        Self { model: pair.model.into(), base: pair.base.into() }
+impl From<ModelComparison> for ComparisonDocument {
+    fn from(comparison: ModelComparison) -> Self {
+        Self { model: comparison.model.into(), base: comparison.base.into() }
     }
 }
 
-impl From<PredictionMetrics> for Numbers {
+impl From<PredictionMetrics> for MetricsDocument {
     fn from(metrics: PredictionMetrics) -> Self {
         let PredictionMetrics { count, rmse, plcc, srocc } = metrics;
         Self { count, rmse: (count > 0).then_some(rmse), plcc, srocc }

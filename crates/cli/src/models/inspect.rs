@@ -11,11 +11,11 @@ use vmafx_oci::checkpoint::ModelComparison;
 use vmafx_trainer::learner::{BaseModel, ModelError};
 
 use super::RegistryArgs;
-use super::document::Checkpoint;
+use super::checkpoints::Checkpoint;
+use super::document::CheckpointDocument;
 use super::lineage::{self, Lineage};
 use super::list::{correlation, rmse};
-use super::source::{Source, Stored};
-use super::versions::Version;
+use super::source::{ModelSource, RegistryArtifact};
 use crate::output::OutputArgs;
 use crate::terminal::Look;
 use crate::view::age;
@@ -24,18 +24,18 @@ use crate::{Error, Exit};
 const EXAMPLES: &str = "\
 Examples:
   vmafx models inspect oci://registry.example.com/video/models:sports-stable
-      What the stable model of a training is: its metrics against the base model, why the gate
-      let it pass, which checkpoints it came from, and what lies in the registry.
+      Show the stable checkpoint of a training: its metrics and those of the base model, the result
+      of the gate, its ancestors, and its layers and annotations in the registry.
 
   vmafx models inspect vmaf_v0.6.1
   vmafx models inspect ./model.json
-      The features, support vectors and digest of a built-in model and of a file.";
+      Show the features, support vectors and digest of a built-in model or a file.";
 
-/// Show everything about one model.
+/// Show the details of a model.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: vmafx models inspect --help")]
+#[command(after_long_help = EXAMPLES, after_help = "For details and examples: vmafx models inspect --help")]
 pub(crate) struct InspectArgs {
-    /// A built-in model, a file, or oci://… by tag or by digest
+    /// Name of a built-in model, a model file, or oci://… with a tag or digest
     #[arg(value_name = "MODEL")]
     model: String,
 
@@ -48,15 +48,15 @@ pub(crate) struct InspectArgs {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct InspectDocument<'a> {
     name: &'a str,
     model_digest: &'a str,
     machine: Option<MachineDocument<'a>>,
     manifest_digest: Option<String>,
-    checkpoint: Option<Checkpoint<'a>>,
+    checkpoint: Option<CheckpointDocument<'a>>,
     layers: Vec<LayerDocument<'a>>,
     annotations: Option<&'a BTreeMap<String, String>>,
-    lineage: Vec<Checkpoint<'a>>,
+    lineage: Vec<CheckpointDocument<'a>>,
 }
 
 #[derive(Serialize)]
@@ -78,9 +78,9 @@ struct LayerDocument<'a> {
 }
 
 pub(crate) async fn run(args: &InspectArgs) -> Result<Exit, Error> {
-    let source = Source::find(&args.model, &args.registry).await?;
-    let lineage = match (&source.artifact, source.version()) {
-        (Some(stored), Some(version)) => Some(lineage::follow(stored, version).await?),
+    let source = ModelSource::load(&args.model, &args.registry).await?;
+    let lineage = match (&source.artifact, source.checkpoint()) {
+        (Some(artifact), Some(checkpoint)) => Some(lineage::follow(artifact, checkpoint).await?),
         _ => None,
     };
     let machine = BaseModel::parse(&source.name, &source.json);
@@ -92,13 +92,13 @@ pub(crate) async fn run(args: &InspectArgs) -> Result<Exit, Error> {
 }
 
 fn document<'a>(
-    source: &'a Source,
+    source: &'a ModelSource,
     machine: Option<&'a BaseModel>,
     lineage: Option<&'a Lineage>,
-) -> Document<'a> {
-    let stored = source.artifact.as_ref();
-    let layers = stored.map(|stored| stored.manifest.layers.as_slice()).unwrap_or_default();
-    Document {
+) -> InspectDocument<'a> {
+    let artifact = source.artifact.as_ref();
+    let layers = artifact.map(|artifact| artifact.manifest.layers.as_slice()).unwrap_or_default();
+    InspectDocument {
         name: &source.name,
         model_digest: &source.digest,
         machine: machine.map(|machine| MachineDocument {
@@ -108,8 +108,8 @@ fn document<'a>(
             rho: machine.machine().rho,
             score_clip: machine.clip(),
         }),
-        manifest_digest: stored.map(|stored| stored.digest.to_string()),
-        checkpoint: source.version().map(Checkpoint::of),
+        manifest_digest: artifact.map(|artifact| artifact.digest.to_string()),
+        checkpoint: source.checkpoint().map(CheckpointDocument::of),
         layers: layers
             .iter()
             .map(|layer| LayerDocument {
@@ -118,15 +118,15 @@ fn document<'a>(
                 size: layer.size,
             })
             .collect(),
-        annotations: stored.map(|stored| &stored.manifest.annotations),
+        annotations: artifact.map(|artifact| &artifact.manifest.annotations),
         lineage: lineage
-            .map(|lineage| lineage.parents.iter().map(Checkpoint::of).collect())
+            .map(|lineage| lineage.ancestors.iter().map(CheckpointDocument::of).collect())
             .unwrap_or_default(),
     }
 }
 
 fn text(
-    source: &Source,
+    source: &ModelSource,
     machine: &Result<BaseModel, ModelError>,
     lineage: Option<&Lineage>,
     look: Look,
@@ -137,8 +137,8 @@ fn text(
         let _ = writeln!(text, "{name:<11}{value}");
     };
     line("Model", &source.name);
-    if let Some(stored) = &source.artifact {
-        line("Manifest", &stored.digest.to_string());
+    if let Some(artifact) = &source.artifact {
+        line("Manifest", &artifact.digest.to_string());
     }
     line("JSON", &source.digest);
     match machine {
@@ -146,59 +146,60 @@ fn text(
             let names = machine.stems();
             line("Features", &format!("{}: {}", names.len(), names.join(", ")));
             let clip = machine.clip().map(|(low, high)| format!(", scores from {low} to {high}"));
-            let (clip, inside) = (clip.unwrap_or_default(), machine.machine());
-            line(
-                "Machine",
-                &format!("{} support vectors, gamma {}{clip}", inside.vectors.len(), inside.gamma),
-            );
+            let (clip, svm) = (clip.unwrap_or_default(), machine.machine());
+            line("Machine", &format!("{} support vectors, gamma {}{clip}", svm.vectors.len(), svm.gamma));
         }
         Err(problem) => line("Machine", &problem.to_string()),
     }
-    match source.artifact.as_ref().map(|stored| &stored.version) {
-        Some(Ok(version)) => text.push_str(&checkpoint(version, lineage, look, now)),
-        Some(Err(why)) => line("Training", &format!("unknown, {why}")),
+    match source.artifact.as_ref().map(|artifact| &artifact.checkpoint) {
+        Some(Ok(found)) => text.push_str(&checkpoint(found, lineage, look, now)),
+        Some(Err(error)) => line("Training", &format!("unknown, {error}")),
         None => {}
     }
-    if let Some(stored) = &source.artifact {
-        text.push_str(&contents(stored, look));
+    if let Some(artifact) = &source.artifact {
+        text.push_str(&contents(artifact, look));
     }
     text
 }
 
-fn checkpoint(version: &Version, lineage: Option<&Lineage>, look: Look, now: Timestamp) -> String {
-    let facts = &version.facts;
+fn checkpoint(checkpoint: &Checkpoint, lineage: Option<&Lineage>, look: Look, now: Timestamp) -> String {
+    let metadata = &checkpoint.metadata;
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<11}{value}");
     };
-    let stable = if version.stable { ", stable" } else { "" };
-    line("Version", format!("{}{stable}", facts.version()));
-    let place = if facts.namespace.is_empty() { String::new() } else { format!(" in {}", facts.namespace) };
-    line("Training", format!("{}{place}, seed {}, EMA {}", facts.name, facts.seed, facts.ema));
-    line("Created", format!("{} ({} ago)", facts.created, age::since(facts.created.as_millisecond(), now)));
-    line("Base", format!("{} ({})", facts.base_model, facts.base_digest));
+    let stable = if checkpoint.stable { ", stable" } else { "" };
+    line("Version", format!("{}{stable}", metadata.version()));
+    let namespace =
+        if metadata.namespace.is_empty() { String::new() } else { format!(" in {}", metadata.namespace) };
+    line("Training", format!("{}{namespace}, seed {}, EMA {}", metadata.name, metadata.seed, metadata.ema));
+    line(
+        "Created",
+        format!("{} ({} ago)", metadata.created, age::since(metadata.created.as_millisecond(), now)),
+    );
+    line("Base", format!("{} ({})", metadata.base_model, metadata.base_digest));
     line(
         "Samples",
-        format!("{} accepted, {} refused, cursor {:?}", facts.samples, facts.refused, facts.cursor),
+        format!("{} accepted, {} refused, cursor {:?}", metadata.samples, metadata.refused, metadata.cursor),
     );
-    let gate = if facts.gate_passed { "passed" } else { "held back" };
-    line("Gate", format!("{gate}: {}", facts.gate_message));
+    let gate = if metadata.gate_passed { "passed" } else { "held back" };
+    line("Gate", format!("{gate}: {}", metadata.gate_message));
     let _ = write!(
         text,
         "\n{}",
-        metrics(&[("all", facts.all), ("window", facts.window), ("held out", facts.held_out)], look)
+        metrics(&[("all", metadata.all), ("window", metadata.window), ("held out", metadata.held_out)], look)
     );
     if let Some(lineage) = lineage {
-        let _ = write!(text, "\n{}", descent(version, lineage, look));
+        let _ = write!(text, "\n{}", lineage_table(checkpoint, lineage, look));
     }
     text
 }
 
-/// The learned model and its base, side by side.
-fn metrics(pairs: &[(&str, ModelComparison)], look: Look) -> String {
+/// The metrics of the checkpoint beside those of its base model.
+fn metrics(comparisons: &[(&str, ModelComparison)], look: Look) -> String {
     let header = ["Over", "Samples", "RMSE", "base", "PLCC", "base", "SROCC", "base"];
     let mut table = look.table(&header, 1);
-    for (over, ModelComparison { model, base }) in pairs {
+    for (over, ModelComparison { model, base }) in comparisons {
         table.add_row([
             Cell::new(over),
             Cell::new(model.count),
@@ -213,37 +214,37 @@ fn metrics(pairs: &[(&str, ModelComparison)], look: Look) -> String {
     format!("{}\n", table.trim_fmt())
 }
 
-fn descent(version: &Version, lineage: &Lineage, look: Look) -> String {
+fn lineage_table(checkpoint: &Checkpoint, lineage: &Lineage, look: Look) -> String {
     let mut table = look.table(&["Lineage", "Digest", "Samples", "RMSE", "SROCC"], 2);
-    for Version { digest, facts, .. } in std::iter::once(version).chain(&lineage.parents) {
+    for Checkpoint { digest, metadata, .. } in std::iter::once(checkpoint).chain(&lineage.ancestors) {
         table.add_row([
-            facts.version(),
+            metadata.version(),
             digest.short().to_owned(),
-            facts.samples.to_string(),
-            rmse(&facts.all.model),
-            correlation(facts.all.model.srocc),
+            metadata.samples.to_string(),
+            rmse(&metadata.all.model),
+            correlation(metadata.all.model.srocc),
         ]);
     }
-    if let Some(cut) = &lineage.cut {
-        table.add_row([cut.as_str(), "", "", "", ""]);
+    if let Some(problem) = &lineage.incomplete {
+        table.add_row([problem.as_str(), "", "", "", ""]);
     } else {
-        let oldest = lineage.parents.last().unwrap_or(version);
-        let base = &oldest.facts.all.base;
-        let name = format!("{} (base)", oldest.facts.base_model);
+        let oldest = lineage.ancestors.last().unwrap_or(checkpoint);
+        let base = &oldest.metadata.all.base;
+        let name = format!("{} (base)", oldest.metadata.base_model);
         table.add_row([name, String::new(), "0".to_owned(), rmse(base), correlation(base.srocc)]);
     }
     format!("{}\n", table.trim_fmt())
 }
 
-fn contents(stored: &Stored, look: Look) -> String {
+fn contents(artifact: &RegistryArtifact, look: Look) -> String {
     let mut table = look.table(&["Layer", "Digest", "Bytes"], 2);
-    for layer in &stored.manifest.layers {
+    for layer in &artifact.manifest.layers {
         table.add_row([layer.media_type.clone(), layer.digest.to_string(), layer.size.to_string()]);
     }
     let mut text = format!("\n{}\n", table.trim_fmt());
-    if !stored.manifest.annotations.is_empty() {
+    if !artifact.manifest.annotations.is_empty() {
         let mut table = look.table(&["Annotation", "Value"], 2);
-        for (key, value) in &stored.manifest.annotations {
+        for (key, value) in &artifact.manifest.annotations {
             table.add_row([key, value]);
         }
         let _ = write!(text, "\n{}\n", table.trim_fmt());

@@ -1,6 +1,4 @@
-//! A model by any of its names.
-
-use std::borrow::Cow;
+//! A model from a registry, a built-in one, or a file.
 
 use vmafx_oci::checkpoint::{CheckpointMetadata, CheckpointMetadataError, stable_tag};
 use vmafx_oci::manifest::MAX_MODEL_BYTES;
@@ -8,34 +6,31 @@ use vmafx_oci::{ArtifactReference, Digest, Manifest, OciError, RegistryClient};
 use vmafx_scoring::engine::models::{Model, ModelChoice};
 
 use super::RegistryArgs;
+use super::checkpoints::Checkpoint;
 use super::error::ModelsError;
-use super::versions::Version;
 
-/// A model that is here.
 #[derive(Debug)]
-pub(super) struct Source {
-    /// As it was asked for.
+pub(super) struct ModelSource {
+    /// The name that the user gave.
     pub(super) name: String,
-    /// Of its JSON.
+    /// Digest of the JSON.
     pub(super) digest: String,
     pub(super) json: Vec<u8>,
-    pub(super) artifact: Option<Stored>,
+    pub(super) artifact: Option<RegistryArtifact>,
 }
 
-/// Where a model came from that lies in a registry.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct RegistryArtifact {
     pub(super) client: RegistryClient,
     pub(super) reference: ArtifactReference,
     pub(super) digest: Digest,
     pub(super) manifest: Manifest,
-    /// What it says of itself, or why it says nothing.
-    pub(super) version: Result<Version, CheckpointMetadataError>,
+    /// The error says why the artifact is not a checkpoint, such as a model that another tool pushed.
+    pub(super) checkpoint: Result<Checkpoint, CheckpointMetadataError>,
 }
 
-impl Source {
-    /// `oci://…`, a built-in name, or a file.
-    pub(super) async fn find(name: &str, registry: &RegistryArgs) -> Result<Self, ModelsError> {
+impl ModelSource {
+    pub(super) async fn load(name: &str, registry: &RegistryArgs) -> Result<Self, ModelsError> {
         if name.starts_with("oci://") {
             return Self::pull(ArtifactReference::parse(name)?, registry.client()?).await;
         }
@@ -45,31 +40,30 @@ impl Source {
             Ok(ModelChoice::Auto) => Model::named("auto")?,
             Err(never) => match never {},
         };
-        let json = Cow::Borrowed(model.json()).into_owned();
-        Ok(Self { name: name.to_owned(), digest: model.digest.clone(), json, artifact: None })
+        let json = model.json().to_vec();
+        Ok(Self { name: name.to_owned(), digest: model.digest, json, artifact: None })
     }
 
     async fn pull(reference: ArtifactReference, client: RegistryClient) -> Result<Self, ModelsError> {
-        let failed = |source: OciError| ModelsError::Registry { what: reference.to_string(), source };
+        let failed = |source: OciError| ModelsError::Registry { resource: reference.to_string(), source };
         let (digest, manifest) = client.resolve(&reference).await.map_err(failed)?;
         let layer = manifest.model().map_err(|error| failed(error.into()))?;
         let json = client.blob(&reference.repository, layer, MAX_MODEL_BYTES).await.map_err(failed)?;
-        let version = match CheckpointMetadata::parse(&manifest.annotations) {
-            Ok(facts) => {
-                let tag = reference.repository.tagged(stable_tag(&facts.name));
-                // Nothing is stable where there is no such tag; whatever else is wrong was told above.
+        let checkpoint = match CheckpointMetadata::parse(&manifest.annotations) {
+            Ok(metadata) => {
+                let tag = reference.repository.tagged(stable_tag(&metadata.name));
+                // Without a readable stable tag the checkpoint is shown as not stable.
                 let stable = client.resolve(&tag).await.is_ok_and(|(stable, _)| stable == digest);
-                Ok(Version { digest: digest.clone(), stable, facts })
+                Ok(Checkpoint { digest: digest.clone(), stable, metadata })
             }
             Err(error) => Err(error),
         };
         let (name, model) = (reference.to_string(), layer.digest.to_string());
-        let stored = Stored { client, reference, digest, manifest, version };
-        Ok(Self { name, digest: model, json: json.to_vec(), artifact: Some(stored) })
+        let artifact = RegistryArtifact { client, reference, digest, manifest, checkpoint };
+        Ok(Self { name, digest: model, json: json.to_vec(), artifact: Some(artifact) })
     }
 
-    /// What it says of itself, if it is a checkpoint.
-    pub(super) fn version(&self) -> Option<&Version> {
-        self.artifact.as_ref()?.version.as_ref().ok()
+    pub(super) fn checkpoint(&self) -> Option<&Checkpoint> {
+        self.artifact.as_ref()?.checkpoint.as_ref().ok()
     }
 }

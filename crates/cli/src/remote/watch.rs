@@ -1,4 +1,4 @@
-//! Changes of jobs as they happen, through restarts of the controller.
+//! Job changes as a stream that survives restarts of the controller.
 
 use std::time::Duration;
 
@@ -9,38 +9,39 @@ use vmafx_proto::controller::v1::{Job, JobStatus, StreamJobsRequest};
 
 use super::{Client, RemoteError};
 
-/// Most jobs that one stream can name.
-pub(crate) const MOST: usize = 1000;
+/// Maximum number of job ids in one stream request; the controller rejects more.
+pub(crate) const MAX_STREAMED_IDS: usize = 1000;
 
-/// Who wants to hear of jobs.
-pub(crate) trait Listener {
-    /// A job, as it is now. `false`: that is enough.
-    fn job(&mut self, job: Job) -> bool;
-    /// The controller does not answer, and is asked again.
-    fn waiting(&mut self, why: &str);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
+
+pub(crate) trait JobStreamHandler {
+    /// Receives the current state of a job. `false` ends the stream.
+    fn on_job(&mut self, job: Job) -> bool;
+    /// The controller does not answer; the stream is retried.
+    fn on_retry(&mut self, why: &str);
 }
 
-/// Tells a listener of every job that matches, and of each change, until it has heard enough.
+/// Passes every job that matches, and each of its changes, to the handler until the handler ends the stream.
 pub(crate) async fn watch(
     client: &Client,
-    mut asked: StreamJobsRequest,
-    listener: &mut impl Listener,
+    mut request: StreamJobsRequest,
+    handler: &mut impl JobStreamHandler,
 ) -> Result<(), RemoteError> {
-    asked.watch = true;
-    let mut pauses = pauses();
+    request.watch = true;
+    let mut delays = retry_delays();
     loop {
-        let ended = match client.clone().stream_jobs(streaming(asked.clone())).await {
+        let ended = match client.clone().stream_jobs(streaming(request.clone())).await {
             Ok(stream) => {
                 let mut stream = stream.into_inner();
                 loop {
                     match stream.message().await {
                         Ok(Some(job)) => {
-                            pauses = self::pauses();
+                            delays = retry_delays();
                             if !job.cursor.is_empty() {
-                                asked.cursor.clone_from(&job.cursor);
+                                request.cursor.clone_from(&job.cursor);
                             }
-                            // Without an id it only moves the cursor.
-                            if !job.id.is_empty() && !listener.job(job) {
+                            // A message without a job id only advances the cursor.
+                            if !job.id.is_empty() && !handler.on_job(job) {
                                 return Ok(());
                             }
                         }
@@ -52,26 +53,25 @@ pub(crate) async fn watch(
             Err(status) => Some(status),
         };
         match ended {
-            // The place is forgotten: everything is told again, from now on.
-            Some(status) if status.code() == Code::OutOfRange && !asked.cursor.is_empty() => {
-                asked.cursor.clear();
+            // The controller no longer has this cursor: start again with the current state of all jobs.
+            Some(status) if status.code() == Code::OutOfRange && !request.cursor.is_empty() => {
+                request.cursor.clear();
+                continue;
             }
-            Some(status) if !may_pass(status.code()) => return Err(status.into()),
-            Some(status) => {
-                listener.waiting(status.message());
-                tokio::time::sleep(pauses.next().unwrap_or(Duration::from_secs(5))).await;
-            }
-            None => tokio::time::sleep(pauses.next().unwrap_or(Duration::from_secs(5))).await,
+            Some(status) if !is_transient(status.code()) => return Err(status.into()),
+            Some(status) => handler.on_retry(status.message()),
+            None => {}
         }
+        tokio::time::sleep(delays.next().unwrap_or(MAX_RETRY_DELAY)).await;
     }
 }
 
-/// Whether a job will not change any more.
-pub(crate) fn is_over(job: &Job) -> bool {
+/// Whether the job is in a final state.
+pub(crate) fn has_ended(job: &Job) -> bool {
     !matches!(job.status(), JobStatus::Pending | JobStatus::Running)
 }
 
-fn may_pass(code: Code) -> bool {
+fn is_transient(code: Code) -> bool {
     matches!(
         code,
         Code::Unavailable
@@ -83,11 +83,12 @@ fn may_pass(code: Code) -> bool {
     )
 }
 
-fn pauses() -> backon::ExponentialBackoff {
+/// Exponential back-off without an end.
+pub(crate) fn retry_delays() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_jitter()
         .with_min_delay(Duration::from_millis(200))
-        .with_max_delay(Duration::from_secs(5))
+        .with_max_delay(MAX_RETRY_DELAY)
         .without_max_times()
         .build()
 }

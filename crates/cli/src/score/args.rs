@@ -15,69 +15,68 @@ Examples:
       Compare an encode with its master and show the scores.
 
   vmafx score master.mkv 1080p.mp4 720p.mp4 540p.mp4 --report ladder.html
-      A whole ladder in one run: the master is decoded once, smaller clips are scaled up to it.
+      Score a ladder in one run: the master is decoded once, and smaller clips are scaled to its size.
 
   vmafx score --reference master.mkv --distorted encode.mp4 --min-score 93
-      The same with names, so that nobody swaps the two. Exit code 1 if the mean is below 93.
+      Name the clips explicitly, and exit with code 1 if the mean score is below 93.
 
   vmafx score ref.yuv dis.yuv --size 1920x1080 --pixel-format yuv420p10le
-      Raw files have no header: say what is in them.
+      Compare raw video, which has no header and must be described.
 
   vmafx score master.mkv encode.mp4 --offset 2
-      The encode begins with two frames that the master does not have: leave them out.
+      Skip the first two frames of the encode, which the master does not have.
 
   vmafx score master.mkv encode.mp4 -o json | jq '.pooled_metrics.vmaf.mean'
-      For programs: what `vmaf --json` and ffmpeg's libvmaf filter write, and more beside it.
+      Print JSON with the fields of `vmaf --json` and of ffmpeg's libvmaf filter, and some more.
 
 Exit codes:
     0  scored
-    1  scored, and a clip is below --min-score
+    1  scored, but a clip is below --min-score
     2  error or wrong usage
   130  stopped by Ctrl-C";
 
-/// Compare clips with their reference.
+/// Score distorted clips against their reference.
 ///
-/// Frames are paired by their number, both clips must have the same count. The distorted clip is scaled to the
-/// reference where sizes differ, the deeper bit depth wins, and the model fits the height and frame rate. Everything
-/// that was done to the clips is in the report.
+/// Frames are paired by number, and both clips must have the same number of frames. If sizes differ, the distorted
+/// clip is scaled to the reference; if bit depths differ, the higher one is used. The model is selected by the height
+/// and frame rate of the reference. The report records all conversions.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: vmafx score --help")]
+#[command(after_long_help = EXAMPLES, after_help = "For details and examples: vmafx score --help")]
 #[command(override_usage = "vmafx score [OPTIONS] <REF> <DIS>...\n       \
     vmafx score [OPTIONS] --reference <REF> --distorted <DIS>...\n       \
     vmafx score --list-models")]
 pub struct ScoreArgs {
-    /// The reference, then one or more distorted clips
+    /// Reference clip, followed by one or more distorted clips
     #[arg(value_names = ["REF", "DIS"], num_args = 2.., help_heading = "Inputs")]
     #[arg(required_unless_present_any = ["reference", "list_models"], conflicts_with_all = ["reference", "distorted"])]
     pub files: Vec<PathBuf>,
 
-    /// The reference: what the clip looked like before it was encoded
+    /// Reference clip: the original, before encoding
     #[arg(long, value_name = "FILE", help_heading = "Inputs", requires = "distorted")]
     pub reference: Option<PathBuf>,
 
-    /// A distorted clip; may be given several times
+    /// Distorted clip; repeatable
     #[arg(long, value_name = "FILE", help_heading = "Inputs", requires = "reference")]
     pub distorted: Vec<PathBuf>,
 
     #[command(flatten)]
     pub raw: RawVideoArgs,
 
-    /// Frames per second of raw files, for choosing the model and for times in the report
-    #[arg(long, value_name = "FPS", help_heading = "Inputs", requires = "size", value_parser = super::values::rate)]
+    /// Frame rate of raw video files, used to select the model and for times in the report
+    #[arg(long, value_name = "FPS", help_heading = "Inputs", requires = "size", value_parser = super::numbers::frame_rate)]
     pub frame_rate: Option<f64>,
 
-    /// auto, a built-in model or a model file; may be given several times
+    /// Model: auto, the name of a built-in model, or a model file; repeatable
     ///
-    /// All models are computed in one pass. The first one is the `vmaf` of JSON and CSV, and the one that --min-score
-    /// is about. `auto` takes VMAF v1 for the height and frame rate, or v0.6.1 for pictures too small for it.
+    /// All models are computed in one pass. The score of the first one is `vmaf` in JSON and CSV, and is compared with
+    /// --min-score. `auto` selects the VMAF v1 model for the height and frame rate, or v0.6.1 if frames are too small.
     #[arg(long, value_name = "MODEL", help_heading = "Scoring", default_value = "auto")]
     pub model: Vec<ModelChoice>,
 
-    /// Skip N frames at the start of every distorted clip; with a minus sign, of the reference
+    /// Skip the first N frames of each distorted clip; a negative number skips frames of the reference
     ///
-    /// Frame 0 of one clip must show what frame 0 of the other shows. If the distorted clip begins N frames early
-    /// (it has frames in front that the reference lacks), give N; if it begins N frames late (its first frames are
-    /// missing), give -N.
+    /// The first frames that are compared must show the same picture. Use N if the distorted clip starts with N frames
+    /// that the reference does not have, and -N if it lacks the first N frames of the reference.
     #[arg(
         long,
         value_name = "N",
@@ -90,44 +89,43 @@ pub struct ScoreArgs {
     #[command(flatten)]
     pub options: ScoringOptions,
 
-    /// Threads [default: all cores]. The scores do not depend on it
+    /// Number of threads; does not change the scores [default: number of cores]
     #[arg(long, value_name = "N", help_heading = "Scoring")]
     pub threads: Option<NonZeroU32>,
 
-    /// Cut the clip in N pieces and score them side by side. The scores do not depend on it
+    /// Split the clip into N chunks that are scored in parallel; does not change the scores
     #[arg(long, value_name = "N", help_heading = "Scoring", default_value = "1")]
     pub chunks: NonZeroU32,
 
-    /// What is written to standard output
+    /// Format of the result on standard output
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output", default_value = "table")]
-    pub output: Output,
+    pub output: ScoreFormat,
 
-    /// Write a report to a file ending in .html, .json, .csv or .xml; may be given several times
+    /// Write a report to FILE, whose extension is .html, .json, .csv or .xml; repeatable
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub report: Vec<PathBuf>,
 
-    /// Exit with code 1 if the mean of the first model is below this, for any distorted clip
-    #[arg(long, value_name = "SCORE", help_heading = "Output", value_parser = super::values::score)]
+    /// Exit with code 1 if the mean score of the first model is below SCORE for any distorted clip
+    #[arg(long, value_name = "SCORE", help_heading = "Output", value_parser = super::numbers::score)]
     pub min_score: Option<f64>,
 
-    /// Show the built-in models and stop
+    /// List the built-in models and exit
     #[arg(long, help_heading = "Output")]
     pub list_models: bool,
 }
 
-/// What is written to standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// A table for people
+pub enum ScoreFormat {
+    /// Human-readable table
     Table,
-    /// libvmaf's JSON with more beside it
+    /// JSON with the fields of libvmaf's reports, and some more
     Json,
     /// One row per frame
     Csv,
 }
 
 impl ScoreArgs {
-    /// The reference and the distorted clips, however they were given.
+    /// The reference and the distorted clips, from positional arguments or from options.
     pub fn inputs(&self) -> Option<(PathBuf, Vec<PathBuf>)> {
         match (&self.reference, self.files.split_first()) {
             (Some(reference), _) => Some((reference.clone(), self.distorted.clone())),

@@ -1,16 +1,16 @@
-//! Comparisons made by hand, for tests.
+//! Scoring outcomes for tests.
 
 use std::collections::BTreeMap;
 
 use vmafx_job::{BitDepth, PixelFormat};
-use vmafx_scoring::outcome::{Alignment, EngineFacts, InputFacts, ModelScores, Outcome};
-use vmafx_scoring::picture::Format;
+use vmafx_scoring::outcome::{Alignment, EngineVersions, InputDetails, ModelScores, ScoringOutcome};
+use vmafx_scoring::picture::PictureFormat;
 
-const FORMAT: Format =
-    Format { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+const FORMAT: PictureFormat =
+    PictureFormat { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
 
-fn input(path: &str, frames: u64) -> InputFacts {
-    InputFacts {
+fn input(path: &str, frames: u64) -> InputDetails {
+    InputDetails {
         path: path.into(),
         codec: "h264".to_owned(),
         format: FORMAT,
@@ -20,10 +20,9 @@ fn input(path: &str, frames: u64) -> InputFacts {
     }
 }
 
-/// A comparison with these scores.
-pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> Outcome {
+pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> ScoringOutcome {
     let count = scores.len() as u64;
-    Outcome {
+    ScoringOutcome {
         reference: input("ref.mp4", count),
         distorted: input(distorted, count),
         alignment: Alignment {
@@ -48,6 +47,6 @@ pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> Outcome {
             ("psnr_y".to_owned(), scores.to_vec()),
         ]),
         warnings: vec![],
-        engine: EngineFacts { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+        engine: EngineVersions { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
     }
 }

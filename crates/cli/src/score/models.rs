@@ -1,19 +1,17 @@
-//! The list of built-in models.
+//! The built-in models as a table.
 
 use vmafx_scoring::engine::models::{BuiltInModel, built_in};
 
 use crate::terminal::Look;
 
-/// Every built-in model, and how another one is named.
 pub(super) fn list(look: Look) -> String {
     format!(
-        "{}\nWithout --model the one is taken that fits the height and the frame rate of the reference.\n\
-         A file in libvmaf's JSON format can be given as well: --model path/to/model.json\n",
+        "{}\nWithout --model, the model is selected by the height and the frame rate of the reference.\n\
+         --model also accepts a file in libvmaf's JSON format: --model path/to/model.json\n",
         table(look)
     )
 }
 
-/// Every built-in model and what it is for.
 pub(crate) fn table(look: Look) -> String {
     let mut table = look.table(&["Model", "For"], 2);
     for BuiltInModel { name, about } in built_in() {

@@ -1,25 +1,32 @@
-//! The options as a request to the engine. Pure: nothing is opened here.
+//! The scoring request of the options. Pure: no file is opened.
 
 use std::path::{Path, PathBuf};
 
+use vmafx_scoring::input::{Clip, RawFormat};
 use vmafx_scoring::score::Request;
 
 use super::args::ScoreArgs;
-use super::clips;
 
-/// What the options ask for. `reference` and `distorted` are the inputs, however they were given.
 pub(super) fn build(reference: &Path, distorted: &[PathBuf], args: &ScoreArgs) -> Request {
-    let clip = |path: &PathBuf| clips::describe(path, args);
-    let mut request = Request::new(clips::describe(reference, args), distorted.iter().map(clip).collect());
+    let distorted = distorted.iter().map(|path| clip(path, args)).collect();
+    let mut request = Request::new(clip(reference, args), distorted);
     request.models.clone_from(&args.model);
     request.threads = args.threads.map_or(request.threads, Into::into);
     request.chunks = args.chunks.into();
     request.options.clone_from(&args.options);
-    // A positive offset leaves out frames of the distorted clips, a negative one frames of the reference.
+    // A positive offset skips frames of the distorted clips, a negative one frames of the reference.
     let skipped = args.offset.unsigned_abs();
     (request.reference_offset, request.distorted_offset) =
         if args.offset < 0 { (skipped, 0) } else { (0, skipped) };
     request
+}
+
+/// The clip with the description of raw video, if one was given. It applies only if the content of the file turns out
+/// to be raw video.
+fn clip(path: &Path, args: &ScoreArgs) -> Clip {
+    let description =
+        args.raw.description().map(|raw| RawFormat { frame_rate: args.frame_rate, ..RawFormat::from(raw) });
+    Clip { path: path.to_owned(), description }
 }
 
 #[cfg(test)]
@@ -44,13 +51,32 @@ mod tests {
     }
 
     #[rstest]
-    #[case::by_place("ref.mkv a.mp4 b.mp4")]
+    #[case::by_position("ref.mkv a.mp4 b.mp4")]
     #[case::by_name("--distorted a.mp4 --reference ref.mkv --distorted b.mp4")]
-    fn inputs_are_given_by_place_or_by_name(#[case] line: &str) {
+    fn inputs_are_given_by_position_or_by_name(#[case] line: &str) {
         let request = request(line);
         assert_eq!(request.reference.path, PathBuf::from("ref.mkv"));
         let distorted: Vec<_> = request.distorted.iter().map(|clip| clip.path.to_str().unwrap()).collect();
         assert_eq!(distorted, ["a.mp4", "b.mp4"]);
+    }
+
+    #[test]
+    fn every_file_gets_the_description_whatever_its_name() {
+        let request = request("ref dis.mp4 --size 160x90 --pixel-format yuv420p10le --frame-rate 24");
+        for clip in [&request.reference, &request.distorted[0]] {
+            let description = clip.description.unwrap();
+            assert_eq!(description.format.to_string(), "160x90 yuv420p 10 bit");
+            assert_eq!(description.frame_rate, Some(24.0));
+        }
+    }
+
+    #[test]
+    fn a_description_is_optional() {
+        let request = request("ref.yuv dis.mp4");
+        assert_eq!(
+            (request.reference, request.distorted),
+            (Clip::new("ref.yuv"), vec![Clip::new("dis.mp4")])
+        );
     }
 
     #[rstest]

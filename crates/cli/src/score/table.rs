@@ -1,20 +1,19 @@
-//! The results as a table for people. Pure: outcomes in, text out.
+//! The results as a table. Pure.
 
 use std::fmt::Write as _;
 
 use comfy_table::Cell;
 use vmafx_job::Feature;
-use vmafx_scoring::outcome::Outcome;
+use vmafx_scoring::outcome::ScoringOutcome;
 use vmafx_scoring::report::pooling::Pooled;
-use vmafx_scoring::report::{Summary, wording};
+use vmafx_scoring::report::{ScoreSummary, wording};
 
 use crate::terminal::Look;
 
-/// A column of pooled numbers.
 struct Column {
     name: &'static str,
     value: fn(&Pooled) -> f64,
-    /// Whether a narrow terminal shows it as well.
+    /// Whether the column is also shown on a narrow terminal.
     narrow: bool,
 }
 
@@ -30,27 +29,31 @@ const COLUMNS: [Column; 9] = [
     Column { name: "Max", value: |pooled| pooled.max.value, narrow: false },
 ];
 
-/// A row: the clip it is about, the model or feature, and its numbers.
-type Row<'a> = (&'a str, &'a str, &'a Pooled);
+/// The clip, the name of the model or feature, and its pooled values.
+type PooledRow<'a> = (&'a str, &'a str, &'a Pooled);
 
-/// The facts, the scores, and the features that were asked for.
-pub(super) fn render(results: &[(&Outcome, Summary)], asked: &[Feature], look: Look) -> String {
-    let mut text = facts(results);
+/// The inputs, the scores, and the features that were requested.
+pub(super) fn render(
+    results: &[(&ScoringOutcome, ScoreSummary)],
+    requested: &[Feature],
+    look: Look,
+) -> String {
+    let mut text = inputs(results);
     text.push('\n');
     let clips = wording::clip_names(results.iter().map(|(outcome, _)| *outcome));
     text.push_str(&scores(&clips, results, look));
-    let features = features(&clips, results, asked, look);
+    let features = features(&clips, results, requested, look);
     if !features.is_empty() {
         let _ = write!(text, "\n{features}");
     }
-    for why in picked(results) {
-        let _ = write!(text, "\n{why}\n");
+    for reason in selection_reasons(results) {
+        let _ = write!(text, "\n{reason}\n");
     }
     text
 }
 
-/// The inputs, and how they were compared; once where it was the same for all clips.
-fn facts(results: &[(&Outcome, Summary)]) -> String {
+/// The inputs and their alignment, which is shown once if it is the same for all clips.
+fn inputs(results: &[(&ScoringOutcome, ScoreSummary)]) -> String {
     let mut text = String::new();
     let Some((first, _)) = results.first() else { return text };
     let _ = writeln!(
@@ -59,24 +62,24 @@ fn facts(results: &[(&Outcome, Summary)]) -> String {
         first.reference.path.display(),
         wording::input(&first.reference)
     );
-    let compared: Vec<String> =
+    let alignments: Vec<String> =
         results.iter().map(|(outcome, _)| wording::alignment(&outcome.alignment)).collect();
-    let alike = compared.iter().all(|words| *words == compared[0]);
-    for ((outcome, _), words) in results.iter().zip(&compared) {
+    let same = alignments.iter().all(|alignment| *alignment == alignments[0]);
+    for ((outcome, _), alignment) in results.iter().zip(&alignments) {
         let distorted = &outcome.distorted;
         let _ = writeln!(text, "Distorted  {} ({})", distorted.path.display(), wording::input(distorted));
-        if !alike {
-            let _ = writeln!(text, "Compared   {words}");
+        if !same {
+            let _ = writeln!(text, "Compared   {alignment}");
         }
     }
-    if alike {
-        let _ = writeln!(text, "Compared   {}", compared[0]);
+    if same {
+        let _ = writeln!(text, "Compared   {}", alignments[0]);
     }
     text
 }
 
-fn scores(clips: &[String], results: &[(&Outcome, Summary)], look: Look) -> String {
-    let rows: Vec<Row<'_>> = clips
+fn scores(clips: &[String], results: &[(&ScoringOutcome, ScoreSummary)], look: Look) -> String {
+    let rows: Vec<PooledRow<'_>> = clips
         .iter()
         .zip(results)
         .flat_map(|(clip, (_, summary))| {
@@ -87,10 +90,10 @@ fn scores(clips: &[String], results: &[(&Outcome, Summary)], look: Look) -> Stri
     let mut text = draw("Model", &rows, ladder, 2, look);
     for (clip, (_, summary)) in clips.iter().zip(results) {
         for (model, interval) in summary.models.iter().filter_map(|model| Some((model, model.ci95?))) {
-            let about = if ladder { format!("{clip}: ") } else { String::new() };
+            let prefix = if ladder { format!("{clip}: ") } else { String::new() };
             let _ = writeln!(
                 text,
-                "{about}{} is between {:.2} and {:.2} with 95 % confidence",
+                "{prefix}{} is between {:.2} and {:.2} with 95 % confidence",
                 model.name, interval.low, interval.high
             );
         }
@@ -98,23 +101,28 @@ fn scores(clips: &[String], results: &[(&Outcome, Summary)], look: Look) -> Stri
     text
 }
 
-fn features(clips: &[String], results: &[(&Outcome, Summary)], asked: &[Feature], look: Look) -> String {
-    let rows: Vec<Row<'_>> = clips
+fn features(
+    clips: &[String],
+    results: &[(&ScoringOutcome, ScoreSummary)],
+    requested: &[Feature],
+    look: Look,
+) -> String {
+    let rows: Vec<PooledRow<'_>> = clips
         .iter()
         .zip(results)
         .flat_map(|(clip, (_, summary))| {
             summary.features.iter().map(|(name, pooled)| (clip.as_str(), name.as_str(), pooled))
         })
-        .filter(|(_, name, _)| asked.iter().any(|feature| belongs(*feature, name)))
+        .filter(|(_, name, _)| requested.iter().any(|feature| is_part_of(*feature, name)))
         .collect();
     if rows.is_empty() { String::new() } else { draw("Feature", &rows, results.len() > 1, 4, look) }
 }
 
-/// All columns where they fit, the most telling ones where they do not.
-fn draw(what: &str, rows: &[Row<'_>], ladder: bool, decimals: usize, look: Look) -> String {
+/// Draws all columns if they fit, otherwise the most important ones.
+fn draw(subject: &str, rows: &[PooledRow<'_>], ladder: bool, decimals: usize, look: Look) -> String {
     let table = |narrow: bool| {
         let columns = || COLUMNS.iter().filter(move |column| column.narrow || !narrow);
-        let texts: Vec<&str> = ladder.then_some("Clip").into_iter().chain([what]).collect();
+        let texts: Vec<&str> = ladder.then_some("Clip").into_iter().chain([subject]).collect();
         let header: Vec<&str> =
             texts.iter().copied().chain(columns().map(|column| column.name)).chain(["Worst frame"]).collect();
         let mut table = look.table(&header, texts.len());
@@ -129,13 +137,13 @@ fn draw(what: &str, rows: &[Row<'_>], ladder: bool, decimals: usize, look: Look)
         }
         table
     };
-    let whole = table(false);
-    let table = if look.holds(&whole) { whole } else { table(true) };
+    let wide = table(false);
+    let table = if look.fits(&wide) { wide } else { table(true) };
     format!("{}\n", table.trim_fmt())
 }
 
-/// Whether a column of the result is part of a feature that was asked for.
-fn belongs(feature: Feature, name: &str) -> bool {
+/// Whether libvmaf's metric `name` is computed for `feature`.
+fn is_part_of(feature: Feature, name: &str) -> bool {
     match feature {
         Feature::Psnr => matches!(name, "psnr_y" | "psnr_cb" | "psnr_cr"),
         Feature::Ssim => name == "float_ssim",
@@ -146,17 +154,17 @@ fn belongs(feature: Feature, name: &str) -> bool {
     }
 }
 
-/// Why `auto` picked what it picked, each reason once.
-fn picked(results: &[(&Outcome, Summary)]) -> Vec<String> {
-    let mut all: Vec<String> = vec![];
+/// Why `auto` selected a model, each reason once.
+fn selection_reasons(results: &[(&ScoringOutcome, ScoreSummary)]) -> Vec<String> {
+    let mut reasons: Vec<String> = vec![];
     for model in results.iter().flat_map(|(_, summary)| &summary.models) {
         let Some(because) = &model.picked_because else { continue };
         let sentence = format!("{} was picked because {because}", model.name);
-        if !all.contains(&sentence) {
-            all.push(sentence);
+        if !reasons.contains(&sentence) {
+            reasons.push(sentence);
         }
     }
-    all
+    reasons
 }
 
 #[cfg(test)]
@@ -164,14 +172,14 @@ mod tests {
     use super::*;
     use crate::score::example::outcome;
 
-    fn text(outcomes: &[Outcome], asked: &[Feature]) -> String {
+    fn text(outcomes: &[ScoringOutcome], requested: &[Feature]) -> String {
         let results: Vec<_> =
-            outcomes.iter().map(|outcome| (outcome, Summary::of(outcome).unwrap())).collect();
-        render(&results, asked, Look::PLAIN)
+            outcomes.iter().map(|outcome| (outcome, ScoreSummary::of(outcome).unwrap())).collect();
+        render(&results, requested, Look::PLAIN)
     }
 
     #[test]
-    fn one_clip_is_a_row_for_each_model_and_the_facts_above() {
+    fn one_clip_has_a_row_for_each_model_below_the_inputs() {
         let text = text(&[outcome("encodes/dis.mp4", &[90.0, 70.0, 80.0])], &[]);
         let expected = "\
 Reference  ref.mp4 (h264, 1920x1080 yuv420p 8 bit, 25 fps, 3 frames)
@@ -187,7 +195,7 @@ vmaf_v0.6.1 was picked because it fits
         assert_eq!(squeezed(&text), squeezed(expected), "{text}");
     }
 
-    /// Runs of spaces and lines as one: the layout is the table's business, the content ours.
+    /// The lines without rulers and with single spaces: this test checks the content, not the layout.
     fn squeezed(text: &str) -> Vec<String> {
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         text.lines().map(words).filter(|line| !line.starts_with('─')).collect()
@@ -203,9 +211,9 @@ vmaf_v0.6.1 was picked because it fits
     }
 
     #[test]
-    fn a_narrow_terminal_shows_the_most_telling_columns_unbroken() {
+    fn a_narrow_terminal_shows_the_most_important_columns_unwrapped() {
         let outcome = outcome("x.mp4", &[90.0]);
-        let results = [(&outcome, Summary::of(&outcome).unwrap())];
+        let results = [(&outcome, ScoreSummary::of(&outcome).unwrap())];
         let text = scores(&["x.mp4".to_owned()], &results, Look { styled: false, width: Some(70) });
         assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
         assert_eq!(text.lines().count(), 3, "{text}");
@@ -213,7 +221,7 @@ vmaf_v0.6.1 was picked because it fits
     }
 
     #[test]
-    fn only_features_that_were_asked_for_are_shown() {
+    fn only_requested_features_are_shown() {
         let outcomes = [outcome("x.mp4", &[90.0])];
         assert!(!text(&outcomes, &[]).contains("psnr_y"));
         let with = text(&outcomes, &[Feature::Psnr]);

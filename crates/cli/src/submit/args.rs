@@ -1,4 +1,4 @@
-//! The options of `vmafx submit`, and the requests they mean.
+//! The options of `vmafx submit`, and the requests that are made from them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,95 +7,57 @@ use vmafx_job::{Backend, ScoringOptions, ScoringRequest};
 use vmafx_kit::config::GoDuration;
 use vmafx_proto::controller::v1 as wire;
 
-use super::pairs::{self, Line, Pair, PairsError};
+use super::pairs::{self, ClipPair, PairsError};
 use crate::address;
 use crate::output::OutputArgs;
 use crate::raw_video::RawVideoArgs;
 use crate::remote::RemoteArgs;
+use crate::view::job::short;
+
+/// Columns of a CSV file that this command uses.
+const COLUMNS: [&str; 6] = ["reference", "distorted", "model", "priority", "key", "label"];
 
 const EXAMPLES: &str = "\
 Examples:
   vmafx submit master.mkv encode.mp4 --wait
-      Score an encode with the controller of `vmafx up` and show the score.
+      Score an encode with the controller of `vmafx up`, and print the score.
 
   vmafx submit s3://clips/master.mkv s3://clips/720p.mp4 s3://clips/540p.mp4 --report s3://clips/reports/
-      Clips and reports are read and written by the nodes, where they are.
+      Submit one job per encode. The nodes read the clips and write the reports.
 
   vmafx submit --csv pairs.csv --wait --min-score 93
-      One job per line. The first line names the columns: reference, distorted, and, if wanted,
-      model, priority, key, label. Exit code 1 if a score is below 93, 2 if a job has none.
+      Submit one job per line of a CSV file, and fail if a score is below 93.
+
+CSV files:
+  The first line has the column names. `reference` and `distorted` are required; `model`, `priority`,
+  `key` and `label` are optional and override the options of the same name. Lines that start with # are
+  skipped.
 
 Exit codes:
-    0  submitted, or with --wait: all scored
-    1  scored, and a clip is below --min-score
+    0  success: the jobs are submitted or, with --wait, scored
+    1  a score is below --min-score
     2  error, wrong usage, or a job without a score
-  130  stopped by Ctrl-C; the jobs go on";
+  130  stopped by Ctrl-C; submitted jobs continue";
 
-/// Hand clips to a controller for scoring.
+/// Submit clips to a controller for scoring, one job per distorted clip.
 ///
-/// Clips are named by path or by address (http, https, s3, gs, azure, or an rclone remote). Paths are made absolute;
-/// nodes must see the clip under the same path. One job is made for each distorted clip.
+/// A clip is given as a path or a URI (http, https, s3, gs, azure, or an rclone remote). Relative paths are made
+/// absolute, and the nodes must find the clip under the same path.
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = EXAMPLES, after_help = "More and examples: vmafx submit --help")]
+#[command(after_long_help = EXAMPLES, after_help = "Details and examples: vmafx submit --help")]
 #[command(
     override_usage = "vmafx submit [OPTIONS] <REF> <DIS>...\n       vmafx submit [OPTIONS] --csv <FILE>"
 )]
 pub struct SubmitArgs {
-    /// The reference, then one or more distorted clips
+    /// The reference clip, followed by one or more distorted clips
     #[arg(value_names = ["REF", "DIS"], num_args = 2.., required_unless_present = "csv", conflicts_with = "csv")]
     clips: Vec<String>,
 
-    /// A CSV file of pairs; - is standard input
+    /// Read the pairs of clips from this CSV file; - is standard input
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// auto, a built-in model, a file in the nodes' model directory, or an oci:// address
-    #[arg(
-        long,
-        value_name = "MODEL",
-        default_value = "",
-        hide_default_value = true,
-        help_heading = "Scoring"
-    )]
-    model: String,
-
-    /// Only nodes that compute on this
-    #[arg(long, value_name = "BACKEND", help_heading = "Scoring")]
-    backend: Option<Backend>,
-
-    #[command(flatten)]
-    options: ScoringOptions,
-
-    #[command(flatten)]
-    raw: RawVideoArgs,
-
-    /// Where the per-frame report is written, ending in .json, .csv, .html or .xml; ending in /: one for each job in there
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        default_value = "",
-        hide_default_value = true,
-        help_heading = "Scoring"
-    )]
-    report: String,
-
-    /// Higher is scored first
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Job")]
-    priority: i32,
-
-    /// Your own name for the job: submitted again with it, the first job is the answer
-    #[arg(long, value_name = "KEY", help_heading = "Job")]
-    key: Option<String>,
-
-    /// The job fails if it is not over by then, such as 30m
-    #[arg(long, value_name = "DURATION", help_heading = "Job")]
-    deadline: Option<GoDuration>,
-
-    /// What viewers said of the clip, 0 to 100: the job becomes something to learn from
-    #[arg(long, value_name = "SCORE", value_parser = crate::score::score, help_heading = "Job")]
-    label: Option<f64>,
-
-    /// Wait for the scores, and show how far the jobs are
+    /// Wait for the scores, and show the progress
     #[arg(long)]
     pub(super) wait: bool,
 
@@ -106,46 +68,72 @@ pub struct SubmitArgs {
     #[command(flatten)]
     pub(super) output: OutputArgs,
 
+    /// Model to score with: auto, a built-in model, a file in the nodes' model directory, or an oci:// reference
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Scoring"
+    )]
+    model: String,
+
+    /// Run only on nodes with this backend
+    #[arg(long, value_name = "BACKEND", help_heading = "Scoring")]
+    backend: Option<Backend>,
+
+    #[command(flatten)]
+    options: ScoringOptions,
+
+    #[command(flatten)]
+    raw: RawVideoArgs,
+
+    /// Write a per-frame report to this path or URI (.json, .csv, .html or .xml); if it ends in /, each job writes a JSON
+    /// report into that directory
+    #[arg(long, value_name = "URI", default_value = "", hide_default_value = true, help_heading = "Scoring")]
+    report: String,
+
+    /// Priority; jobs with a higher priority are scored first
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Job")]
+    priority: i32,
+
+    /// Idempotency key: submitting again with the same key returns the first job instead of a new one
+    #[arg(long, value_name = "KEY", help_heading = "Job")]
+    key: Option<String>,
+
+    /// Fail the job if it has not finished within this time, such as 30m
+    #[arg(long, value_name = "DURATION", help_heading = "Job")]
+    deadline: Option<GoDuration>,
+
+    /// Quality that viewers gave the clip, 0 to 100; the job becomes a training sample
+    #[arg(long, value_name = "SCORE", value_parser = crate::score::score, help_heading = "Job")]
+    label: Option<f64>,
+
     #[command(flatten)]
     pub(super) remote: RemoteArgs,
 }
 
 impl SubmitArgs {
-    /// One request for each job, all of them checked.
+    /// One request per job.
     pub(super) fn requests(&self) -> Result<Vec<wire::SubmitJobRequest>, PairsError> {
-        let here = std::env::current_dir().map_err(PairsError::Here)?;
-        let pairs = match (&self.csv, self.clips.split_first()) {
-            (Some(file), _) => {
-                let line = |line: Line<Pair>| Pair {
-                    model: line.row.model.filter(|model| !model.is_empty()),
-                    key: line.row.key.filter(|key| !key.is_empty()),
-                    ..line.row
-                };
-                pairs::read(file)?.into_iter().map(line).collect::<Vec<_>>()
-            }
-            (None, Some((reference, distorted))) => {
-                let pair = |distorted: &String| Pair {
-                    reference: reference.clone(),
-                    distorted: distorted.clone(),
-                    ..Pair::default()
-                };
-                distorted.iter().map(pair).collect()
-            }
-            (None, None) => return Err(PairsError::Nothing),
+        let directory = std::env::current_dir().map_err(PairsError::CurrentDirectory)?;
+        let pairs = match &self.csv {
+            Some(file) => pairs::read(file, &COLUMNS)?,
+            None => pairs::from_clips(&self.clips),
         };
         if self.key.is_some() && pairs.len() > 1 {
-            return Err(PairsError::OneKey { jobs: pairs.len() });
+            return Err(PairsError::KeyOfSeveralJobs { jobs: pairs.len() });
         }
-        Ok(pairs.into_iter().map(|pair| self.request(pair, &here)).collect())
+        Ok(pairs.into_iter().map(|pair| self.request(pair, &directory)).collect())
     }
 
-    fn request(&self, pair: Pair, here: &Path) -> wire::SubmitJobRequest {
+    fn request(&self, pair: ClipPair, directory: &Path) -> wire::SubmitJobRequest {
         let label = pair.label.or(self.label);
-        let distorted = address::absolute(&pair.distorted, here);
+        let distorted = address::absolute(&pair.distorted, directory);
         let model = pair.model.unwrap_or_else(|| self.model.clone());
         let scoring = ScoringRequest {
-            reference: address::absolute(&pair.reference, here),
-            report_uri: self.report(&distorted, here),
+            reference: address::absolute(&pair.reference, directory),
+            report_uri: self.report(&distorted, directory),
             distorted,
             model: (!model.is_empty()).then_some(model),
             backend: self.backend,
@@ -164,33 +152,34 @@ impl SubmitArgs {
         }
     }
 
-    /// The address of a job's report; in a directory it has the clip's name.
-    fn report(&self, distorted: &str, here: &Path) -> Option<String> {
-        Some(match self.report.as_str() {
-            "" => return None,
-            directory if directory.ends_with('/') => {
-                let name = distorted.rsplit('/').next().unwrap_or(distorted);
-                format!("{}/{name}.json", address::absolute(directory, here).trim_end_matches('/'))
+    /// The location of a job's report. In a directory, the report is named after the clip.
+    fn report(&self, distorted: &str, directory: &Path) -> Option<String> {
+        let report = address::absolute(&self.report, directory);
+        match self.report.as_str() {
+            "" => None,
+            parent if parent.ends_with('/') => {
+                Some(format!("{}/{}.json", report.trim_end_matches('/'), short(distorted)))
             }
-            file => address::absolute(file, here),
-        })
+            _ => Some(report),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use rstest::rstest;
 
     use super::*;
 
     #[derive(Parser)]
-    struct Typed {
+    struct CommandLine {
         #[command(flatten)]
         args: SubmitArgs,
     }
 
-    fn requests(line: &[&str]) -> Result<Vec<wire::SubmitJobRequest>, PairsError> {
-        Typed::try_parse_from(["vmafx"].iter().chain(line)).unwrap().args.requests()
+    fn requests(args: &[&str]) -> Result<Vec<wire::SubmitJobRequest>, PairsError> {
+        CommandLine::try_parse_from(["vmafx"].iter().chain(args)).unwrap().args.requests()
     }
 
     #[test]
@@ -214,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_clips_have_a_shape() {
+    fn raw_clips_have_a_size_and_a_pixel_format() {
         let jobs =
             requests(&["/r.yuv", "/a.yuv", "--size", "64x48", "--pixel-format", "yuv422p10le"]).unwrap();
         let raw = jobs[0].scoring.as_ref().unwrap().input.unwrap();
@@ -222,9 +211,18 @@ mod tests {
         assert_eq!(raw.pixel_format(), wire::PlaneLayout::Yuv422p);
     }
 
+    #[rstest]
+    #[case(&["--feature", "psnr-hvs"], &["psnr-hvs"])]
+    #[case(&["--feature", "psnr,psnr-hvs", "--feature", "cambi"], &["psnr", "psnr-hvs", "cambi"])]
+    #[case(&[], &[])]
+    fn features_arrive_in_the_request(#[case] options: &[&str], #[case] expected: &[&str]) {
+        let jobs = requests(&[&["/r.mp4", "/a.mp4"], options].concat()).unwrap();
+        assert_eq!(jobs[0].scoring.as_ref().unwrap().features, expected);
+    }
+
     #[test]
-    fn one_key_cannot_name_two_jobs() {
+    fn one_key_cannot_identify_two_jobs() {
         let error = requests(&["/r.mp4", "/a.mp4", "/b.mp4", "--key", "k"]).unwrap_err().to_string();
-        assert_eq!(error, "--key names one job, and there are 2: give the keys in a CSV file");
+        assert_eq!(error, "--key identifies one job, but there are 2: put the keys into a CSV file");
     }
 }

@@ -1,118 +1,64 @@
-//! Waits for jobs, and shows how far they are.
+//! Waits for submitted jobs and shows their progress.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar};
+use indicatif::ProgressBar;
 use vmafx_proto::controller::v1 as wire;
 
-use super::Taken;
-use crate::bars::{ALL, ENDED, ONE, WAITING, style};
-use crate::remote::watch::{Listener, MOST, is_over, watch};
+use super::SubmittedJob;
+use crate::bars::{ENDED, JobBars, ONE, WAITING, style};
+use crate::remote::watch::{JobStreamHandler, MAX_STREAMED_IDS, has_ended, watch};
 use crate::remote::{Client, RemoteError};
-use crate::view::job::{short, word};
+use crate::view::job::{short, status_name};
 
-/// More jobs than this get one bar together.
-const BARS: usize = 8;
-
-/// Waits until all jobs are over; they come back in the order given.
-pub(super) async fn wait(client: &Client, taken: &[Taken]) -> Result<Vec<wire::Job>, RemoteError> {
-    let mut shown = Shown::new(taken);
-    for ids in taken.chunks(MOST) {
-        let mut left: Vec<String> = ids.iter().map(|job| job.id.clone()).collect();
-        // A known key may stand twice in one file.
-        left.sort_unstable();
-        left.dedup();
-        let asked = wire::StreamJobsRequest {
-            job_ids: left.clone(),
+/// Waits until all jobs have ended, and returns them in the given order.
+pub(super) async fn wait(client: &Client, submitted: &[SubmittedJob]) -> Result<Vec<wire::Job>, RemoteError> {
+    let labels: Vec<_> = submitted.iter().map(|job| (job.id.as_str(), short(&job.distorted))).collect();
+    let mut waiter = JobWaiter { bars: JobBars::new(&labels), ..JobWaiter::default() };
+    for jobs in submitted.chunks(MAX_STREAMED_IDS) {
+        let mut pending: Vec<String> = jobs.iter().map(|job| job.id.clone()).collect();
+        // Rows with the same key are the same job.
+        pending.sort_unstable();
+        pending.dedup();
+        let request = wire::StreamJobsRequest {
+            job_ids: pending.clone(),
             include_progress: true,
             ..wire::StreamJobsRequest::default()
         };
-        let mut waiting = Waiting { left, shown: &mut shown };
-        watch(client, asked, &mut waiting).await?;
+        waiter.pending = pending;
+        watch(client, request, &mut waiter).await?;
     }
-    Ok(taken.iter().filter_map(|job| shown.over.get(&job.id).cloned()).collect())
+    Ok(submitted.iter().filter_map(|job| waiter.ended.get(&job.id).cloned()).collect())
 }
 
-/// One stream of jobs.
-struct Waiting<'a> {
-    left: Vec<String>,
-    shown: &'a mut Shown,
+/// Ends a stream when all of its jobs have ended.
+#[derive(Default)]
+struct JobWaiter {
+    /// Ids of the jobs of the current stream that have not ended.
+    pending: Vec<String>,
+    ended: HashMap<String, wire::Job>,
+    bars: JobBars,
 }
 
-impl Listener for Waiting<'_> {
-    fn job(&mut self, job: wire::Job) -> bool {
-        if is_over(&job) {
-            self.left.retain(|id| *id != job.id);
+impl JobStreamHandler for JobWaiter {
+    fn on_job(&mut self, job: wire::Job) -> bool {
+        if let Some(bar) = self.bars.of_job(&job.id) {
+            update_bar(bar, &job);
         }
-        self.shown.job(job);
-        !self.left.is_empty()
+        if has_ended(&job) {
+            self.pending.retain(|id| *id != job.id);
+            self.ended.insert(job.id.clone(), job);
+        }
+        self.bars.set_ended(self.ended.len());
+        !self.pending.is_empty()
     }
 
-    fn waiting(&mut self, why: &str) {
-        self.shown.say(why);
-    }
-}
-
-/// What is on the terminal; nothing where nobody looks.
-struct Shown {
-    bars: MultiProgress,
-    of_job: HashMap<String, ProgressBar>,
-    together: Option<ProgressBar>,
-    over: HashMap<String, wire::Job>,
-}
-
-impl Shown {
-    fn new(taken: &[Taken]) -> Self {
-        let bars = MultiProgress::new();
-        let mut shown =
-            Self { bars, of_job: HashMap::new(), together: None, over: HashMap::with_capacity(taken.len()) };
-        if taken.len() > BARS {
-            let bar = shown.bars.add(ProgressBar::new(taken.len() as u64).with_style(style(ALL)));
-            bar.enable_steady_tick(Duration::from_millis(120));
-            shown.together = Some(bar);
-            return shown;
-        }
-        let width = taken.iter().map(|job| short(&job.distorted).chars().count()).max().unwrap_or(0);
-        for job in taken {
-            let name = format!("{:width$}", short(&job.distorted));
-            let bar = shown.bars.add(ProgressBar::new(0).with_style(style(WAITING)).with_prefix(name));
-            bar.enable_steady_tick(Duration::from_millis(120));
-            shown.of_job.insert(job.id.clone(), bar);
-        }
-        shown
-    }
-
-    fn job(&mut self, job: wire::Job) {
-        if let Some(bar) = self.of_job.get(&job.id) {
-            show(bar, &job);
-        }
-        if is_over(&job) {
-            self.over.insert(job.id.clone(), job);
-        }
-        if let Some(bar) = &self.together {
-            bar.set_position(self.over.len() as u64);
-            bar.set_message("");
-        }
-    }
-
-    fn say(&self, why: &str) {
-        for bar in self.of_job.values().filter(|bar| !bar.is_finished()).chain(&self.together) {
-            bar.set_message(format!("{why}; asking again"));
-        }
+    fn on_retry(&mut self, why: &str) {
+        self.bars.show_retry(why);
     }
 }
 
-impl Drop for Shown {
-    fn drop(&mut self) {
-        // The table that follows says it all.
-        for bar in self.of_job.values().chain(&self.together) {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-fn show(bar: &ProgressBar, job: &wire::Job) {
+fn update_bar(bar: &ProgressBar, job: &wire::Job) {
     match (job.status(), job.progress) {
         (wire::JobStatus::Running, Some(at)) if at.frames_total > 0 => {
             bar.set_style(style(ONE));
@@ -134,7 +80,7 @@ fn show(bar: &ProgressBar, job: &wire::Job) {
         }
         (wire::JobStatus::Failed | wire::JobStatus::Cancelled, _) => {
             bar.set_style(style(ENDED));
-            bar.finish_with_message(word(job));
+            bar.finish_with_message(status_name(job));
         }
     }
 }
@@ -144,18 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_left_when_the_last_of_its_jobs_is_over() {
-        let taken = ["a", "b"].map(|id| Taken { id: id.into(), distorted: "/d.mp4".into(), known: false });
-        let mut shown = Shown::new(&taken);
-        let mut waiting = Waiting { left: vec!["a".into(), "b".into()], shown: &mut shown };
+    fn a_stream_ends_with_the_last_of_its_jobs() {
+        let mut waiter = JobWaiter { pending: vec!["a".into(), "b".into()], ..JobWaiter::default() };
         let job = |id: &str, status: wire::JobStatus| wire::Job {
             id: id.into(),
             status: status.into(),
             ..wire::Job::default()
         };
-        assert!(waiting.job(job("a", wire::JobStatus::Running)));
-        assert!(waiting.job(job("b", wire::JobStatus::Failed)));
-        assert!(!waiting.job(job("a", wire::JobStatus::Completed)));
-        assert_eq!(shown.over.len(), 2);
+        assert!(waiter.on_job(job("a", wire::JobStatus::Running)));
+        assert!(waiter.on_job(job("b", wire::JobStatus::Failed)));
+        assert!(!waiter.on_job(job("a", wire::JobStatus::Completed)));
+        assert_eq!(waiter.ended.len(), 2);
     }
 }

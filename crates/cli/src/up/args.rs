@@ -11,41 +11,42 @@ use vmafx_node::settings::NodeSettings;
 
 use crate::address;
 
-/// Run a controller and a node on this machine, for you alone.
+/// Run a private controller and node on this machine.
 ///
-/// Jobs are kept in a file and survive restarts. A token is written that only you can read; `vmafx submit`, `get`,
-/// `watch` and the others find it by themselves. Ctrl-C lets running jobs finish, and keeps the others for the next time.
+/// Jobs are stored in a file and survive restarts. `vmafx submit`, `get`, `watch` and the other commands find the
+/// controller and its token, which only you can read, without further options. Ctrl-C lets running jobs finish; jobs
+/// that are waiting are scored after the next start.
 #[derive(Args, Clone, Debug)]
 pub struct UpArgs {
-    /// Where clips may lie: a directory, or an address such as `s3://bucket/` or `https://host/clips/`; may be given
-    /// several times [default: your home and the current directory]
+    /// Directory or URI prefix, such as `s3://bucket/` or `https://host/clips/`, below which clips may be read;
+    /// repeatable [default: your home directory and the current directory]
     #[arg(long = "root", env = "VMAFX_SCORING_ROOTS", value_name = "ROOT", value_delimiter = ',')]
     roots: Vec<String>,
 
-    /// Where jobs and the token are kept [default: vmafx/up in your directory for state]
+    /// Directory for jobs and the token [default: ~/.local/state/vmafx/up]
     ///
-    /// The other commands look in the default place. For another one, tell them `VMAFX_CONTROLLER_ADDR` and
-    /// `VMAFX_CONTROLLER_TOKEN_FILE`.
+    /// The other commands look in the default directory only, which is below `XDG_STATE_HOME` if that is set. If you
+    /// choose another one, set `VMAFX_CONTROLLER_ADDR` and `VMAFX_CONTROLLER_TOKEN_FILE` for them.
     #[arg(long, env = "VMAFX_DATA_DIR", value_name = "DIR")]
     pub(super) data_dir: Option<PathBuf>,
 
-    /// Where gRPC is served; port 0 is any free one
+    /// Listen address of the gRPC service; port 0 selects a free port
     #[arg(long, env = "VMAFX_GRPC_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:9090")]
     pub(super) grpc_listen: ListenAddr,
 
-    /// Where HTTP is served; 0 is nowhere
+    /// Listen address of the HTTP API; 0 disables it
     #[arg(long, env = "VMAFX_HTTP_ADDR", value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub(super) http_addr: ListenAddr,
 
-    /// Where health and metrics of the node are served; 0 is nowhere
+    /// Listen address of the health checks and metrics of the node; 0 disables them
     #[arg(long, env = "VMAFX_NODE_HTTP_ADDR", value_name = "ADDR", default_value = "127.0.0.1:8081")]
     pub(super) node_http_addr: ListenAddr,
 
-    /// How much is logged: debug, info, warn, error, or directives
+    /// Log level: debug, info, warn, error, or tracing directives
     #[arg(long, env = "VMAFX_LOG_LEVEL", value_name = "LEVEL", default_value = "warn")]
     log_level: LogFilter,
 
-    /// How it is written: text, json, or auto
+    /// Log format
     #[arg(long, env = "VMAFX_LOG_FORMAT", value_name = "FORMAT", default_value = "auto")]
     log_format: LogFormat,
 
@@ -54,14 +55,13 @@ pub struct UpArgs {
 }
 
 impl UpArgs {
-    /// Where clips may lie.
     pub(super) fn roots(&self) -> Result<Vec<String>, io::Error> {
         let here = env::current_dir()?;
         if !self.roots.is_empty() {
             return Ok(self.roots.iter().map(|root| address::absolute(root, &here)).collect());
         }
         let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        // One inside the other says it twice.
+        // A root below another root is redundant.
         let roots = match home {
             Some(home) if here.starts_with(&home) => vec![home],
             Some(home) if home.starts_with(&here) => vec![here],
@@ -76,8 +76,8 @@ impl daemon::DaemonSettings for UpArgs {
         LogArgs { log_level: self.log_level.clone(), log_format: self.log_format }
     }
 
-    /// The jobs' time, then that of the calls which give jobs back and of the controller's own end.
+    /// The grace period of jobs, then the calls that release jobs, then the shutdown of the controller.
     fn shutdown_budget(&self) -> GoDuration {
-        GoDuration(self.node.graceful_shutdown.0 + super::CALL.0 * 2 + super::DRAIN.0)
+        GoDuration(self.node.graceful_shutdown.0 + super::CALL_TIMEOUT.0 * 2 + super::DRAIN_TIMEOUT.0)
     }
 }

@@ -1,49 +1,37 @@
-//! What is said when everything is up.
+//! The message that `vmafx up` prints when it is ready.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::remote::standing::Standing;
+use crate::remote::local_controller::LocalController;
 
-/// Where everything is.
 pub(super) struct Banner {
-    pub(super) standing: Standing,
-    /// Where clips may lie.
+    pub(super) controller: LocalController,
     pub(super) roots: Vec<String>,
-    /// What is computed on.
     pub(super) device: String,
     pub(super) slots: i32,
-    /// Health and metrics of the node.
-    pub(super) pages: String,
-    /// Where jobs are kept.
-    pub(super) jobs: PathBuf,
-}
-
-impl Banner {
-    /// Shows it. To standard error: standard output is for answers, and this has none.
-    pub(super) fn show(&self) {
-        eprint!("{self}");
-    }
+    /// Address of the node's health checks and metrics; empty if they are disabled.
+    pub(super) node_http: String,
+    pub(super) database: PathBuf,
 }
 
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Standing { grpc, http, token_file } = &self.standing;
-        writeln!(f, "vmafx is up; Ctrl-C ends it.\n")?;
+        let LocalController { grpc, http, token_file } = &self.controller;
+        writeln!(f, "vmafx is up. Press Ctrl-C to stop it.\n")?;
         writeln!(f, "  gRPC    {grpc}")?;
         if !http.is_empty() {
             writeln!(f, "  HTTP    http://{http} (/openapi.json, /metrics)")?;
         }
-        if !self.pages.is_empty() {
-            writeln!(f, "  Node    http://{} (/readyz, /metrics)", self.pages)?;
+        if !self.node_http.is_empty() {
+            writeln!(f, "  Node    http://{} (/readyz, /metrics)", self.node_http)?;
         }
-        let slots = if self.slots == 1 { "one job" } else { "jobs" };
-        let number = if self.slots == 1 { String::new() } else { format!("{} ", self.slots) };
-        writeln!(f, "  Scores  {number}{slots} at a time on {}", self.device)?;
+        let jobs = if self.slots == 1 { "job" } else { "jobs" };
+        writeln!(f, "  Scores  {} {jobs} at a time on {}", self.slots, self.device)?;
         writeln!(f, "  Clips   {}", self.roots.join(", "))?;
-        writeln!(f, "  Jobs    {}", self.jobs.display())?;
+        writeln!(f, "  Jobs    {}", self.database.display())?;
         writeln!(f, "  Token   {}", token_file.display())?;
-        writeln!(f, "\nNow, in another terminal:  vmafx submit REF DIS --wait")
+        writeln!(f, "\nTo score a clip, run in another terminal: vmafx submit REF DIS --wait")
     }
 }
 
@@ -52,16 +40,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_served_is_not_shown() {
-        let standing =
-            Standing { grpc: "127.0.0.1:9090".into(), http: String::new(), token_file: "/t".into() };
+    fn disabled_services_are_not_shown() {
+        let controller =
+            LocalController { grpc: "127.0.0.1:9090".into(), http: String::new(), token_file: "/t".into() };
         let banner = Banner {
-            standing,
+            controller,
             roots: vec!["/home/me".into(), "s3://clips/".into()],
             device: "EPYC".into(),
             slots: 2,
-            pages: String::new(),
-            jobs: "/state/queue.db".into(),
+            node_http: String::new(),
+            database: "/state/queue.db".into(),
         };
         let text = banner.to_string();
         assert!(!text.contains("HTTP") && !text.contains("Node"), "{text}");

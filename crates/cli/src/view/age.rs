@@ -1,16 +1,16 @@
-//! How long ago, in the fewest letters.
+//! Ages and durations for tables.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// `3s`, `5m12s`, `2h5m`, `3d4h`; `-` when it has not happened.
-pub(crate) fn since(then: i64, now: Timestamp) -> String {
-    let then = Timestamp::from_millisecond(then).ok().filter(|_| then > 0);
+/// The time since `milliseconds` (Unix time), such as `5m12s`; `-` for 0, the time of an event that has not happened.
+pub(crate) fn since(milliseconds: i64, now: Timestamp) -> String {
+    let then = Timestamp::from_millisecond(milliseconds).ok().filter(|_| milliseconds > 0);
     then.map_or_else(|| "-".to_owned(), |then| length(now.duration_since(then).unsigned_abs()))
 }
 
-/// A length of time in its two largest units.
+/// A duration in its two largest units: `3s`, `5m12s`, `2h5m`, `3d4h`.
 pub(crate) fn length(length: Duration) -> String {
     let seconds = length.as_secs();
     let (days, hours, minutes) = (seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60);
@@ -38,12 +38,12 @@ mod tests {
     #[case(312, "5m12s")]
     #[case(7500, "2h5m")]
     #[case(273_600, "3d4h")]
-    fn two_units_are_enough(#[case] seconds: u64, #[case] expected: &str) {
+    fn a_duration_has_at_most_two_units(#[case] seconds: u64, #[case] expected: &str) {
         assert_eq!(length(Duration::from_secs(seconds)), expected);
     }
 
     #[test]
-    fn what_has_not_happened_has_no_age() {
+    fn an_event_that_has_not_happened_has_no_age() {
         let now = Timestamp::from_second(100).unwrap();
         assert_eq!(since(0, now), "-");
         assert_eq!(since(90_000, now), "10s");

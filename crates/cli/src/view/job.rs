@@ -1,4 +1,4 @@
-//! Jobs: the document for programs, the table for people.
+//! Jobs as documents and as a table.
 
 use std::fmt::Write as _;
 
@@ -15,20 +15,17 @@ use vmafx_queue::clock as queue;
 use super::age;
 use crate::terminal::Look;
 
-/// What a program reads of several.
 #[derive(Serialize)]
-pub(crate) struct Jobs {
+pub(crate) struct JobsDocument {
     jobs: Vec<shape::Job>,
 }
 
-/// The same of several jobs.
-pub(crate) fn documents(jobs: &[wire::Job]) -> Jobs {
-    Jobs { jobs: jobs.iter().map(document).collect() }
+pub(crate) fn documents(jobs: &[wire::Job]) -> JobsDocument {
+    JobsDocument { jobs: jobs.iter().map(document).collect() }
 }
 
-/// What a program reads.
 pub(crate) fn document(job: &wire::Job) -> shape::Job {
-    let over = job.status() == wire::JobStatus::Completed;
+    let completed = job.status() == wire::JobStatus::Completed;
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
     shape::Job {
         id: Uuid::try_parse(&job.id).unwrap_or_default(),
@@ -44,7 +41,7 @@ pub(crate) fn document(job: &wire::Job) -> shape::Job {
         progress: job
             .progress
             .map(|at| shape::Progress { frames_done: at.frames_done, frames_total: at.frames_total }),
-        score: over.then_some(job.final_score),
+        score: completed.then_some(job.final_score),
         features: job.features.clone(),
         result: job.result.clone().map(|result| (&score_details(result)).into()),
         error: text(&job.error),
@@ -62,7 +59,7 @@ pub(crate) fn document(job: &wire::Job) -> shape::Job {
     }
 }
 
-/// RFC 3339; `None` when it has not happened.
+/// The time in RFC 3339; `None` for 0, the time of an event that has not happened.
 pub(crate) fn instant(milliseconds: i64) -> Option<String> {
     (milliseconds != 0).then(|| shape::rfc3339(queue::Timestamp(milliseconds)))
 }
@@ -82,7 +79,7 @@ fn status(status: wire::JobStatus) -> shape::Status {
     }
 }
 
-/// A job of a later controller may ask for what this command does not know; then only the clips are shown.
+/// A newer controller may return options that this version cannot parse. In that case only the clips are shown.
 fn scoring(params: &wire::ScoringParams) -> shape::Scoring {
     let clips = || ScoringRequest {
         reference: params.reference.clone(),
@@ -92,8 +89,7 @@ fn scoring(params: &wire::ScoringParams) -> shape::Scoring {
     shape::Scoring(ScoringRequest::try_from(params.clone()).unwrap_or_else(|_| clips()))
 }
 
-/// One word for where it stands.
-pub(crate) fn word(job: &wire::Job) -> &'static str {
+pub(crate) fn status_name(job: &wire::Job) -> &'static str {
     match job.status() {
         wire::JobStatus::Pending => "pending",
         wire::JobStatus::Running => "running",
@@ -103,8 +99,8 @@ pub(crate) fn word(job: &wire::Job) -> &'static str {
     }
 }
 
-/// The score, how far it is, or why there is none.
-pub(crate) fn standing(job: &wire::Job) -> String {
+/// The score of a completed job, the progress of a running one, or `-`.
+pub(crate) fn score_or_progress(job: &wire::Job) -> String {
     match job.status() {
         wire::JobStatus::Completed => format!("{:.3}", job.final_score),
         wire::JobStatus::Running => match job.progress {
@@ -118,7 +114,6 @@ pub(crate) fn standing(job: &wire::Job) -> String {
     }
 }
 
-/// The jobs, a line each.
 pub(crate) fn table(jobs: &[wire::Job], look: Look, wide: bool, now: Timestamp) -> String {
     if jobs.is_empty() {
         return "no jobs\n".to_owned();
@@ -132,8 +127,8 @@ pub(crate) fn table(jobs: &[wire::Job], look: Look, wide: bool, now: Timestamp) 
         let scoring = job.scoring.clone().unwrap_or_default();
         let mut cells = vec![
             Cell::new(&job.id),
-            Cell::new(word(job)),
-            look.bold(Cell::new(standing(job))),
+            Cell::new(status_name(job)),
+            look.bold(Cell::new(score_or_progress(job))),
             Cell::new(if wide { scoring.distorted.as_str() } else { short(&scoring.distorted) }),
             Cell::new(age::since(job.created_at.saturating_mul(1000), now)),
         ];
@@ -160,12 +155,12 @@ pub(crate) fn table(jobs: &[wire::Job], look: Look, wide: bool, now: Timestamp) 
     }
     let mut text = format!("{}\n", table.trim_fmt());
     for job in jobs.iter().filter(|job| !job.error.is_empty()) {
-        let _ = writeln!(text, "{} {}: {}", job.id, word(job), job.error);
+        let _ = writeln!(text, "{} {}: {}", job.id, status_name(job), job.error);
     }
     text
 }
 
-/// The last part of an address.
+/// The last segment of an address.
 pub(crate) fn short(address: &str) -> &str {
     address.trim_end_matches('/').rsplit('/').next().unwrap_or(address)
 }
@@ -189,21 +184,21 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_where_a_job_stands() {
+    fn a_row_has_the_status_and_the_score_or_progress_of_a_job() {
         let now = Timestamp::from_second(1_700_000_065).unwrap();
         let running = wire::Job {
             progress: Some(wire::Progress { frames_done: 30, frames_total: 120 }),
             ..job(wire::JobStatus::Running)
         };
         let done = wire::Job { final_score: 93.123_456, ..job(wire::JobStatus::Completed) };
-        let failed = wire::Job { error: "dis.mp4 is no video".into(), ..job(wire::JobStatus::Failed) };
+        let failed = wire::Job { error: "dis.mp4 is not a video".into(), ..job(wire::JobStatus::Failed) };
         let text = table(&[running, done, failed], Look::PLAIN, false, now);
         let words: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(words[0], "Job Status Score Distorted Age");
         assert_eq!(words[2], "01890a5d-ac96-774b-bcce-b302099a8057 running 25 % dis.mp4 1m5s");
         assert_eq!(words[3], "01890a5d-ac96-774b-bcce-b302099a8057 completed 93.123 dis.mp4 1m5s");
-        assert_eq!(words[5], "01890a5d-ac96-774b-bcce-b302099a8057 failed: dis.mp4 is no video");
+        assert_eq!(words[5], "01890a5d-ac96-774b-bcce-b302099a8057 failed: dis.mp4 is not a video");
     }
 
     #[test]
@@ -217,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn no_jobs_is_an_answer() {
+    fn an_empty_list_is_not_an_empty_table() {
         assert_eq!(table(&[], Look::PLAIN, false, Timestamp::UNIX_EPOCH), "no jobs\n");
     }
 }

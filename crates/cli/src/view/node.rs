@@ -1,4 +1,4 @@
-//! Nodes: the document for programs, the table for people.
+//! Nodes as documents and as a table.
 
 use comfy_table::Cell;
 use jiff::Timestamp;
@@ -9,7 +9,6 @@ use super::age;
 use super::job::{instant, origin};
 use crate::terminal::Look;
 
-/// What a program reads.
 pub(crate) fn document(node: &wire::Node) -> shape::Node {
     let capability = node.capability.clone().unwrap_or_default();
     shape::Node {
@@ -26,7 +25,6 @@ pub(crate) fn document(node: &wire::Node) -> shape::Node {
     }
 }
 
-/// The nodes, a line each.
 pub(crate) fn table(nodes: &[wire::Node], look: Look, wide: bool, now: Timestamp) -> String {
     if nodes.is_empty() {
         return "no nodes\n".to_owned();
@@ -64,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_how_busy_a_node_is() {
+    fn a_row_has_the_load_of_a_node() {
         let capability = wire::NodeCapability {
             backends: vec!["cpu".into()],
             concurrency: 2,

@@ -1,4 +1,4 @@
-//! What documents tell their readers to do, done.
+//! Runs the code blocks of the documents.
 
 use std::path::Path;
 
@@ -10,39 +10,37 @@ use vmafx_testkit::shell::Shell;
 
 use crate::{OPERATING, document, root, text};
 
-/// Longer than any of these commands takes, on a machine that is busy.
-const SECONDS: u32 = 120;
+/// Longer than any of these commands takes on a busy machine.
+const TIMEOUT_SECONDS: u32 = 120;
 
-/// Kinds of others, which a bare cluster does not have.
-const OF_OTHERS: &str = r"monitoring\.coreos\.com|cert-manager\.io";
+/// API groups of other projects, which a bare cluster does not have.
+const FOREIGN_GROUPS: &str = r"monitoring\.coreos\.com|cert-manager\.io";
 
-/// Who runs a block.
 #[derive(Debug, PartialEq, Eq)]
 enum Runner {
-    /// This test, on an API server.
+    /// This test runs the block on an API server.
     Api,
-    /// `make e2e`, on a whole node.
+    /// `make e2e` runs the block on a whole node.
     Pods,
-    /// This test: the API server has to accept the objects.
+    /// The API server has to accept the objects.
     Manifest,
-    /// This test: Helm has to make acceptable objects of it.
+    /// The API server has to accept the objects that Helm renders with these values.
     Values,
-    /// Nobody, and nobody has to.
     NotACommand,
 }
 
-/// Who runs it; what is wrong with it if nobody would.
+/// The runner of a block; an error if the block has none.
 fn runner(block: &CodeBlock) -> Result<Runner, String> {
-    let marks: Vec<_> = block.attributes.iter().map(String::as_str).collect();
-    match (block.language.as_str(), marks.as_slice()) {
+    let attributes: Vec<_> = block.attributes.iter().map(String::as_str).collect();
+    match (block.language.as_str(), attributes.as_slice()) {
         ("sh", ["api"]) => Ok(Runner::Api),
         ("sh", ["pods"]) => Ok(Runner::Pods),
         ("yaml", []) if block.text.contains("apiVersion:") => Ok(Runner::Manifest),
         ("yaml", ["values"]) => Ok(Runner::Values),
-        // Another program's language, and what programs print.
+        // SQL is not for a shell, and text is the output of programs.
         ("sql" | "text", []) => Ok(Runner::NotACommand),
         _ => Err(format!(
-            "line {}: nobody runs it: write `sh api`, `sh pods`, `yaml` or `yaml values`",
+            "line {}: the block has no runner: use `sh api`, `sh pods`, `yaml` or `yaml values`",
             block.line
         )),
     }
@@ -59,7 +57,7 @@ fn runner(block: &CodeBlock) -> Result<Runner, String> {
 #[case("console", "$ kubectl get pods", None)]
 #[case("sh sometimes", "", None)]
 #[case("yaml", "operator: {}", None)]
-fn a_block_that_nobody_runs_is_found(
+fn a_block_without_a_runner_is_an_error(
     #[case] info: &str,
     #[case] text: &str,
     #[case] expected: Option<Runner>,
@@ -68,13 +66,13 @@ fn a_block_that_nobody_runs_is_found(
     assert_eq!(runner(&block).ok(), expected);
 }
 
-/// A cluster of this document alone, so that documents may use the same names.
-struct Reader {
+/// A control plane for one document, so that documents may use the same names.
+struct DocumentRunner {
     shell: Shell,
     _plane: ControlPlane,
 }
 
-impl Reader {
+impl DocumentRunner {
     async fn new() -> Self {
         let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
         install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
@@ -85,18 +83,18 @@ impl Reader {
         for name in ["vmafx", "kubectl-vmafx"] {
             shell.program(name, Path::new(env!("CARGO_BIN_EXE_vmafx"))).unwrap();
         }
-        // What is there without a controller manager only if somebody makes it.
+        // There is no controller manager, which would create the default service accounts.
         for namespace in ["vmafx-system", "video"] {
-            let made = format!(
+            let commands = format!(
                 "kubectl create namespace {namespace}; kubectl -n {namespace} create serviceaccount default"
             );
-            shell.run(&made, SECONDS).unwrap();
+            shell.run(&commands, TIMEOUT_SECONDS).unwrap();
         }
         Self { shell, _plane: plane }
     }
 
     fn run(&self, block: &CodeBlock, runner: &Runner) -> Result<(), String> {
-        let lines = match runner {
+        let script = match runner {
             Runner::Api => block.text.clone(),
             Runner::Manifest => {
                 format!(
@@ -108,20 +106,20 @@ impl Reader {
                 "helm template vmafx deploy/helm/vmafx --namespace vmafx-system --values /dev/stdin <<'BLOCK' > \"$HOME/all.yaml\"\n\
                  {}BLOCK\n\
                  test -s \"$HOME/all.yaml\"\n\
-                 awk 'BEGIN {{ RS = \"---\\n\" }} !/apiVersion: ({OF_OTHERS})/ {{ print \"---\"; print }}' \"$HOME/all.yaml\" |\n\
+                 awk 'BEGIN {{ RS = \"---\\n\" }} !/apiVersion: ({FOREIGN_GROUPS})/ {{ print \"---\"; print }}' \"$HOME/all.yaml\" |\n\
                  kubectl apply --dry-run=server --validate=strict -f -\n",
                 block.text
             ),
             Runner::Pods | Runner::NotACommand => return Ok(()),
         };
-        let outcome = self.shell.run(&lines, SECONDS);
-        outcome.map(drop).map_err(|error| format!("line {}: {error}\n{}", block.line, block.text))
+        let result = self.shell.run(&script, TIMEOUT_SECONDS);
+        result.map(drop).map_err(|error| format!("line {}: {error}\n{}", block.line, block.text))
     }
 }
 
 #[rstest]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_document_says_works(
+async fn the_code_blocks_of_a_document_work(
     #[values("install", "gpu", "storage", "postgres", "upgrades", "monitoring", "troubleshooting")]
     name: &str,
 ) {
@@ -130,20 +128,20 @@ async fn what_a_document_says_works(
     let planned: Result<Vec<_>, _> =
         blocks.iter().map(|block| runner(block).map(|runner| (block, runner))).collect();
     let planned = planned.unwrap_or_else(|problem| panic!("docs/{name}.md: {problem}"));
-    let reader = Reader::new().await;
+    let document = DocumentRunner::new().await;
     for (block, runner) in planned {
-        reader.run(block, &runner).unwrap_or_else(|problem| panic!("docs/{name}.md: {problem}"));
+        document.run(block, &runner).unwrap_or_else(|problem| panic!("docs/{name}.md: {problem}"));
     }
 }
 
-/// The lines of all blocks that somebody runs, with those that go on made one.
-fn run_somewhere() -> String {
+/// The lines of all blocks that are run.
+fn tested_commands() -> String {
     let blocks = OPERATING.iter().flat_map(|name| document(name).blocks);
-    let run = blocks.filter(|block| matches!(runner(block), Ok(Runner::Api | Runner::Pods)));
-    run.map(|block| joined(&block.text)).collect()
+    let tested = blocks.filter(|block| matches!(runner(block), Ok(Runner::Api | Runner::Pods)));
+    tested.map(|block| joined(&block.text)).collect()
 }
 
-/// The same lines, with those that go on made one, and with single spaces.
+/// The lines with continuation lines joined and with single spaces.
 pub(crate) fn joined(text: &str) -> String {
     text.replace("\\\n", " ")
         .lines()
@@ -151,35 +149,35 @@ pub(crate) fn joined(text: &str) -> String {
         .collect()
 }
 
-/// Whether a piece of code is a command with something to do, rather than the name of one.
+/// Whether a code span is a command with arguments, rather than the name of a command.
 fn is_command(code: &str) -> bool {
     let words: Vec<_> = code.split_whitespace().collect();
-    let wanted = if words.get(1) == Some(&"vmafx") { 4 } else { 3 };
-    matches!(words.first(), Some(&("kubectl" | "helm"))) && words.len() >= wanted
+    let min_words = if words.get(1) == Some(&"vmafx") { 4 } else { 3 };
+    matches!(words.first(), Some(&("kubectl" | "helm"))) && words.len() >= min_words
 }
 
 #[test]
-fn a_command_within_a_sentence_is_one_that_is_run_somewhere() {
-    let run = run_somewhere();
+fn a_command_within_a_sentence_is_tested_in_some_block() {
+    let tested = tested_commands();
     for name in OPERATING {
         for (line, code) in document(name).code_spans {
             assert!(
-                !is_command(&code) || run.contains(&code),
-                "docs/{name}.md, line {line}: nobody runs `{code}`"
+                !is_command(&code) || tested.contains(&code),
+                "docs/{name}.md, line {line}: no block runs `{code}`"
             );
         }
     }
 }
 
 #[test]
-fn what_the_readme_says_of_a_cluster_is_what_the_documents_say() {
-    let (run, readme) = (run_somewhere(), MarkdownDocument::parse(&text("README.md")));
-    let mut seen = 0;
+fn the_commands_of_the_readme_for_a_cluster_are_tested_in_some_document() {
+    let (tested, readme) = (tested_commands(), MarkdownDocument::parse(&text("README.md")));
+    let mut count = 0;
     for block in readme.blocks.iter().filter(|block| block.attributes == ["pods"]) {
         for line in joined(&block.text).lines() {
-            assert!(run.contains(line), "README.md, line {}: nobody runs `{line}`", block.line);
-            seen += 1;
+            assert!(tested.contains(line), "README.md, line {}: no document runs `{line}`", block.line);
+            count += 1;
         }
     }
-    assert!(seen > 3, "the README does not say how to install it");
+    assert!(count > 3, "the README does not show the installation");
 }

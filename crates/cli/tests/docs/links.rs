@@ -6,8 +6,7 @@ use vmafx_testkit::markdown::MarkdownDocument;
 
 use crate::{documents, root};
 
-/// What is wrong with a link, if anything.
-fn trouble(from: &Path, target: &str) -> Option<String> {
+fn problem(from: &Path, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
@@ -19,16 +18,16 @@ fn trouble(from: &Path, target: &str) -> Option<String> {
     if anchor.is_empty() {
         return None;
     }
-    let there = MarkdownDocument::parse(&std::fs::read_to_string(&to).ok()?);
-    (!there.anchors.iter().any(|one| one == anchor)).then(|| format!("{path} has no heading #{anchor}"))
+    let document = MarkdownDocument::parse(&std::fs::read_to_string(&to).ok()?);
+    (!document.anchors.iter().any(|one| one == anchor)).then(|| format!("{path} has no heading #{anchor}"))
 }
 
 #[test]
-fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
+fn every_link_has_an_existing_file_and_heading() {
     let mut problems = Vec::new();
     for path in documents() {
         for link in MarkdownDocument::parse(&std::fs::read_to_string(&path).unwrap()).links {
-            if let Some(problem) = trouble(&path, &link.target) {
+            if let Some(problem) = problem(&path, &link.target) {
                 problems.push(format!(
                     "{}:{}: {problem}",
                     path.strip_prefix(root()).unwrap().display(),
@@ -41,10 +40,10 @@ fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_found() {
+fn a_broken_link_is_detected() {
     let readme = root().join("README.md");
-    assert!(trouble(&readme, "docs/nowhere.md").is_some());
-    assert!(trouble(&readme, "docs/api.md#nowhere").is_some());
-    assert_eq!(trouble(&readme, "docs/api.md#vmafxjob"), None);
-    assert_eq!(trouble(&readme, "https://example.com/nowhere"), None);
+    assert!(problem(&readme, "docs/nowhere.md").is_some());
+    assert!(problem(&readme, "docs/api.md#nowhere").is_some());
+    assert_eq!(problem(&readme, "docs/api.md#vmafxjob"), None);
+    assert_eq!(problem(&readme, "https://example.com/nowhere"), None);
 }

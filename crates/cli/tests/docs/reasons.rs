@@ -1,4 +1,4 @@
-//! Troubleshooting has an entry for every reason, and for nothing else.
+//! docs/troubleshooting.md has an entry for every reason and no others.
 
 use vmafx_api::conditions::Reason;
 
@@ -14,11 +14,11 @@ fn entries(text: &str) -> Vec<&str> {
 #[test]
 fn every_reason_has_one_entry_and_there_are_no_others() {
     let text = text("docs/troubleshooting.md");
-    let mut written = entries(&text);
-    let mut known: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
-    written.sort_unstable();
-    known.sort_unstable();
-    assert_eq!(written, known);
+    let mut entries = entries(&text);
+    let mut reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    entries.sort_unstable();
+    reasons.sort_unstable();
+    assert_eq!(entries, reasons);
 }
 
 #[test]

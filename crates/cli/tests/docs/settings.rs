@@ -1,4 +1,4 @@
-//! The environment variables that documents name.
+//! The environment variables in the documents are read by a program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,48 +8,48 @@ use rstest::rstest;
 
 use crate::{documents, root};
 
-/// Where programs say which variables they read.
+/// The directories with the sources of programs that read variables.
 const SOURCES: [&str; 3] = ["crates", "xtask", "scripts"];
 
-/// Names that begin with ours. One that ends in `_` stands for all that begin so.
+/// The names that begin with `VMAFX_`. A name that ends in `_` stands for all variables with that prefix.
 fn variables(text: &str) -> BTreeSet<&str> {
     let words = text.split(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
     words.filter(|word| word.starts_with("VMAFX_")).collect()
 }
 
-/// The text of all files below a directory, but for tests.
-fn read(directory: &Path, text: &mut String) {
+/// Appends the text of all files below a directory, except for tests.
+fn append_files(directory: &Path, text: &mut String) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.file_stem().is_some_and(|stem| stem == "tests") {
             continue;
         }
         if path.is_dir() {
-            read(&path, text);
+            append_files(&path, text);
         } else if let Ok(file) = fs::read_to_string(&path) {
             *text += &file;
         }
     }
 }
 
-fn is_known(name: &str, known: &BTreeSet<&str>) -> bool {
-    let family = || name.ends_with('_') && known.iter().any(|one| one.starts_with(name));
-    known.contains(name) || family()
+fn is_read(name: &str, read: &BTreeSet<&str>) -> bool {
+    let is_prefix = || name.ends_with('_') && read.iter().any(|variable| variable.starts_with(name));
+    read.contains(name) || is_prefix()
 }
 
 #[test]
-fn every_variable_that_is_named_is_read_somewhere() {
+fn every_documented_variable_is_read_by_a_program() {
     let mut source = String::new();
     for directory in SOURCES {
-        read(&root().join(directory), &mut source);
+        append_files(&root().join(directory), &mut source);
     }
-    let known = variables(&source);
+    let read = variables(&source);
     let mut problems = Vec::new();
     for path in documents() {
         let text = fs::read_to_string(&path).unwrap();
-        let unknown = variables(&text).into_iter().filter(|name| !is_known(name, &known));
+        let unknown = variables(&text).into_iter().filter(|name| !is_read(name, &read));
         let path = path.strip_prefix(root()).unwrap().display();
-        problems.extend(unknown.map(|name| format!("{path}: nobody reads {name}")));
+        problems.extend(unknown.map(|name| format!("{path}: no program reads {name}")));
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
@@ -59,7 +59,7 @@ fn every_variable_that_is_named_is_read_somewhere() {
 #[case("VMAFX_DB", false)]
 #[case("VMAFX_DB_", true)]
 #[case("VMAFX_GRPC_", false)]
-fn a_name_is_known_or_the_beginning_of_one_that_is(#[case] name: &str, #[case] expected: bool) {
-    let known = variables("env = \"VMAFX_DB_PATH\", not MY_VMAFX_GRPC_ADDR");
-    assert_eq!(is_known(name, &known), expected);
+fn a_name_is_a_variable_or_a_prefix_of_one(#[case] name: &str, #[case] expected: bool) {
+    let read = variables("env = \"VMAFX_DB_PATH\", not MY_VMAFX_GRPC_ADDR");
+    assert_eq!(is_read(name, &read), expected);
 }

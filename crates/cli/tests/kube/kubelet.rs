@@ -1,4 +1,4 @@
-//! A kubelet that has logs and nothing else: the API server asks it, as it asks any other.
+//! A fake kubelet that only serves logs. The API server forwards log requests to it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,22 +15,21 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
-/// What it was asked for, path and query.
-type Asked = Arc<Mutex<Vec<String>>>;
+/// Path and query of each request.
+type Requests = Arc<Mutex<Vec<String>>>;
 
-/// Ends with its test.
 pub(crate) struct Kubelet {
     pub(crate) node: String,
-    asked: Asked,
+    requests: Requests,
     log: watch::Sender<String>,
     _serving: JoinSet<()>,
 }
 
 impl Kubelet {
-    /// A node that answers for the Pods bound to it: all have this log.
-    pub(crate) async fn start(stage: &Stage, log: &str) -> Self {
+    /// Registers a node. All Pods that are bound to it have this log.
+    pub(crate) async fn start(harness: &Harness, log: &str) -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
         vmafx_kit::tls::install_crypto_provider();
@@ -41,13 +40,13 @@ impl Kubelet {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Asked::default();
+        let requests = Requests::default();
         let log = watch::Sender::new(log.to_owned());
         let mut serving = JoinSet::new();
-        serving.spawn(serve(listener, acceptor, Arc::clone(&asked), log.subscribe()));
+        serving.spawn(serve(listener, acceptor, Arc::clone(&requests), log.subscribe()));
 
-        let node = format!("node-{}", stage.ns.name());
-        let nodes: Api<Node> = Api::all(stage.ns.client());
+        let node = format!("node-{}", harness.ns.name());
+        let nodes: Api<Node> = Api::all(harness.ns.client());
         let object = Node {
             metadata: ObjectMeta { name: Some(node.clone()), ..ObjectMeta::default() },
             ..Node::default()
@@ -58,22 +57,21 @@ impl Kubelet {
             "daemonEndpoints": { "kubeletEndpoint": { "Port": port } },
         } });
         nodes.patch_status(&node, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
-        Self { node, asked, log, _serving: serving }
+        Self { node, requests, log, _serving: serving }
     }
 
-    /// Adds to the log; whoever follows it hears of it.
-    pub(crate) fn say(&self, text: &str) {
+    /// Appends to the log, also for requests that follow it.
+    pub(crate) fn append(&self, text: &str) {
         self.log.send_modify(|log| log.push_str(text));
     }
 
-    /// What it was asked for.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 
-    /// A Pod on this node, in this phase.
-    pub(crate) async fn pod(&self, stage: &Stage, name: &str, labels: &Value, phase: &str) {
-        let pods: Api<Pod> = Api::namespaced(stage.ns.client(), stage.ns.name());
+    /// Creates a Pod on this node, in this phase.
+    pub(crate) async fn create_pod(&self, harness: &Harness, name: &str, labels: &Value, phase: &str) {
+        let pods: Api<Pod> = Api::namespaced(harness.ns.client(), harness.ns.name());
         let pod = json!({
             "metadata": { "name": name, "labels": labels },
             "spec": { "nodeName": self.node, "containers": [{ "name": "agent", "image": "x" }] },
@@ -84,11 +82,16 @@ impl Kubelet {
     }
 }
 
-async fn serve(listener: TcpListener, acceptor: TlsAcceptor, asked: Asked, log: watch::Receiver<String>) {
-    let mut answering = JoinSet::new();
+async fn serve(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    requests: Requests,
+    log: watch::Receiver<String>,
+) {
+    let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let (acceptor, asked, mut log) = (acceptor.clone(), Arc::clone(&asked), log.clone());
-        answering.spawn(async move {
+        let (acceptor, requests, mut log) = (acceptor.clone(), Arc::clone(&requests), log.clone());
+        connections.spawn(async move {
             let Ok(mut stream) = acceptor.accept(stream).await else { return };
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
@@ -97,18 +100,18 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, asked: Asked, log: 
             }
             let head = String::from_utf8(head).unwrap();
             let path = head.split_whitespace().nth(1).unwrap_or_default().to_owned();
-            asked.lock().unwrap().push(path.clone());
+            requests.lock().unwrap().push(path.clone());
             let _ = stream
                 .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n")
                 .await;
-            let mut told = 0;
+            let mut sent = 0;
             loop {
                 let text = log.borrow_and_update().clone();
-                if stream.write_all(&text.as_bytes()[told..]).await.is_err() || stream.flush().await.is_err()
+                if stream.write_all(&text.as_bytes()[sent..]).await.is_err() || stream.flush().await.is_err()
                 {
                     return;
                 }
-                told = text.len();
+                sent = text.len();
                 let ends = !path.contains("follow=true") || text.ends_with("the end\n");
                 if ends || log.changed().await.is_err() {
                     let _ = tokio::time::timeout(Duration::from_secs(5), stream.shutdown()).await;

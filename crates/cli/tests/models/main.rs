@@ -1,7 +1,7 @@
-//! `vmafx models` as a user runs it: the real program and a real registry.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+//! `vmafx models`: the real program with a real registry.
+#![expect(clippy::unwrap_used, reason = "test code")]
 
 mod diff;
+mod fixture;
 mod inspect;
 mod list;
-mod stage;

@@ -1,7 +1,8 @@
-//! `vmafx score` as a user runs it: the real program on real clips.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+//! `vmafx score`: the real program on real clips.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod bad_input;
+mod clip_kinds;
 mod command;
 mod golden;
 mod interrupt;

@@ -1,7 +1,7 @@
-//! `vmafx up` and the commands that speak to it, as a user runs them: the real program on real clips.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+//! `vmafx up` and the commands that call its controller: the real program on real clips.
+#![expect(clippy::unwrap_used, reason = "test code")]
 
-mod bits;
 mod commands;
-mod life;
-mod stage;
+mod fixture;
+mod lifecycle;
+mod scores;

@@ -2,27 +2,35 @@
 
 use vmafx_api::conditions::Reason;
 
-use crate::cluster::job::Job;
+use crate::cluster::job::JobView;
 
-/// The reason of this name, if this release has it.
-pub(super) fn known(word: &str) -> Option<Reason> {
-    Reason::ALL.iter().copied().find(|reason| reason.as_str() == word)
+/// Sentences in which NAME stands for the name of the job.
+type Steps = &'static [&'static str];
+
+const NOT_OBSERVED: Steps = &[
+    "Check that the operator is running: kubectl get pods -A | grep vmafx-operator",
+    "Read its log: it may lack a permission, or may not be the leader.",
+];
+
+/// The reason of this name; `None` if it is that of a later release.
+pub(super) fn parse_reason(name: &str) -> Option<Reason> {
+    Reason::ALL.iter().copied().find(|reason| reason.as_str() == name)
 }
 
-/// What to do about a job; nothing where there is nothing to do.
-pub(super) fn advice(job: Job<'_>) -> Vec<String> {
-    let name = job.name();
-    let say = |words: &[&str]| words.iter().map(|text| text.replace("NAME", name)).collect();
-    if job.phase().is_empty() && job.conditions().is_empty() {
-        return say(&[
-            "See whether the operator runs: kubectl get pods -A | grep vmafx-operator",
-            "Read its log; it may lack a permission, or not lead.",
-        ]);
-    }
-    let Some(reason) = known(job.reason()) else { return Vec::new() };
-    say(match reason {
+/// What to do about a job; empty if there is nothing to do.
+pub(super) fn advice(job: JobView<'_>) -> Vec<String> {
+    let steps = if job.phase().is_empty() && job.conditions().is_empty() {
+        NOT_OBSERVED
+    } else {
+        parse_reason(job.reason()).map_or(&[][..], steps)
+    };
+    steps.iter().map(|step| step.replace("NAME", job.name())).collect()
+}
+
+fn steps(reason: Reason) -> Steps {
+    match reason {
         Reason::ControllerUnreachable => &[
-            "See whether the controller runs: kubectl get pods -A | grep vmafx-controller",
+            "Check that the controller is running: kubectl get pods -A | grep vmafx-controller",
             "Check VMAFX_CONTROLLER_GRPC_ADDR of the operator. The job is submitted as soon as the controller answers.",
         ],
         Reason::Rejected => &[
@@ -30,53 +38,60 @@ pub(super) fn advice(job: Job<'_>) -> Vec<String> {
         ],
         Reason::WaitingForSlot => &[
             "See how busy the nodes are: kubectl vmafx get nodes",
-            "More workers: kubectl scale vmnode POOL --replicas=N. Sooner: a higher spec.priority.",
+            "Add workers (kubectl scale vmnode POOL --replicas=N), or raise spec.priority of the job.",
         ],
         Reason::NoMatchingNode => &[
-            "See what there is: kubectl vmafx get nodes -o wide",
+            "See the nodes and their backends: kubectl vmafx get nodes -o wide",
             "Add a VmafxNode with the backend of the job, resume one that is paused, or submit the job with another backend.",
         ],
-        Reason::BackingOff => {
-            &["Its last node was lost; it is tried again by itself. See the nodes: kubectl vmafx get nodes"]
-        }
-        Reason::Scoring => &["Follow it: kubectl vmafx wait NAME, or kubectl vmafx logs NAME -f"],
+        Reason::BackingOff => &[
+            "The node of the job was lost; the job is retried automatically. See the nodes: kubectl vmafx get nodes",
+        ],
+        Reason::Scoring => &["Follow the job: kubectl vmafx wait NAME, or kubectl vmafx logs NAME -f"],
         Reason::BelowMinScore => {
-            &["See the frames in the report, if spec.reportURI was set: status.reportURI."]
+            &["If spec.reportURI was set, see the scores of the frames in the report: status.reportURI."]
         }
         Reason::InputUnavailable => &[
-            "Check that both addresses exist, and that the nodes have the credentials to read them.",
-            "The node's own words: kubectl vmafx logs NAME. Then submit the job again under another name.",
+            "Check that both clips exist, and that the nodes have the credentials to read them.",
+            "See the node's log (kubectl vmafx logs NAME), and submit the job again under another name.",
         ],
         Reason::InputRefused => &[
-            "The clips must lie below the scoring roots: VMAFX_SCORING_ROOTS of the controller.",
-            "Move the clips, or have the roots widened; then submit the job again under another name.",
+            "The clips must be below the scoring roots: VMAFX_SCORING_ROOTS of the controller.",
+            "Move the clips or extend the roots, and submit the job again under another name.",
         ],
         Reason::ScoringFailed => &[
-            "The message says what is wrong with the clips: sizes and lengths that differ have their options in spec.scoring.",
-            "The node's own words: kubectl vmafx logs NAME",
+            "The message says what is wrong with the clips; spec.scoring has options for sizes and lengths that differ.",
+            "See the node's log: kubectl vmafx logs NAME",
         ],
         Reason::AttemptsExhausted => &[
-            "Nodes were lost while they scored it, perhaps by it: see their restarts and memory (kubectl get pods).",
-            "kubectl vmafx logs NAME --previous. spec.backoffLimit is how often it is tried again.",
+            "Nodes were lost while they scored the job, possibly because of it: check their restarts and memory (kubectl get pods).",
+            "See the log before the restart (kubectl vmafx logs NAME --previous). spec.backoffLimit is the number of retries.",
         ],
         Reason::DeadlineExceeded => {
-            &["Submit it with a longer spec.activeDeadlineSeconds, or a higher spec.priority."]
+            &["Submit the job with a longer spec.activeDeadlineSeconds, or with a higher spec.priority."]
         }
-        Reason::Cancelled => &["It cannot be revived: submit it again under another name."],
-        Reason::Suspended => &["Let it go on: kubectl vmafx resume NAME"],
+        Reason::Cancelled => &["A cancelled job cannot be resumed: submit it again under another name."],
+        Reason::Suspended => &["Resume the job: kubectl vmafx resume NAME"],
+        reason => pod_steps(reason),
+    }
+}
+
+/// Reasons of jobs with `execution: Pod`.
+fn pod_steps(reason: Reason) -> Steps {
+    match reason {
         Reason::Invalid => {
-            &["The message is the API server's own: correct spec.podTemplate, or name an image in it."]
+            &["The message is that of the API server: correct spec.podTemplate, or set an image in it."]
         }
         Reason::Forbidden => {
             &["The operator lacks a permission: apply the role of its release (config/rbac)."]
         }
         Reason::ForeignOwner => {
-            &["A batch Job of this name belongs to somebody else: submit the job under another name."]
+            &["A batch Job of this name has another owner: submit the job under another name."]
         }
-        Reason::SyncFailed => &["The operator keeps trying; its log says more."],
-        Reason::JobCreated => &["See its Pods: kubectl get pods -l vmafx.dev/job=NAME"],
+        Reason::SyncFailed => &["The operator retries; its log has the details."],
+        Reason::JobCreated => &["See the Pods of the job: kubectl get pods -l vmafx.dev/job=NAME"],
         Reason::Unschedulable => &[
-            "No Kubernetes node has what its Pod asks for: see kubectl describe nodes, or ask for less in spec.podTemplate.",
+            "No Kubernetes node has the resources that the Pod requests: see kubectl describe nodes, or request less in spec.podTemplate.",
         ],
         Reason::ImageUnavailable => {
             &["Check the image in spec.podTemplate, its registry, and the pull secrets of the namespace."]
@@ -84,13 +99,15 @@ pub(super) fn advice(job: Job<'_>) -> Vec<String> {
         Reason::PodStuck => &[
             "The message is that of Kubernetes: a volume, a Secret or a command of spec.podTemplate is wrong.",
         ],
-        Reason::WaitingForAdmission => &["Its queue admits it when there is room: kubectl get workloads"],
-        Reason::ResultLost => {
-            &["See its log: kubectl vmafx logs NAME. Then submit it again under another name."]
+        Reason::WaitingForAdmission => {
+            &["The queue admits the job when it has capacity: kubectl get workloads"]
         }
-        // Nothing is wrong, or the reason is one of another kind of resource.
+        Reason::ResultLost => {
+            &["See the log of the job (kubectl vmafx logs NAME), and submit it again under another name."]
+        }
+        // Nothing is wrong, or the reason belongs to another kind of resource.
         _ => &[],
-    })
+    }
 }
 
 #[cfg(test)]
@@ -112,23 +129,23 @@ mod tests {
     #[case("Suspended", "kubectl vmafx resume trailer")]
     #[case("WaitingForSlot", "kubectl vmafx get nodes")]
     #[case("InputRefused", "VMAFX_SCORING_ROOTS")]
-    fn a_reason_has_its_advice_with_the_job_in_it(#[case] reason: &str, #[case] expected: &str) {
+    fn the_advice_for_a_reason_has_the_name_of_the_job(#[case] reason: &str, #[case] expected: &str) {
         let object = job(&json!({ "phase": "Pending",
             "conditions": [{ "type": "Accepted", "status": "False", "reason": reason }] }));
-        let said = advice(Job(&object)).join("\n");
-        assert!(said.contains(expected), "{said}");
+        let text = advice(JobView(&object)).join("\n");
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]
-    fn a_job_that_nobody_has_seen_points_to_the_operator() {
-        assert!(advice(Job(&job(&json!({})))).join("\n").contains("whether the operator runs"));
+    fn the_advice_for_a_job_without_a_status_is_to_check_the_operator() {
+        assert!(advice(JobView(&job(&json!({})))).join("\n").contains("that the operator is running"));
     }
 
     #[test]
-    fn a_job_that_went_well_needs_no_advice_and_neither_does_a_word_of_a_later_release() {
+    fn there_is_no_advice_for_a_success_or_for_a_reason_of_a_later_release() {
         for reason in ["Scored", "InventedLater"] {
             let status = json!({ "phase": "Succeeded", "conditions": [{ "type": "Complete", "status": "True", "reason": reason }] });
-            assert!(advice(Job(&job(&status))).is_empty(), "{reason}");
+            assert!(advice(JobView(&job(&status))).is_empty(), "{reason}");
         }
     }
 }

@@ -1,49 +1,47 @@
-//! The Pods of a job that runs in Pods of its own.
+//! The Pods of a job with `execution: Pod`.
 
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 use kube::api::ListParams;
 use kube::{Api, ResourceExt as _};
 use serde::Serialize;
 
-use crate::cluster::job::Job;
-use crate::cluster::reach::Cluster;
-use crate::cluster::trouble::KubeError;
+use crate::cluster::connection::Cluster;
+use crate::cluster::error::KubeError;
+use crate::cluster::job::JobView;
 
-/// On each Pod of a job: whose it is.
-const LABEL: &str = "vmafx.dev/job";
-/// What a label can hold.
-const LONGEST_LABEL: usize = 63;
+/// Label, or annotation for long names, with the name of the job.
+const JOB_LABEL: &str = "vmafx.dev/job";
+/// Kubernetes' limit of a label's value.
+const MAX_LABEL_LENGTH: usize = 63;
 
-/// A Pod, as far as it explains its job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Running {
+pub(super) struct PodSummary {
     pub(super) name: String,
     #[serde(skip)]
     pub(super) uid: String,
     pub(super) phase: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) node: Option<String>,
-    /// Why it does not run, or how it ended.
+    /// Why the Pod does not run, or how it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
 }
 
-/// The Pods of a job, oldest first.
-pub(super) async fn read(cluster: &Cluster, job: Job<'_>) -> Result<Vec<Running>, KubeError> {
-    let pods = of_job(cluster, job.name()).await?;
-    Ok(pods.iter().map(one).collect())
+pub(super) async fn read(cluster: &Cluster, job: JobView<'_>) -> Result<Vec<PodSummary>, KubeError> {
+    let pods = pods_of_job(cluster, job.name()).await?;
+    Ok(pods.iter().map(summarize).collect())
 }
 
-/// The same, whole.
-pub(in crate::cluster) async fn of_job(cluster: &Cluster, name: &str) -> Result<Vec<Pod>, KubeError> {
+/// The Pods of a job, oldest first.
+pub(in crate::cluster) async fn pods_of_job(cluster: &Cluster, name: &str) -> Result<Vec<Pod>, KubeError> {
     let api: Api<Pod> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    // A name that no label can hold stands in an annotation.
-    let fits = name.len() <= LONGEST_LABEL;
-    let labels = if fits { format!("{LABEL}={name}") } else { LABEL.to_owned() };
+    // The operator puts a name that is too long for a label into an annotation.
+    let fits = name.len() <= MAX_LABEL_LENGTH;
+    let labels = if fits { format!("{JOB_LABEL}={name}") } else { JOB_LABEL.to_owned() };
     let params = ListParams::default().labels(&labels);
     let mut pods = cluster.call("list the job's Pods", api.list(&params)).await?.items;
-    pods.retain(|pod| fits || pod.annotations().get(LABEL).is_some_and(|whose| whose == name));
+    pods.retain(|pod| fits || pod.annotations().get(JOB_LABEL).is_some_and(|job| job == name));
     pods.sort_by_key(|pod| {
         let created = pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
         (created, pod.metadata.name.clone())
@@ -51,30 +49,31 @@ pub(in crate::cluster) async fn of_job(cluster: &Cluster, name: &str) -> Result<
     Ok(pods)
 }
 
-fn one(pod: &Pod) -> Running {
+fn summarize(pod: &Pod) -> PodSummary {
     let status = pod.status.clone().unwrap_or_default();
-    let waits = status.container_statuses.iter().flatten().find_map(|one| state(one.state.as_ref()?));
-    let unfit =
+    let mut containers = status.container_statuses.iter().flatten();
+    let container = containers.find_map(|status| container_problem(status.state.as_ref()?));
+    let unscheduled =
         status.conditions.iter().flatten().find(|one| one.type_ == "PodScheduled" && one.status == "False");
-    let unfit = unfit.map(|one| joined(one.reason.as_deref(), one.message.as_deref()));
+    let unscheduled = unscheduled.map(|one| joined(one.reason.as_deref(), one.message.as_deref()));
     let evicted = status.reason.as_deref().map(|reason| joined(Some(reason), status.message.as_deref()));
-    Running {
+    PodSummary {
         name: pod.metadata.name.clone().unwrap_or_default(),
         uid: pod.metadata.uid.clone().unwrap_or_default(),
         phase: status.phase.unwrap_or_default(),
         node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()),
-        why: waits.or(evicted).or(unfit).filter(|why| !why.is_empty()),
+        why: container.or(evicted).or(unscheduled).filter(|why| !why.is_empty()),
     }
 }
 
-/// Why a container does not run.
-fn state(state: &ContainerState) -> Option<String> {
+/// Why a container does not run, or failed.
+fn container_problem(state: &ContainerState) -> Option<String> {
     if let Some(waiting) = &state.waiting {
         return Some(joined(waiting.reason.as_deref(), waiting.message.as_deref()));
     }
-    let ended = state.terminated.as_ref()?;
-    let how = ended.reason.as_deref().unwrap_or("ended");
-    (ended.exit_code != 0).then(|| format!("{how}, exit code {}", ended.exit_code))
+    let terminated = state.terminated.as_ref()?;
+    let reason = terminated.reason.as_deref().unwrap_or("ended");
+    (terminated.exit_code != 0).then(|| format!("{reason}, exit code {}", terminated.exit_code))
 }
 
 fn joined(reason: Option<&str>, message: Option<&str>) -> String {
@@ -105,10 +104,10 @@ mod tests {
         Some("OOMKilled, exit code 137")
     )]
     #[case(json!({ "phase": "Failed", "reason": "Evicted", "message": "disk" }), Some("Evicted: disk"))]
-    #[case(json!({ "phase": "Running" }), None)]
+    #[case(json!({ "phase": "PodSummary" }), None)]
     fn a_pod_says_why_it_does_not_run(#[case] status: Value, #[case] expected: Option<&str>) {
         let pod: Pod =
             serde_json::from_value(json!({ "metadata": { "name": "p" }, "status": status })).unwrap();
-        assert_eq!(one(&pod).why.as_deref(), expected);
+        assert_eq!(summarize(&pod).why.as_deref(), expected);
     }
 }

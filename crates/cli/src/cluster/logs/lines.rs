@@ -7,89 +7,86 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
 
-use crate::cluster::reach::Cluster;
-use crate::cluster::trouble::KubeError;
+use crate::cluster::connection::Cluster;
+use crate::cluster::error::KubeError;
 use crate::output::{OutputError, print, stream};
 
-/// Which lines are wanted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
-    /// Only lines with this in them.
-    pub(super) about: Option<String>,
-    /// Only the last of them.
-    pub(super) last: Option<usize>,
-    /// Put before each.
+pub(super) struct LogFilter {
+    /// Show only lines that contain this text.
+    pub(super) containing: Option<String>,
+    /// Show only this number of last lines.
+    pub(super) tail: Option<usize>,
+    /// Printed before each line.
     pub(super) prefix: String,
 }
 
-/// Why a log could not be shown.
-pub(super) enum Broken {
+pub(super) enum LogError {
     Cluster(KubeError),
     Output(OutputError),
 }
 
-impl From<Broken> for crate::Error {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Cluster(error) => error.into(),
-            Broken::Output(error) => error.into(),
+impl From<LogError> for crate::Error {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Cluster(error) => error.into(),
+            LogError::Output(error) => error.into(),
         }
     }
 }
 
-impl From<OutputError> for Broken {
+impl From<OutputError> for LogError {
     fn from(error: OutputError) -> Self {
         Self::Output(error)
     }
 }
 
-/// Writes the lines of a Pod as they come, or the last of them at the end.
+/// Prints the lines of a Pod's log as they arrive or, with `tail`, at the end.
 pub(super) async fn show(
     cluster: &Cluster,
     pods: &Api<Pod>,
     pod: &str,
     params: &LogParams,
-    wanted: &Wanted,
-) -> Result<(), Broken> {
+    filter: &LogFilter,
+) -> Result<(), LogError> {
     let what = format!("read the log of Pod {pod}");
-    let asked = pods.log_stream(pod, params);
-    // Of a log that is followed nothing comes, not even the head of an answer, before somebody says something.
+    let request = pods.log_stream(pod, params);
+    // When a log is followed, the API server sends not even the headers before the first line, so there is no timeout.
     let mut log = if params.follow {
-        asked.await.map_err(|error| KubeError::of(&what, &cluster.server, error))
+        request.await.map_err(|error| KubeError::from_kube(&what, &cluster.server, error))
     } else {
-        cluster.call(&what, asked).await
+        cluster.call(&what, request).await
     }
-    .map_err(Broken::Cluster)?;
+    .map_err(LogError::Cluster)?;
     let mut kept = VecDeque::new();
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
         let read = log.read_until(b'\n', &mut bytes).await;
         let read = read.map_err(|error| {
-            Broken::Cluster(KubeError::Failed { what: what.clone(), cause: error.to_string() })
+            LogError::Cluster(KubeError::Failed { what: what.clone(), cause: error.to_string() })
         })?;
         if read == 0 {
             break;
         }
-        // Whatever a program writes can be shown.
         let line = String::from_utf8_lossy(&bytes);
-        if wanted.about.as_ref().is_some_and(|about| !line.contains(about.as_str())) {
+        if filter.containing.as_ref().is_some_and(|text| !line.contains(text.as_str())) {
             continue;
         }
-        let line = format!("{}{}\n", wanted.prefix, line.trim_end_matches('\n'));
-        match wanted.last {
+        let line = format!("{}{}\n", filter.prefix, line.trim_end_matches('\n'));
+        match filter.tail {
             None if stream(&line)?.is_break() => return Ok(()),
             None => {}
-            Some(most) => keep(&mut kept, line, most),
+            Some(tail) => keep_last(&mut kept, line, tail),
         }
     }
     print(&String::from_iter(kept))?;
     Ok(())
 }
 
-fn keep(kept: &mut VecDeque<String>, line: String, most: usize) {
+fn keep_last(kept: &mut VecDeque<String>, line: String, tail: usize) {
     kept.push_back(line);
-    if kept.len() > most {
+    if kept.len() > tail {
         kept.pop_front();
     }
 }
@@ -102,10 +99,10 @@ mod tests {
     fn only_the_last_lines_are_kept() {
         let mut kept = VecDeque::new();
         for line in ["a", "b", "c"] {
-            keep(&mut kept, line.to_owned(), 2);
+            keep_last(&mut kept, line.to_owned(), 2);
         }
         assert_eq!(kept, ["b", "c"]);
-        keep(&mut kept, "d".to_owned(), 0);
+        keep_last(&mut kept, "d".to_owned(), 0);
         assert!(kept.len() < 3);
     }
 }

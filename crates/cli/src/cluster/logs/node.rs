@@ -1,4 +1,4 @@
-//! The lines about a job of the queue, in the log of the node that has it.
+//! The lines about a job of the queue in the log of its node.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -9,99 +9,100 @@ use kube::api::{ListParams, LogParams};
 use kube::core::DynamicObject;
 use kube::runtime::watcher;
 
-use super::lines::{self, Wanted};
-use super::{LogsArgs, nothing};
+use super::lines::{self, LogFilter};
+use super::{LogsArgs, no_log};
 use crate::Error;
-use crate::cluster::job::Job;
-use crate::cluster::kind::Kind;
-use crate::cluster::reach::Cluster;
-use crate::cluster::trouble::KubeError;
-use crate::cluster::watch::{Listener, News, watch};
+use crate::cluster::connection::Cluster;
+use crate::cluster::error::KubeError;
+use crate::cluster::job::JobView;
+use crate::cluster::kind::ResourceKind;
+use crate::cluster::watch::{WatchEvent, WatchHandler, watch};
 
-/// For the last lines to come, after the resource says that the job has ended.
-const LINGER: Duration = Duration::from_secs(2);
-/// The clocks of node and controller may differ.
-const SLACK: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+/// The last lines may arrive after the status says that the job has ended.
+const LAST_LINES_DELAY: Duration = Duration::from_secs(2);
+/// Maximum difference between the clocks of node and controller.
+const CLOCK_SKEW: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
 pub(super) async fn run(args: &LogsArgs, cluster: &Cluster, object: &DynamicObject) -> Result<(), Error> {
-    let job = Job(object);
+    let job = JobView(object);
     let (node, id) = (job.node(), job.text("/status/controllerJobID"));
     if node.is_empty() || id.is_empty() {
-        return Err(nothing(object, "no node has had it").into());
+        return Err(no_log(object, "it has not been assigned to a node").into());
     }
-    let Some(namespace) = find(args, cluster, node).await? else {
-        return Err(nothing(
+    let Some(namespace) = find_namespace(args, cluster, node).await? else {
+        return Err(no_log(
             object,
             &format!(
-                "node {node} is no Pod of this cluster, or its Pod is gone; look for lines with {id} in that node's own log"
+                "node {node} is not a Pod of this cluster, or its Pod was deleted; search that node's own log for {id}"
             ),
         )
         .into());
     };
-    let began = job.text("/status/startedAt").parse::<jiff::Timestamp>().ok();
+    let started = job.text("/status/startedAt").parse::<jiff::Timestamp>().ok();
     let params = LogParams {
         container: Some(args.container.clone()),
         follow: args.follow,
         previous: args.previous,
-        since_time: began.and_then(|began| began.checked_sub(SLACK).ok()).filter(|_| !args.previous),
+        since_time: started
+            .and_then(|started| started.checked_sub(CLOCK_SKEW).ok())
+            .filter(|_| !args.previous),
         ..LogParams::default()
     };
-    // While lines are followed there is no last one.
-    let last = args.tail.filter(|_| !args.follow).and_then(|last| usize::try_from(last).ok());
-    let wanted = Wanted { about: Some(id.to_owned()), last, prefix: String::new() };
+    // A log that is followed has no last line.
+    let tail = args.tail.filter(|_| !args.follow).and_then(|tail| usize::try_from(tail).ok());
+    let filter = LogFilter { containing: Some(id.to_owned()), tail, prefix: String::new() };
     let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &namespace);
-    let shown = lines::show(cluster, &pods, node, &params, &wanted);
+    let shown = lines::show(cluster, &pods, node, &params, &filter);
     if !args.follow {
         shown.await?;
         return Ok(());
     }
     tokio::select! {
         shown = shown => shown?,
-        ended = end(cluster, job.name()) => ended?,
+        ended = wait_for_end(cluster, job.name()) => ended?,
     }
     Ok(())
 }
 
 /// The namespace of the node's Pod.
-async fn find(args: &LogsArgs, cluster: &Cluster, node: &str) -> Result<Option<String>, KubeError> {
-    let what = format!("look for the Pod of node {node}");
-    let home = args.node_namespace.as_ref().unwrap_or(&cluster.namespace);
-    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), home);
+async fn find_namespace(args: &LogsArgs, cluster: &Cluster, node: &str) -> Result<Option<String>, KubeError> {
+    let what = format!("find the Pod of node {node}");
+    let namespace = args.node_namespace.as_ref().unwrap_or(&cluster.namespace);
+    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), namespace);
     if cluster.call(&what, pods.get_opt(node)).await?.is_some() {
-        return Ok(Some(home.clone()));
+        return Ok(Some(namespace.clone()));
     }
     if args.node_namespace.is_some() {
         return Ok(None);
     }
-    let everywhere: Api<Pod> = Api::all(cluster.client.clone());
-    let named = ListParams::default().fields(&format!("metadata.name={node}")).labels("vmafx.dev/workload");
-    match cluster.call(&what, everywhere.list(&named)).await {
-        Ok(found) => Ok(found.items.first().and_then(kube::ResourceExt::namespace)),
-        Err(KubeError::Forbidden { .. }) => Err(KubeError::Senseless(vec![format!(
-            "node {node} is no Pod of namespace {home}, and you may not look in all: give --node-namespace"
+    let all_pods: Api<Pod> = Api::all(cluster.client.clone());
+    let params = ListParams::default().fields(&format!("metadata.name={node}")).labels("vmafx.dev/workload");
+    match cluster.call(&what, all_pods.list(&params)).await {
+        Ok(pods) => Ok(pods.items.first().and_then(kube::ResourceExt::namespace)),
+        Err(KubeError::Forbidden { .. }) => Err(KubeError::InvalidRequest(vec![format!(
+            "node {node} is not a Pod of namespace {namespace}, and you are not permitted to list all Pods: give --node-namespace"
         )])),
         Err(error) => Err(error),
     }
 }
 
-/// Returns when the job has ended and its last lines had their time.
-async fn end(cluster: &Cluster, name: &str) -> Result<(), KubeError> {
+async fn wait_for_end(cluster: &Cluster, name: &str) -> Result<(), KubeError> {
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    watch(cluster, cluster.objects(Kind::Job), config, &mut End).await?;
-    tokio::time::sleep(LINGER).await;
+    watch(cluster, cluster.objects(ResourceKind::Job), config, &mut UntilEnd).await?;
+    tokio::time::sleep(LAST_LINES_DELAY).await;
     Ok(())
 }
 
-struct End;
+struct UntilEnd;
 
-impl Listener for End {
-    fn hear(&mut self, news: News) -> ControlFlow<()> {
-        match news {
-            News::Is(object) if Job(&object).is_over() => ControlFlow::Break(()),
-            News::Gone(_) => ControlFlow::Break(()),
-            News::Is(_) | News::Listed => ControlFlow::Continue(()),
+impl WatchHandler for UntilEnd {
+    fn on_event(&mut self, event: WatchEvent) -> ControlFlow<()> {
+        match event {
+            WatchEvent::Applied(object) if JobView(&object).has_ended() => ControlFlow::Break(()),
+            WatchEvent::Deleted(_) => ControlFlow::Break(()),
+            WatchEvent::Applied(_) | WatchEvent::Listed => ControlFlow::Continue(()),
         }
     }
 
-    fn waiting(&mut self, _: &str) {}
+    fn on_retry(&mut self, _: &str) {}
 }

@@ -1,4 +1,4 @@
-//! Names of jobs: the same for the same job, so that a command can be repeated.
+//! Names of jobs. The same job always gets the same name, so that a command can be repeated.
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -6,13 +6,12 @@ use vmafx_api::VmafxJobSpec;
 
 use crate::view::job::short;
 
-/// What a label can hold, so that a job's name can be one.
-const LONGEST: usize = 63;
-/// What tells two jobs apart.
-const HEX: usize = 10;
+/// Kubernetes' limit of a label's value, because the name is also a label of the job's Pods.
+const MAX_NAME_LENGTH: usize = 63;
+const HASH_DIGITS: usize = 10;
 
-/// `PREFIX-CLIP-HASH`. The hash is of what decides the score, or of the key, if there is one: a job that is only more
-/// urgent than before is the same job.
+/// `PREFIX-CLIP-HASH`. The hash covers the key if there is one, and otherwise everything that determines the score. The
+/// priority is not part of it: a job that is submitted with another priority is the same job.
 pub(super) fn name(prefix: Option<&str>, spec: &VmafxJobSpec, key: Option<&str>) -> String {
     let seed = match key {
         Some(key) => json!({ "key": key }),
@@ -26,16 +25,19 @@ pub(super) fn name(prefix: Option<&str>, spec: &VmafxJobSpec, key: Option<&str>)
             "scoring": spec.scoring,
         }),
     };
-    let hash: String =
-        Sha256::digest(seed.to_string()).iter().map(|byte| format!("{byte:02x}")).take(HEX / 2).collect();
+    let hash: String = Sha256::digest(seed.to_string())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .take(HASH_DIGITS / 2)
+        .collect();
     let prefix = prefix.map(|prefix| format!("{prefix}-")).unwrap_or_default();
-    let room = LONGEST.saturating_sub(prefix.len() + 1 + HEX);
-    let clip = slug(short(&spec.distorted), room);
+    let max_length = MAX_NAME_LENGTH.saturating_sub(prefix.len() + 1 + HASH_DIGITS);
+    let clip = slug(short(&spec.distorted), max_length);
     if clip.is_empty() { format!("{prefix}{hash}") } else { format!("{prefix}{clip}-{hash}") }
 }
 
-/// A file's name without its ending, in letters that a name may have.
-fn slug(file: &str, room: usize) -> String {
+/// The stem of a file name, with the characters that a resource's name may have.
+fn slug(file: &str, max_length: usize) -> String {
     let file = file.split(['?', '#']).next().unwrap_or_default();
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let mut slug = String::new();
@@ -46,26 +48,26 @@ fn slug(file: &str, room: usize) -> String {
             slug.push('-');
         }
     }
-    slug.truncate(room);
+    slug.truncate(max_length);
     slug.trim_matches('-').to_owned()
 }
 
-/// Why a text cannot be the name of a job.
+/// Why this cannot be the name of a job; `None` if it can.
 pub(super) fn problem(name: &str) -> Option<String> {
-    let good = |letter: char| {
+    let is_valid = |letter: char| {
         letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-' || letter == '.'
     };
-    let end = |letter: Option<char>| {
+    let is_valid_end = |letter: Option<char>| {
         letter.is_some_and(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit())
     };
-    if name.len() > LONGEST {
-        return Some(format!("{name:?} is longer than {LONGEST} letters"));
+    if name.len() > MAX_NAME_LENGTH {
+        return Some(format!("{name:?} has more than {MAX_NAME_LENGTH} characters"));
     }
-    let fine = name.chars().all(good)
-        && end(name.chars().next())
-        && end(name.chars().last())
+    let valid = name.chars().all(is_valid)
+        && is_valid_end(name.chars().next())
+        && is_valid_end(name.chars().last())
         && !name.contains("..");
-    (!fine).then(|| format!("{name:?} is no name: use lower-case letters, digits, - and ."))
+    (!valid).then(|| format!("{name:?} is not a valid name; use lower-case letters, digits, - and ."))
 }
 
 #[cfg(test)]
@@ -79,19 +81,22 @@ mod tests {
     }
 
     #[test]
-    fn the_same_job_has_the_same_name_and_another_another() {
+    fn the_same_job_has_the_same_name_and_another_job_has_another() {
         let one = name(None, &spec("s3://b/Trailer 1080p.MP4"), None);
-        assert!(one.starts_with("trailer-1080p-") && one.len() == "trailer-1080p-".len() + HEX, "{one}");
+        assert!(
+            one.starts_with("trailer-1080p-") && one.len() == "trailer-1080p-".len() + HASH_DIGITS,
+            "{one}"
+        );
         assert_eq!(one, name(None, &spec("s3://b/Trailer 1080p.MP4"), None));
         assert_ne!(one, name(None, &spec("s3://c/Trailer 1080p.MP4"), None));
         let urgent = VmafxJobSpec { priority: 9, ..spec("s3://b/Trailer 1080p.MP4") };
-        assert_eq!(one, name(None, &urgent, None), "it is only more urgent");
+        assert_eq!(one, name(None, &urgent, None), "only the priority differs");
         let other = VmafxJobSpec { model: Some("vmaf_4k_v0.6.1".into()), ..spec("s3://b/Trailer 1080p.MP4") };
         assert_ne!(one, name(None, &other, None));
     }
 
     #[test]
-    fn a_key_makes_the_name_instead_of_the_clips() {
+    fn the_name_is_derived_from_the_key_instead_of_the_clips() {
         let other = VmafxJobSpec { reference: "s3://x/y".into(), ..spec("s3://b/d.mp4") };
         assert_eq!(name(None, &spec("s3://b/d.mp4"), Some("k")), name(None, &other, Some("k")));
         assert_ne!(name(None, &other, Some("k")), name(None, &other, Some("l")));
@@ -102,7 +107,7 @@ mod tests {
     #[case("s3://b/___.mp4")]
     #[case("https://h/clip.mp4?token=x/y.z")]
     #[case("s3://b/ünïcode-ñame-that-is-very-long-indeed-and-longer-than-any-name-may-be-in-kubernetes.mp4")]
-    fn every_name_is_one_that_the_api_server_takes(
+    fn every_name_is_valid(
         #[case] distorted: &str,
         #[values(None, Some("nightly-encodes"))] prefix: Option<&str>,
     ) {
@@ -119,7 +124,7 @@ mod tests {
     #[case("a_b", false)]
     #[case("a..b", false)]
     #[case("", false)]
-    fn names_are_checked_before_they_are_sent(#[case] name: &str, #[case] good: bool) {
-        assert_eq!(problem(name).is_none(), good);
+    fn names_are_checked_before_they_are_sent(#[case] name: &str, #[case] valid: bool) {
+        assert_eq!(problem(name).is_none(), valid);
     }
 }

@@ -1,117 +1,97 @@
-//! All jobs of a submission, checked as far as that can be done without a cluster.
+//! The jobs of a submission, validated as far as possible without a cluster.
 
 use std::collections::{BTreeMap, HashMap};
 
 use kube::api::ObjectMeta;
 use vmafx_api::{VmafxJob, VmafxJobSpec};
+use vmafx_job::Backend;
 
 use super::args::SubmitArgs;
-use super::row::Pair;
 use super::{name, spec};
-use crate::cluster::trouble::KubeError;
-use crate::submit::PairsError;
-use crate::submit::pairs::{self, Line};
+use crate::cluster::error::KubeError;
+use crate::submit::pairs;
 
-/// A job that is to be made.
+/// Columns of a CSV file that this command uses.
+const COLUMNS: [&str; 10] =
+    ["reference", "distorted", "name", "key", "model", "backend", "priority", "min_score", "label", "report"];
+
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Planned {
-    /// The line it came from; nothing for the command line.
+pub(super) struct PlannedJob {
+    /// The line of the CSV file; `None` for a job from the command line.
     pub(super) line: Option<u64>,
     pub(super) job: VmafxJob,
 }
 
-impl Planned {
+impl PlannedJob {
     pub(super) fn name(&self) -> &str {
         self.job.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Where it stands, for messages.
-    pub(super) fn place(&self, column: Option<&str>) -> String {
+    /// Line and column, or the name if there is neither. For messages.
+    pub(super) fn location(&self, column: Option<&str>) -> String {
         let column = column.map(|column| format!("column {column}"));
-        let place: Vec<String> =
+        let location: Vec<String> =
             self.line.map(|line| format!("line {line}")).into_iter().chain(column).collect();
-        if place.is_empty() { self.name().to_owned() } else { place.join(", ") }
+        if location.is_empty() { self.name().to_owned() } else { location.join(", ") }
     }
 }
 
-/// What a submission is made of.
-pub(super) struct Plan {
-    /// For messages.
-    pub(super) source: String,
-    pub(super) jobs: Vec<Planned>,
+pub(super) struct SubmissionPlan {
+    /// The CSV file or the command line, for messages.
+    input: String,
+    pub(super) jobs: Vec<PlannedJob>,
 }
 
-impl Plan {
-    /// That some of them cannot be used.
-    pub(super) fn refused(&self, problems: Vec<String>) -> KubeError {
+impl SubmissionPlan {
+    pub(super) fn invalid(&self, problems: Vec<String>) -> KubeError {
         let unit = if self.jobs.iter().any(|job| job.line.is_some()) { "lines" } else { "pairs" };
-        KubeError::Rows { file: self.source.clone(), all: format!("{} {unit}", self.jobs.len()), problems }
+        let pairs = format!("{} {unit}", self.jobs.len());
+        KubeError::InvalidPairs { input: self.input.clone(), pairs, problems }
     }
 }
 
-/// The jobs that were asked for.
-pub(super) fn plan(args: &SubmitArgs) -> Result<Plan, crate::Error> {
-    let lines = match &args.filename {
-        Some(file) => pairs::read::<Pair>(file)?,
-        None => typed(args)?,
+/// Plans one job per pair. All problems are reported together.
+pub(super) fn plan(args: &SubmitArgs) -> Result<SubmissionPlan, crate::Error> {
+    let (input, pairs) = match &args.filename {
+        Some(file) => (file.display().to_string(), pairs::read(file, &COLUMNS)?),
+        None => ("the command line".to_owned(), pairs::from_clips(&args.clips)),
     };
-    let source = args
-        .filename
-        .as_ref()
-        .map_or_else(|| "the command line".to_owned(), |file| file.display().to_string());
     let labels = labels(args)?;
-    if args.name.is_some() && lines.len() > 1 {
-        let said = format!("--name is of one job, and there are {}: use --name-prefix", lines.len());
-        return Err(KubeError::Senseless(vec![said]).into());
+    if args.name.is_some() && pairs.len() > 1 {
+        let message =
+            format!("--name is the name of one job, but there are {}: use --name-prefix", pairs.len());
+        return Err(KubeError::InvalidRequest(vec![message]).into());
     }
     if let Some(problem) = args.name_prefix.as_deref().and_then(prefix_problem) {
-        return Err(KubeError::Senseless(vec![format!("--name-prefix: {problem}")]).into());
+        return Err(KubeError::InvalidRequest(vec![format!("--name-prefix: {problem}")]).into());
     }
-    let strange: Vec<String> = lines
-        .iter()
-        .filter_map(|line| {
-            Some(format!("line {}, column backend: {}", line.number, line.row.backend().err()?))
-        })
-        .collect();
-    let jobs = lines
-        .into_iter()
-        .map(|line| {
-            let spec = spec::spec(args, &line.row);
-            let given = line.row.name.as_deref().or(args.name.as_deref()).filter(|name| !name.is_empty());
-            let key = line.row.key.as_deref().filter(|key| !key.is_empty());
-            let name =
-                given.map_or_else(|| name::name(args.name_prefix.as_deref(), &spec, key), str::to_owned);
-            let metadata = ObjectMeta {
-                name: Some(name),
-                labels: (!labels.is_empty()).then(|| labels.clone()),
-                ..ObjectMeta::default()
-            };
-            Planned {
-                line: args.filename.is_some().then_some(line.number),
-                job: VmafxJob { metadata, spec, status: None },
-            }
-        })
-        .collect();
-    let plan = Plan { source, jobs };
-    let problems = [strange, problems(&plan.jobs)].concat();
-    if problems.is_empty() { Ok(plan) } else { Err(plan.refused(problems).into()) }
-}
-
-/// The pairs of the command line.
-fn typed(args: &SubmitArgs) -> Result<Vec<Line<Pair>>, PairsError> {
-    let (reference, distorted) = args.clips.split_first().ok_or(PairsError::Nothing)?;
-    let pair = |distorted: &String| Line {
-        number: 0,
-        row: Pair { reference: reference.clone(), distorted: distorted.clone(), ..Pair::default() },
-    };
-    Ok(distorted.iter().map(pair).collect())
+    let (mut jobs, mut problems) = (Vec::with_capacity(pairs.len()), Vec::new());
+    for pair in &pairs {
+        let backend = pair.backend.as_deref().map(str::parse::<Backend>).transpose();
+        let spec = spec::spec(args, pair, *backend.as_ref().unwrap_or(&None));
+        let given = pair.name.as_deref().or(args.name.as_deref()).filter(|name| !name.is_empty());
+        let derived = || name::name(args.name_prefix.as_deref(), &spec, pair.key.as_deref());
+        let metadata = ObjectMeta {
+            name: Some(given.map_or_else(derived, str::to_owned)),
+            labels: (!labels.is_empty()).then(|| labels.clone()),
+            ..ObjectMeta::default()
+        };
+        let planned = PlannedJob { line: pair.line, job: VmafxJob { metadata, spec, status: None } };
+        if let Err(error) = backend {
+            problems.push(format!("{}: {error}", planned.location(Some("backend"))));
+        }
+        jobs.push(planned);
+    }
+    problems.extend(job_problems(&jobs));
+    let plan = SubmissionPlan { input, jobs };
+    if problems.is_empty() { Ok(plan) } else { Err(plan.invalid(problems).into()) }
 }
 
 fn labels(args: &SubmitArgs) -> Result<BTreeMap<String, String>, KubeError> {
     let mut labels = BTreeMap::new();
     for label in &args.labels {
         let (name, value) = label.split_once('=').ok_or_else(|| {
-            KubeError::Senseless(vec![format!("--labels: {label:?} is none: write NAME=VALUE")])
+            KubeError::InvalidRequest(vec![format!("--labels: {label:?} is not a label; use NAME=VALUE")])
         })?;
         labels.insert(name.trim().to_owned(), value.trim().to_owned());
     }
@@ -119,43 +99,44 @@ fn labels(args: &SubmitArgs) -> Result<BTreeMap<String, String>, KubeError> {
 }
 
 fn prefix_problem(prefix: &str) -> Option<String> {
-    const LONGEST: usize = 40;
-    if prefix.len() > LONGEST {
-        return Some(format!("{prefix:?} is longer than {LONGEST} letters"));
+    const MAX_PREFIX_LENGTH: usize = 40;
+    if prefix.len() > MAX_PREFIX_LENGTH {
+        return Some(format!("{prefix:?} has more than {MAX_PREFIX_LENGTH} characters"));
     }
     name::problem(prefix)
 }
 
-/// What is wrong, each with its place.
-fn problems(jobs: &[Planned]) -> Vec<String> {
+/// What is wrong with the jobs, each problem with its location.
+fn job_problems(jobs: &[PlannedJob]) -> Vec<String> {
     let mut problems = Vec::new();
-    let mut taken: HashMap<&str, &Planned> = HashMap::new();
+    let mut by_name: HashMap<&str, &PlannedJob> = HashMap::new();
     for planned in jobs {
-        let mut say = |column: &str, problem: String| {
-            problems.push(format!("{}: {problem}", planned.place(Some(column))));
+        let mut add = |column: &str, problem: String| {
+            problems.push(format!("{}: {problem}", planned.location(Some(column))));
         };
         let spec = &planned.job.spec;
         for (column, uri) in uris(spec) {
             if !is_uri(uri) {
-                say(
+                add(
                     column,
-                    format!("{uri:?} is no URI: write s3://bucket/clip.mp4 or file:///data/clip.mp4"),
+                    format!("{uri:?} is not a URI; use s3://bucket/clip.mp4 or file:///data/clip.mp4"),
                 );
             }
         }
         if spec.priority < 0 {
-            say("priority", format!("{} is below 0", spec.priority));
+            add("priority", format!("{} is less than 0", spec.priority));
         }
         for (column, score) in [("min_score", spec.min_score), ("label", spec.ground_truth)] {
             if let Some(score) = score.filter(|score| !(0.0..=100.0).contains(score)) {
-                say(column, format!("{score} is not between 0 and 100"));
+                add(column, format!("{score} is not between 0 and 100"));
             }
         }
         if let Some(problem) = name::problem(planned.name()) {
-            say("name", problem);
-        } else if let Some(first) = taken.insert(planned.name(), planned) {
-            let same = format!("the same job as {}: give one of them a name or a key", first.place(None));
-            problems.push(format!("{}: {same}", planned.place(None)));
+            add("name", problem);
+        } else if let Some(first) = by_name.insert(planned.name(), planned) {
+            let same =
+                format!("this is the same job as {}; give one of them a name or a key", first.location(None));
+            problems.push(format!("{}: {same}", planned.location(None)));
         }
     }
     problems
@@ -166,7 +147,7 @@ fn uris(spec: &VmafxJobSpec) -> impl Iterator<Item = (&'static str, &str)> {
     [("reference", spec.reference.as_str()), ("distorted", spec.distorted.as_str())].into_iter().chain(report)
 }
 
-/// As the API server's rule has it.
+/// The rule of the CRD for URIs.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
@@ -184,17 +165,17 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Typed {
+    struct CommandLine {
         #[command(flatten)]
         args: SubmitArgs,
     }
 
-    fn planned(words: &[&str]) -> Result<Vec<Planned>, String> {
-        let typed = Typed::try_parse_from(["submit"].iter().chain(words)).unwrap();
-        plan(&typed.args).map(|plan| plan.jobs).map_err(|error| error.to_string())
+    fn planned(words: &[&str]) -> Result<Vec<PlannedJob>, String> {
+        let line = CommandLine::try_parse_from(["submit"].iter().chain(words)).unwrap();
+        plan(&line.args).map(|plan| plan.jobs).map_err(|error| error.to_string())
     }
 
-    fn from_file(text: &str, words: &[&str]) -> Result<Vec<Planned>, String> {
+    fn from_file(text: &str, words: &[&str]) -> Result<Vec<PlannedJob>, String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         let path = file.path().display().to_string();
@@ -202,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_says_goes_before_the_options() {
+    fn columns_take_precedence_over_options() {
         let jobs = from_file(
             "distorted,reference,model,backend,priority,min_score,label,name,report\n\
              s3://b/d.mp4,s3://b/r.mp4,m,cuda,7,80,50,mine,s3://b/r.json\n\
@@ -243,7 +224,8 @@ mod tests {
             "s3://b/d.yuv",
             "--size=64x48",
             "--pixel-format=yuv422p10le",
-            "--feature=psnr,ms-ssim",
+            "--feature=psnr,psnr-hvs",
+            "--feature=ms-ssim",
             "--subsample=5",
             "--scale-to=640x360",
             "--shortest",
@@ -260,7 +242,7 @@ mod tests {
         );
         assert_eq!(
             spec["scoring"],
-            serde_json::json!({ "features": ["psnr", "ms-ssim"], "frameStep": 5, "scaleTo": "640x360", "lengthMismatch": "Shortest" })
+            serde_json::json!({ "features": ["psnr", "psnr-hvs", "ms-ssim"], "frameStep": 5, "scaleTo": "640x360", "lengthMismatch": "Shortest" })
         );
         assert_eq!(
             (&spec["activeDeadlineSeconds"], &spec["ttlSecondsAfterFinished"]),
@@ -270,8 +252,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case("reference,distorted\na.mp4,s3://b/d\n", "line 2, column reference: \"a.mp4\" is no URI")]
-    #[case("reference,distorted,priority\ns3://b/r,s3://b/d,-1\n", "line 2, column priority: -1 is below 0")]
+    #[case("reference,distorted\na.mp4,s3://b/d\n", "line 2, column reference: \"a.mp4\" is not a URI")]
+    #[case(
+        "reference,distorted,priority\ns3://b/r,s3://b/d,-1\n",
+        "line 2, column priority: -1 is less than 0"
+    )]
     #[case(
         "reference,distorted,priority\ns3://b/r,s3://b/d,high\n",
         "line 2, column priority: invalid digit"
@@ -281,20 +266,29 @@ mod tests {
         "line 2, column min_score: 101 is not between"
     )]
     #[case("reference,distorted,label\ns3://b/r,s3://b/d,nan\n", "line 2, column label: NaN is not between")]
-    #[case("reference,distorted,name\ns3://b/r,s3://b/d,A_b\n", "line 2, column name: \"A_b\" is no name")]
-    #[case("reference,distorted\ns3://b/r,s3://b/d\ns3://b/r,s3://b/d\n", "line 3: the same job as line 2")]
+    #[case(
+        "reference,distorted,name\ns3://b/r,s3://b/d,A_b\n",
+        "line 2, column name: \"A_b\" is not a valid name"
+    )]
+    #[case(
+        "reference,distorted\ns3://b/r,s3://b/d\ns3://b/r,s3://b/d\n",
+        "line 3: this is the same job as line 2"
+    )]
     #[case(
         "reference,distorted,backend\ns3://b/r,s3://b/d,gpu\n",
-        "line 2, column backend: unknown variant `gpu`"
+        "line 2, column backend: \"gpu\" is not a backend; use one of cpu"
     )]
-    #[case("reference,distorted,colour\ns3://b/r,s3://b/d,red\n", "unknown field `colour`")]
+    #[case(
+        "reference,distorted,colour\ns3://b/r,s3://b/d,red\n",
+        "unknown column \"colour\" in the first line; use reference"
+    )]
     fn a_bad_line_is_named_with_its_column(#[case] text: &str, #[case] expected: &str) {
         let error = from_file(text, &[]).unwrap_err();
         assert!(error.starts_with("pairs.csv: ") && error.contains(expected), "{error}");
     }
 
     #[test]
-    fn all_bad_lines_are_told_at_once() {
+    fn all_bad_lines_are_reported_together() {
         let error =
             from_file("reference,distorted\na,s3://b/d\ns3://b/r,s3://b/e\nb,s3://b/f\n", &[]).unwrap_err();
         assert!(
@@ -305,9 +299,9 @@ mod tests {
     }
 
     #[rstest]
-    #[case(&["s3://b/r", "s3://b/d", "s3://b/e", "--name=x"], "--name is of one job, and there are 2")]
-    #[case(&["s3://b/r", "s3://b/d", "--labels=x"], "--labels: \"x\" is none: write NAME=VALUE")]
-    #[case(&["s3://b/r", "s3://b/d", "--name-prefix=A"], "--name-prefix: \"A\" is no name")]
+    #[case(&["s3://b/r", "s3://b/d", "s3://b/e", "--name=x"], "--name is the name of one job, but there are 2")]
+    #[case(&["s3://b/r", "s3://b/d", "--labels=x"], "--labels: \"x\" is not a label; use NAME=VALUE")]
+    #[case(&["s3://b/r", "s3://b/d", "--name-prefix=A"], "--name-prefix: \"A\" is not a valid name")]
     #[case(&["r.mp4", "s3://b/d"], "the command line: 1 of 1 pairs cannot be used; nothing was created\n  column reference:")]
     fn bad_options_are_refused(#[case] words: &[&str], #[case] expected: &str) {
         let error = planned(words).unwrap_err();

@@ -1,20 +1,23 @@
-//! The resource that a pair and the options stand for.
+//! The spec of a job, from a pair of clips and the options.
 
 use vmafx_api::VmafxJobSpec;
 use vmafx_api::job as api;
+use vmafx_job::Backend;
 use vmafx_job::limits::DEFAULT_BACKOFF_LIMIT;
+use vmafx_kit::config::GoDuration;
 
 use super::args::{Execution, SubmitArgs};
-use super::row::Pair;
+use crate::submit::pairs::ClipPair;
+use crate::view::job::short;
 
-/// What a line says goes before what the options say.
-pub(super) fn spec(args: &SubmitArgs, pair: &Pair) -> VmafxJobSpec {
-    let seconds = |length: vmafx_kit::config::GoDuration| length.0.as_secs();
+/// The columns of the pair take precedence over the options.
+pub(super) fn spec(args: &SubmitArgs, pair: &ClipPair, backend: Option<Backend>) -> VmafxJobSpec {
+    let seconds = |duration: GoDuration| duration.0.as_secs();
     VmafxJobSpec {
         reference: pair.reference.clone(),
         distorted: pair.distorted.clone(),
         model: pair.model.clone().or_else(|| args.model.clone()).filter(|model| !model.is_empty()),
-        backend: pair.backend().ok().flatten().unwrap_or(args.backend),
+        backend: backend.unwrap_or(args.backend),
         priority: pair.priority.unwrap_or(args.priority),
         suspend: args.suspend,
         cancel: false,
@@ -31,18 +34,14 @@ pub(super) fn spec(args: &SubmitArgs, pair: &Pair) -> VmafxJobSpec {
         scoring: (args.options != api::ScoringOptions::default()).then(|| args.options.clone()),
         min_score: pair.min_score.or(args.min_score),
         ground_truth: pair.label.or(args.label),
-        report_uri: pair
-            .report
-            .clone()
-            .filter(|uri| !uri.is_empty())
-            .or_else(|| report(args, &pair.distorted)),
+        report_uri: pair.report.clone().or_else(|| report(args, &pair.distorted)),
         pod_template: None,
     }
 }
 
-/// In a directory a report has the clip's name.
+/// In a directory, the report is named after the clip.
 fn report(args: &SubmitArgs, distorted: &str) -> Option<String> {
     let report = args.report.clone().filter(|uri| !uri.is_empty())?;
     let Some(directory) = report.strip_suffix('/') else { return Some(report) };
-    Some(format!("{directory}/{}.json", crate::view::job::short(distorted)))
+    Some(format!("{directory}/{}.json", short(distorted)))
 }

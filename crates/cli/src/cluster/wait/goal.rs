@@ -1,4 +1,4 @@
-//! What can be waited for.
+//! The states that can be waited for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,62 +6,55 @@ use std::str::FromStr;
 use vmafx_api::conditions::JobCondition;
 use vmafx_api::job::Phase;
 
-use crate::cluster::job::Job;
+use crate::cluster::job::JobView;
 
-/// Where a job is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cluster) enum Goal {
-    /// With a score.
+pub(in crate::cluster) enum WaitGoal {
+    /// Ended with a score.
     Complete,
-    /// At its end without a score.
+    /// Ended without a score.
     Failed,
-    /// At its end.
+    /// Ended in any state.
     Done,
-    /// On a node.
     Running,
-    /// Held back.
     Suspended,
-    /// In this phase.
     Phase(Phase),
-    /// With this condition.
+    /// The condition of this type is `True`.
     Condition(String),
 }
 
-/// Whether it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It is.
+pub(super) enum GoalState {
     Reached,
-    /// Not yet.
-    Open,
-    /// And never will be.
+    Pending,
+    /// The job has ended in another state.
     Missed,
 }
 
-impl Goal {
-    pub(super) fn of(&self, job: Job<'_>) -> Verdict {
+impl WaitGoal {
+    pub(super) fn state(&self, job: JobView<'_>) -> GoalState {
         let holds = |type_: JobCondition| job.holds(type_.as_str());
-        let over = job.is_over();
+        let ended = job.has_ended();
         let reached = match self {
             Self::Complete => holds(JobCondition::Complete),
             Self::Failed => holds(JobCondition::Failed),
-            Self::Done => over,
-            // One that was so fast that nobody saw it run has run too.
-            Self::Running if over => !job.text("/status/startedAt").is_empty(),
+            Self::Done => ended,
+            // A short job may end before a watch reports it as running.
+            Self::Running if ended => !job.text("/status/startedAt").is_empty(),
             Self::Running => job.is_observed() && holds(JobCondition::Running),
             Self::Suspended => job.is_observed() && holds(JobCondition::Suspended),
-            Self::Phase(phase) => (over || job.is_observed()) && job.phase() == word(*phase),
-            Self::Condition(type_) => (over || job.is_observed()) && job.holds(type_),
+            Self::Phase(phase) => (ended || job.is_observed()) && job.phase() == phase_name(*phase),
+            Self::Condition(type_) => (ended || job.is_observed()) && job.holds(type_),
         };
-        match (reached, over) {
-            (true, _) => Verdict::Reached,
-            (false, true) => Verdict::Missed,
-            (false, false) => Verdict::Open,
+        match (reached, ended) {
+            (true, _) => GoalState::Reached,
+            (false, true) => GoalState::Missed,
+            (false, false) => GoalState::Pending,
         }
     }
 }
 
-fn word(phase: Phase) -> &'static str {
+fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Pending => "Pending",
         Phase::Running => "Running",
@@ -74,23 +67,23 @@ fn word(phase: Phase) -> &'static str {
 const PHASES: [Phase; 5] =
     [Phase::Pending, Phase::Running, Phase::Succeeded, Phase::Failed, Phase::Cancelled];
 
-impl FromStr for Goal {
+impl FromStr for WaitGoal {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let named = |name: &str, all: &[&'static str]| {
+        let index_of = |name: &str, all: &[&'static str]| {
             all.iter()
-                .position(|word| word.eq_ignore_ascii_case(name))
-                .ok_or_else(|| format!("{name:?} is none of {}", all.join(", ")))
+                .position(|valid| valid.eq_ignore_ascii_case(name))
+                .ok_or_else(|| format!("{name:?} is not valid; use one of {}", all.join(", ")))
         };
         match text.split_once('=') {
             Some(("phase", phase)) => {
-                let index = named(phase, &PHASES.map(word))?;
+                let index = index_of(phase, &PHASES.map(phase_name))?;
                 Ok(Self::Phase(PHASES[index]))
             }
             Some(("condition", type_)) => {
                 let all: Vec<_> = JobCondition::ALL.iter().map(|one| one.as_str()).collect();
-                let index = named(type_, &all)?;
+                let index = index_of(type_, &all)?;
                 Ok(Self::Condition(all[index].to_owned()))
             }
             _ => match text.to_ascii_lowercase().as_str() {
@@ -106,7 +99,7 @@ impl FromStr for Goal {
     }
 }
 
-impl fmt::Display for Goal {
+impl fmt::Display for WaitGoal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Complete => f.write_str("complete"),
@@ -114,7 +107,7 @@ impl fmt::Display for Goal {
             Self::Done => f.write_str("done"),
             Self::Running => f.write_str("running"),
             Self::Suspended => f.write_str("suspended"),
-            Self::Phase(phase) => f.write_str(word(*phase)),
+            Self::Phase(phase) => f.write_str(phase_name(*phase)),
             Self::Condition(type_) => f.write_str(type_),
         }
     }
@@ -139,37 +132,37 @@ mod tests {
     }
 
     #[rstest]
-    #[case("complete", job("Succeeded", "Complete", 2, true), Verdict::Reached)]
-    #[case("complete", job("Failed", "Failed", 2, true), Verdict::Missed)]
-    #[case("complete", job("Running", "Running", 2, true), Verdict::Open)]
-    #[case("failed", job("Cancelled", "Failed", 2, false), Verdict::Reached)]
-    #[case("failed", job("Succeeded", "Complete", 2, true), Verdict::Missed)]
-    #[case("done", job("Failed", "Failed", 2, true), Verdict::Reached)]
-    #[case("done", job("Pending", "Accepted", 2, false), Verdict::Open)]
-    #[case("running", job("Running", "Running", 2, true), Verdict::Reached)]
-    #[case("running", job("Running", "Running", 1, true), Verdict::Open)]
-    #[case("running", job("Succeeded", "Complete", 2, true), Verdict::Reached)]
-    #[case("running", job("Cancelled", "Failed", 2, false), Verdict::Missed)]
-    #[case("suspended", job("Pending", "Suspended", 2, false), Verdict::Reached)]
-    #[case("suspended", job("Pending", "Suspended", 1, false), Verdict::Open)]
-    #[case("suspended", job("Succeeded", "Complete", 2, true), Verdict::Missed)]
-    #[case("phase=cancelled", job("Cancelled", "Failed", 2, false), Verdict::Reached)]
-    #[case("phase=Pending", job("Succeeded", "Complete", 2, true), Verdict::Missed)]
-    #[case("condition=accepted", job("Pending", "Accepted", 2, false), Verdict::Reached)]
-    fn a_goal_is_reached_open_or_out_of_reach(
+    #[case("complete", job("Succeeded", "Complete", 2, true), GoalState::Reached)]
+    #[case("complete", job("Failed", "Failed", 2, true), GoalState::Missed)]
+    #[case("complete", job("Running", "Running", 2, true), GoalState::Pending)]
+    #[case("failed", job("Cancelled", "Failed", 2, false), GoalState::Reached)]
+    #[case("failed", job("Succeeded", "Complete", 2, true), GoalState::Missed)]
+    #[case("done", job("Failed", "Failed", 2, true), GoalState::Reached)]
+    #[case("done", job("Pending", "Accepted", 2, false), GoalState::Pending)]
+    #[case("running", job("Running", "Running", 2, true), GoalState::Reached)]
+    #[case("running", job("Running", "Running", 1, true), GoalState::Pending)]
+    #[case("running", job("Succeeded", "Complete", 2, true), GoalState::Reached)]
+    #[case("running", job("Cancelled", "Failed", 2, false), GoalState::Missed)]
+    #[case("suspended", job("Pending", "Suspended", 2, false), GoalState::Reached)]
+    #[case("suspended", job("Pending", "Suspended", 1, false), GoalState::Pending)]
+    #[case("suspended", job("Succeeded", "Complete", 2, true), GoalState::Missed)]
+    #[case("phase=cancelled", job("Cancelled", "Failed", 2, false), GoalState::Reached)]
+    #[case("phase=Pending", job("Succeeded", "Complete", 2, true), GoalState::Missed)]
+    #[case("condition=accepted", job("Pending", "Accepted", 2, false), GoalState::Reached)]
+    fn a_goal_is_reached_pending_or_missed(
         #[case] goal: &str,
         #[case] job: DynamicObject,
-        #[case] expected: Verdict,
+        #[case] expected: GoalState,
     ) {
-        assert_eq!(goal.parse::<Goal>().unwrap().of(Job(&job)), expected);
+        assert_eq!(goal.parse::<WaitGoal>().unwrap().state(JobView(&job)), expected);
     }
 
     #[rstest]
     #[case("over", "use complete, failed")]
-    #[case("phase=Done", "\"Done\" is none of Pending, Running")]
-    #[case("condition=Ready", "\"Ready\" is none of Accepted")]
+    #[case("phase=Done", "\"Done\" is not valid; use one of Pending, Running")]
+    #[case("condition=Ready", "\"Ready\" is not valid; use one of Accepted")]
     fn what_cannot_be_waited_for_is_refused(#[case] text: &str, #[case] expected: &str) {
-        let error = text.parse::<Goal>().unwrap_err();
+        let error = text.parse::<WaitGoal>().unwrap_err();
         assert!(error.starts_with(expected), "{error}");
     }
 }

@@ -19,52 +19,57 @@ fn job(name: &str, uid: &str, phase: &str) -> DynamicObject {
     .unwrap()
 }
 
-/// What became of `a` and `b`, which wait at first, after news.
-fn after(goal: &Goal, news: Vec<News>) -> (ControlFlow<()>, Waited) {
+/// The result for the jobs `a` and `b`, which are pending at first, after these events.
+fn after(goal: &WaitGoal, events: Vec<WatchEvent>) -> (ControlFlow<()>, WaitResult) {
     let jobs = [job("a", "1", "Pending"), job("b", "2", "Pending")];
-    let mut waiting = Waiting::new(goal, &jobs);
+    let mut waiter = ResourceWaiter::new(goal, &jobs);
     let mut flow = ControlFlow::Continue(());
-    for one in news {
-        assert!(flow.is_continue(), "it goes on after the end");
-        flow = waiting.hear(one);
+    for event in events {
+        assert!(flow.is_continue(), "the wait continues after its end");
+        flow = waiter.on_event(event);
     }
-    (flow, waiting.end(&jobs))
+    (flow, waiter.finish(&jobs))
 }
 
-fn is(name: &str, uid: &str, phase: &str) -> News {
-    News::Is(Box::new(job(name, uid, phase)))
+fn applied(name: &str, uid: &str, phase: &str) -> WatchEvent {
+    WatchEvent::Applied(Box::new(job(name, uid, phase)))
 }
 
-fn gone(name: &str, uid: &str) -> News {
-    News::Gone(Box::new(job(name, uid, "Pending")))
+fn deleted(name: &str, uid: &str) -> WatchEvent {
+    WatchEvent::Deleted(Box::new(job(name, uid, "Pending")))
 }
 
 #[test]
-fn what_a_job_does_after_it_was_where_it_was_wanted_is_no_matter() {
-    let news = vec![is("a", "1", "Running"), is("a", "1", "Succeeded"), is("b", "2", "Running")];
-    let (flow, waited) = after(&Goal::Phase(Phase::Running), news);
+fn changes_after_a_job_reached_the_state_do_not_count() {
+    let events =
+        vec![applied("a", "1", "Running"), applied("a", "1", "Succeeded"), applied("b", "2", "Running")];
+    let (flow, result) = after(&WaitGoal::Phase(Phase::Running), events);
     assert!(flow.is_break());
-    assert_eq!(waited.verdict(&Goal::Running), Exit::Done);
-    let (_, waited) =
-        after(&Goal::Done, vec![is("a", "1", "Succeeded"), gone("a", "1"), is("b", "2", "Failed")]);
-    assert_eq!(waited.verdict(&Goal::Done), Exit::Done, "it had ended before it was deleted");
-    assert_eq!(Job(&waited.jobs[0]).phase(), "Succeeded");
+    assert_eq!(result.report(&WaitGoal::Running), Exit::Done);
+    let (_, result) = after(
+        &WaitGoal::Done,
+        vec![applied("a", "1", "Succeeded"), deleted("a", "1"), applied("b", "2", "Failed")],
+    );
+    assert_eq!(result.report(&WaitGoal::Done), Exit::Done, "it had ended before it was deleted");
+    assert_eq!(JobView(&result.jobs[0]).phase(), "Succeeded");
 }
 
 #[test]
-fn one_that_ends_otherwise_or_is_deleted_does_not_end_the_wait_for_the_others() {
-    let (flow, waited) = after(&Goal::Complete, vec![is("a", "1", "Failed")]);
-    assert!(flow.is_continue() && waited.open == ["b"] && waited.missed == [("a".into(), "Failed".into())]);
-    assert_eq!(waited.verdict(&Goal::Complete), Exit::TimedOut);
-    let (flow, waited) = after(&Goal::Complete, vec![gone("a", "1"), is("b", "2", "Succeeded")]);
-    assert!(flow.is_break() && waited.gone == ["a"]);
-    assert_eq!(waited.verdict(&Goal::Complete), Exit::BelowMinimum);
+fn a_job_that_ends_otherwise_or_is_deleted_does_not_end_the_wait_for_the_others() {
+    let (flow, result) = after(&WaitGoal::Complete, vec![applied("a", "1", "Failed")]);
+    assert!(
+        flow.is_continue() && result.pending == ["b"] && result.missed == [("a".into(), "Failed".into())]
+    );
+    assert_eq!(result.report(&WaitGoal::Complete), Exit::TimedOut);
+    let (flow, result) = after(&WaitGoal::Complete, vec![deleted("a", "1"), applied("b", "2", "Succeeded")]);
+    assert!(flow.is_break() && result.deleted == ["a"]);
+    assert_eq!(result.report(&WaitGoal::Complete), Exit::BelowMinimum);
 }
 
 #[test]
-fn a_job_that_is_not_listed_is_gone_and_another_of_its_name_is_not_it() {
-    let news = vec![is("a", "9", "Succeeded"), is("b", "2", "Pending"), News::Listed];
-    let (flow, waited) = after(&Goal::Complete, news);
-    assert!(flow.is_continue() && waited.gone == ["a"] && waited.open == ["b"]);
-    assert_eq!(Job(&waited.jobs[0]).phase(), "Pending", "as it was last seen itself");
+fn a_job_that_is_not_listed_is_deleted_even_if_another_has_its_name() {
+    let events = vec![applied("a", "9", "Succeeded"), applied("b", "2", "Pending"), WatchEvent::Listed];
+    let (flow, result) = after(&WaitGoal::Complete, events);
+    assert!(flow.is_continue() && result.deleted == ["a"] && result.pending == ["b"]);
+    assert_eq!(JobView(&result.jobs[0]).phase(), "Pending", "the last observed state of the job itself");
 }

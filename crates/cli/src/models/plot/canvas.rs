@@ -1,6 +1,5 @@
-//! Dots, two by four to a character.
+//! Dots in braille characters, each two dots wide and four dots high.
 
-/// A field of dots.
 pub(super) struct Canvas {
     columns: usize,
     rows: usize,
@@ -8,49 +7,47 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// So many characters wide and high.
+    /// The size is in characters.
     pub(super) fn new(columns: usize, rows: usize) -> Self {
         Self { columns, rows, cells: vec![0; columns * rows] }
     }
 
-    /// Dots from left to right.
+    /// The width in dots.
     pub(super) fn width(&self) -> usize {
         self.columns * 2
     }
 
-    /// Dots from top to bottom.
+    /// The height in dots.
     pub(super) fn height(&self) -> usize {
         self.rows * 4
     }
 
-    /// The dots of a character.
+    /// The dots of a character, as a bit mask.
     pub(super) fn dots(&self, column: usize, row: usize) -> u8 {
         self.cells.get(row * self.columns + column).copied().unwrap_or_default()
     }
 
-    /// A line from dot to dot, with gaps or without.
-    pub(super) fn line(&mut self, from: (usize, usize), to: (usize, usize), gaps: bool) {
+    pub(super) fn line(&mut self, from: (usize, usize), to: (usize, usize), dashed: bool) {
         let steps = from.0.abs_diff(to.0).max(from.1.abs_diff(to.1)).max(1);
         for step in 0..=steps {
             let between = |a: usize, b: usize| {
                 if a <= b { a + (b - a) * step / steps } else { a - (a - b) * step / steps }
             };
             let (x, y) = (between(from.0, to.0), between(from.1, to.1));
-            if !gaps || x % 8 < 4 {
+            if !dashed || x % 8 < 4 {
                 self.set(x, y);
             }
         }
     }
 
-    /// A cross.
-    pub(super) fn mark(&mut self, (x, y): (usize, usize)) {
+    pub(super) fn cross(&mut self, (x, y): (usize, usize)) {
         for (x, y) in [(x, y), (x.saturating_sub(1), y), (x + 1, y), (x, y.saturating_sub(1)), (x, y + 1)] {
             self.set(x, y);
         }
     }
 
     fn set(&mut self, x: usize, y: usize) {
-        // The order in which Unicode counts the dots of a character.
+        // The bits of the dots in Unicode, by row and column.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         if x < self.width() && y < self.height() {
             self.cells[(y / 4) * self.columns + x / 2] |= BITS[y % 4][x % 2];
@@ -58,8 +55,7 @@ impl Canvas {
     }
 }
 
-/// The character with these dots.
-pub(super) fn sign(dots: u8) -> char {
+pub(super) fn braille(dots: u8) -> char {
     char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ')
 }
 
@@ -69,7 +65,7 @@ mod tests {
 
     fn shown(canvas: &Canvas) -> Vec<String> {
         (0..canvas.rows)
-            .map(|row| (0..canvas.columns).map(|column| sign(canvas.dots(column, row))).collect())
+            .map(|row| (0..canvas.columns).map(|column| braille(canvas.dots(column, row))).collect())
             .collect()
     }
 
@@ -81,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_leave_dots_out_and_nothing_is_drawn_outside() {
+    fn a_dashed_line_has_gaps_and_nothing_is_drawn_outside() {
         let mut canvas = Canvas::new(6, 1);
         canvas.line((0, 0), (11, 0), true);
         canvas.set(100, 100);

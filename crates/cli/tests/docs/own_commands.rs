@@ -1,5 +1,5 @@
-//! Our own commands in every document, as far as they can be understood without a cluster, clips or a registry: the program
-//! knows each word of them.
+//! The arguments of our own commands in the documents are valid, as far as that can be checked without a cluster,
+//! clips or a registry.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use vmafx_testkit::shell::Shell;
 use crate::commands::joined;
 use crate::{documents, root};
 
-/// Longer than it takes to print help, on a machine that is busy.
-const SECONDS: u32 = 60;
+/// Longer than printing the help takes on a busy machine.
+const TIMEOUT_SECONDS: u32 = 60;
 
-/// Makes both names of the program say what they would do instead of doing it, if they know every word before that.
-const NAMES: &str = "vmafx() { command vmafx \"$@\" --help > /dev/null; }\n\
-                     kubectl() { shift; kubectl-vmafx \"$@\" --help > /dev/null; }\n";
+/// Shell functions that append `--help` to our commands: the program checks the arguments before it prints the help.
+const HELP_FUNCTIONS: &str = "vmafx() { command vmafx \"$@\" --help > /dev/null; }\n\
+                              kubectl() { shift; kubectl-vmafx \"$@\" --help > /dev/null; }\n";
 
 /// The lines of a document's blocks that run our program.
 fn commands(document: &MarkdownDocument) -> Vec<(usize, String)> {
@@ -30,24 +30,24 @@ fn commands(document: &MarkdownDocument) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn every_word_of_a_command_is_known() {
-    let elsewhere = tempfile::tempdir().unwrap();
-    let shell = Shell::new(Path::new("/dev/null"), elsewhere.path()).unwrap();
+fn our_commands_have_valid_arguments() {
+    let directory = tempfile::tempdir().unwrap();
+    let shell = Shell::new(Path::new("/dev/null"), directory.path()).unwrap();
     for name in ["vmafx", "kubectl-vmafx"] {
         shell.program(name, Path::new(env!("CARGO_BIN_EXE_vmafx"))).unwrap();
     }
-    let (mut seen, mut problems) = (0, Vec::new());
+    let (mut count, mut problems) = (0, Vec::new());
     for path in documents() {
         for (line, command) in commands(&MarkdownDocument::parse(&std::fs::read_to_string(&path).unwrap())) {
-            seen += 1;
-            if let Err(error) = shell.run(&format!("{NAMES}{command}\n"), SECONDS) {
+            count += 1;
+            if let Err(error) = shell.run(&format!("{HELP_FUNCTIONS}{command}\n"), TIMEOUT_SECONDS) {
                 let path = path.strip_prefix(root()).unwrap().display();
                 problems.push(format!("{path}:{line}: `{command}`: {error}"));
             }
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    assert!(seen > 20, "{seen}");
+    assert!(count > 20, "{count}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a running `vmafx up` leaves for the other commands of its user: where it is, and the token.
+//! The file that a running `vmafx up` publishes for the other commands of its user: its addresses and its token file.
 
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -8,97 +8,92 @@ use std::{env, fs};
 use serde::{Deserialize, Serialize};
 
 const FILE: &str = "up.json";
-/// For its user alone.
+/// Only the user may list or read the directory.
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// A controller of this user on this machine.
+/// A controller that `vmafx up` runs for this user on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Standing {
-    /// Where gRPC is.
+pub(crate) struct LocalController {
     pub(crate) grpc: String,
-    /// Where HTTP is.
+    /// Empty if HTTP is disabled.
     pub(crate) http: String,
-    /// The file with the token.
     pub(crate) token_file: PathBuf,
 }
 
-/// The place for it cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StandingError {
-    /// Neither variable is set.
+pub enum StateFileError {
     #[error("there is no directory for state: set XDG_STATE_HOME or HOME, or give --data-dir")]
-    NoPlace,
-    /// A file cannot be read or written.
+    NoDirectory,
     #[error("cannot use {}", .0.display())]
     File(PathBuf, #[source] io::Error),
-    /// A file was written by somebody else.
     #[error("{} was not written by `vmafx up`: remove it", .0.display())]
     Foreign(PathBuf, #[source] serde_json::Error),
 }
 
-impl Standing {
-    /// The one that was left, if there is one. It may have ended without saying so.
-    pub(crate) fn find() -> Result<Option<Self>, StandingError> {
-        Self::read(&directory()?)
+impl LocalController {
+    /// The published controller, if there is one. A `vmafx up` that was killed leaves its file behind, so the controller
+    /// may not be running.
+    pub(crate) fn find() -> Result<Option<Self>, StateFileError> {
+        Self::read(&state_directory()?)
     }
 
-    fn read(directory: &Path) -> Result<Option<Self>, StandingError> {
+    fn read(directory: &Path) -> Result<Option<Self>, StateFileError> {
         let file = directory.join(FILE);
         match fs::read(&file) {
             Ok(text) => {
-                serde_json::from_slice(&text).map(Some).map_err(|error| StandingError::Foreign(file, error))
+                serde_json::from_slice(&text).map(Some).map_err(|error| StateFileError::Foreign(file, error))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StandingError::File(file, error)),
+            Err(error) => Err(StateFileError::File(file, error)),
         }
     }
 
-    /// Leaves it for others until what is returned is dropped.
-    pub(crate) fn leave(&self, directory: &Path) -> Result<Left, StandingError> {
+    /// Writes the file, which exists until the returned value is dropped.
+    pub(crate) fn publish(&self, directory: &Path) -> Result<PublishedFile, StateFileError> {
         let text =
-            serde_json::to_vec(self).map_err(|error| StandingError::Foreign(directory.join(FILE), error))?;
-        write_private(directory, FILE, &text).map(Left)
+            serde_json::to_vec(self).map_err(|error| StateFileError::Foreign(directory.join(FILE), error))?;
+        write_private(directory, FILE, &text).map(PublishedFile)
     }
 }
 
-/// The file is removed when this is dropped.
+/// Removes the file when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Left(pub(crate) PathBuf);
+pub(crate) struct PublishedFile(pub(crate) PathBuf);
 
-impl Drop for Left {
+impl Drop for PublishedFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Where `vmafx up` keeps its files unless it is told.
-pub(crate) fn directory() -> Result<PathBuf, StandingError> {
+/// The default directory of `vmafx up`.
+pub(crate) fn state_directory() -> Result<PathBuf, StateFileError> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_STATE_HOME")
         .or_else(|| Some(absolute("HOME")?.join(".local/state")))
         .map(|state| state.join("vmafx/up"))
-        .ok_or(StandingError::NoPlace)
+        .ok_or(StateFileError::NoDirectory)
 }
 
-/// Makes a directory for its user alone.
-pub(crate) fn make_private(directory: &Path) -> Result<(), StandingError> {
-    let failed = |error| StandingError::File(directory.to_owned(), error);
+/// Creates a directory that only its user can access.
+pub(crate) fn make_private(directory: &Path) -> Result<(), StateFileError> {
+    let failed = |error| StateFileError::File(directory.to_owned(), error);
     fs::DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(directory).map_err(failed)?;
-    // It may have been there before, with other permissions.
+    // An existing directory keeps its mode otherwise.
     fs::set_permissions(directory, fs::Permissions::from_mode(DIRECTORY_MODE)).map_err(failed)
 }
 
-/// Writes a file for its user alone, whole or not at all.
-pub(crate) fn write_private(directory: &Path, name: &str, text: &[u8]) -> Result<PathBuf, StandingError> {
+/// Writes a file that only its user can read. The file is replaced atomically.
+pub(crate) fn write_private(directory: &Path, name: &str, text: &[u8]) -> Result<PathBuf, StateFileError> {
     let path = directory.join(name);
     let write = || {
-        // Nobody else can read what this makes.
+        // Temporary files have mode 0600.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(text)?;
         file.persist(&path).map_err(|error| error.error)
     };
-    write().map_err(|error| StandingError::File(path.clone(), error))?;
+    write().map_err(|error| StateFileError::File(path.clone(), error))?;
     Ok(path)
 }
 
@@ -107,16 +102,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_found_until_it_is_taken_back() {
+    fn a_published_controller_is_found_until_its_file_is_dropped() {
         let home = tempfile::tempdir().unwrap();
-        let place = home.path().join("a/b");
-        make_private(&place).unwrap();
-        let standing =
-            Standing { grpc: "127.0.0.1:1".into(), http: "127.0.0.1:2".into(), token_file: "/t".into() };
-        let left = standing.leave(&place).unwrap();
-        assert_eq!(Standing::read(&place).unwrap(), Some(standing));
-        drop(left);
-        assert_eq!(Standing::read(&place).unwrap(), None);
+        let directory = home.path().join("a/b");
+        make_private(&directory).unwrap();
+        let local = LocalController {
+            grpc: "127.0.0.1:1".into(),
+            http: "127.0.0.1:2".into(),
+            token_file: "/t".into(),
+        };
+        let published = local.publish(&directory).unwrap();
+        assert_eq!(LocalController::read(&directory).unwrap(), Some(local));
+        drop(published);
+        assert_eq!(LocalController::read(&directory).unwrap(), None);
     }
 
     #[test]
@@ -135,7 +133,7 @@ mod tests {
     fn a_foreign_file_is_named() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join(FILE), "{}").unwrap();
-        let error = Standing::read(home.path()).unwrap_err().to_string();
+        let error = LocalController::read(home.path()).unwrap_err().to_string();
         assert!(error.contains("up.json was not written by `vmafx up`"), "{error}");
     }
 }

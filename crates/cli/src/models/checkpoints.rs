@@ -8,40 +8,38 @@ use vmafx_oci::{ArtifactReference, Digest, OciError, RegistryClient, Repository}
 
 use super::error::ModelsError;
 
-/// Manifests that are asked for at once.
-const AT_ONCE: usize = 8;
+/// Maximum number of concurrent requests for manifests.
+const MAX_CONCURRENT_REQUESTS: usize = 8;
 
-/// One checkpoint.
 #[derive(Clone, Debug)]
-pub(super) struct Version {
+pub(super) struct Checkpoint {
     pub(super) digest: Digest,
-    /// Whether the stable tag means it.
+    /// Whether the stable tag points to this checkpoint.
     pub(super) stable: bool,
-    pub(super) facts: CheckpointMetadata,
+    pub(super) metadata: CheckpointMetadata,
 }
 
-/// What a repository has.
 #[derive(Debug)]
-pub(super) struct Versions {
-    /// By training, the newest first.
-    pub(super) all: Vec<Version>,
-    /// Tags that look like versions and are none, with the reason.
-    pub(super) strange: Vec<String>,
-    /// Whether there are more.
-    pub(super) more: bool,
+pub(super) struct CheckpointList {
+    /// Grouped by training; within a training the newest is first.
+    pub(super) checkpoints: Vec<Checkpoint>,
+    /// Tags that look like versions but are not checkpoints, with the reason.
+    pub(super) skipped: Vec<String>,
+    /// Whether the limit left out checkpoints.
+    pub(super) truncated: bool,
 }
 
-/// Asks for the newest `limit` checkpoints of every training, or of one.
+/// Fetches the newest `limit` checkpoints of every training, or of the training `name`.
 pub(super) async fn fetch(
     client: &RegistryClient,
     repository: &Repository,
     name: Option<&str>,
     limit: usize,
-) -> Result<Versions, ModelsError> {
-    let failed = |source| ModelsError::Registry { what: repository.to_string(), source };
-    let mut found = Versions { all: Vec::new(), strange: Vec::new(), more: false };
+) -> Result<CheckpointList, ModelsError> {
+    let failed = |source| ModelsError::Registry { resource: repository.to_string(), source };
+    let mut list = CheckpointList { checkpoints: Vec::new(), skipped: Vec::new(), truncated: false };
     let trainings = match name {
-        // One more than wanted, to know whether there are more.
+        // One more than the limit shows whether checkpoints are left out.
         Some(name) => {
             let numbers = client.versions(repository, name, limit.saturating_add(1)).await.map_err(failed)?;
             BTreeMap::from([(name.to_owned(), numbers)])
@@ -53,40 +51,44 @@ pub(super) async fn fetch(
             continue;
         }
         let stable = stable(client, repository, &training).await?;
-        found.more |= numbers.len() > limit;
+        list.truncated |= numbers.len() > limit;
         let newest = numbers.iter().rev().take(limit);
-        let asked = newest.map(|number| one(client, repository, checkpoint::version_tag(&training, *number)));
-        let answers: Vec<_> =
-            futures::stream::iter(asked).buffered(AT_ONCE).try_collect().await.map_err(failed)?;
-        for answer in answers {
-            match answer {
-                Ok((digest, facts)) => {
+        let requests =
+            newest.map(|number| fetch_one(client, repository, checkpoint::version_tag(&training, *number)));
+        let results: Vec<_> = futures::stream::iter(requests)
+            .buffered(MAX_CONCURRENT_REQUESTS)
+            .try_collect()
+            .await
+            .map_err(failed)?;
+        for result in results {
+            match result {
+                Ok((digest, metadata)) => {
                     let stable = stable.as_ref() == Some(&digest);
-                    found.all.push(Version { digest, stable, facts });
+                    list.checkpoints.push(Checkpoint { digest, stable, metadata });
                 }
-                Err(strange) => found.strange.push(strange),
+                Err(problem) => list.skipped.push(problem),
             }
         }
     }
-    if found.all.is_empty() && found.strange.is_empty() {
+    if list.checkpoints.is_empty() && list.skipped.is_empty() {
         let (repository, name) = (repository.to_string(), name.map(str::to_owned));
         return Err(ModelsError::NoCheckpoints { repository, name });
     }
-    Ok(found)
+    Ok(list)
 }
 
-/// One checkpoint, or why it is none.
-async fn one(
+/// Fetches the metadata of one checkpoint. The inner error says why the tag is not a checkpoint.
+async fn fetch_one(
     client: &RegistryClient,
     repository: &Repository,
     tag: String,
 ) -> Result<Result<(Digest, CheckpointMetadata), String>, OciError> {
     match client.resolve(&repository.tagged(&tag)).await {
         Ok((digest, manifest)) => Ok(match CheckpointMetadata::parse(&manifest.annotations) {
-            Ok(facts) => Ok((digest, facts)),
+            Ok(metadata) => Ok((digest, metadata)),
             Err(error) => Err(format!("{tag}: {error}")),
         }),
-        // Deleted since the list was made, or not ours: the others can still be shown.
+        // The tag was deleted since it was listed, or another tool pushed it. The other checkpoints can still be shown.
         Err(error @ (OciError::NotFound { .. } | OciError::Manifest(_))) => {
             Ok(Err(format!("{tag}: {error}")))
         }
@@ -94,7 +96,7 @@ async fn one(
     }
 }
 
-/// What the stable tag of a training means.
+/// The digest that the stable tag of a training points to.
 async fn stable(
     client: &RegistryClient,
     repository: &Repository,
@@ -104,17 +106,17 @@ async fn stable(
     match client.resolve(&reference).await {
         Ok((digest, _)) => Ok(Some(digest)),
         Err(OciError::NotFound { .. } | OciError::Manifest(_)) => Ok(None),
-        Err(source) => Err(ModelsError::Registry { what: reference.to_string(), source }),
+        Err(source) => Err(ModelsError::Registry { resource: reference.to_string(), source }),
     }
 }
 
-/// Checkpoints of a training that went well, the newest first.
+/// Checkpoints of a training that improved its model, the newest first.
 #[cfg(test)]
-pub(super) fn example() -> Vec<Version> {
+pub(super) fn example() -> Vec<Checkpoint> {
     use vmafx_oci::checkpoint::{ModelComparison, PredictionMetrics};
     let metrics =
         |count, rmse, srocc| PredictionMetrics { count, rmse, plcc: Some(srocc), srocc: Some(srocc) };
-    let one = |number: u32| {
+    let metadata = |number: u32| {
         let (samples, better) = (u64::from(number) * 100, f64::from(number));
         let model = metrics(samples, 19.64 - better, 0.8474 + better * 0.004);
         let pair = ModelComparison { model, base: metrics(samples, 19.64, 0.8474) };
@@ -139,10 +141,10 @@ pub(super) fn example() -> Vec<Version> {
             ema: 0.99,
         }
     };
-    let version = |number: u32| Version {
+    let checkpoint = |number: u32| Checkpoint {
         digest: Digest::of(&[u8::try_from(number).unwrap()]),
         stable: number == 4,
-        facts: one(number),
+        metadata: metadata(number),
     };
-    (1..=5).rev().map(version).collect()
+    (1..=5).rev().map(checkpoint).collect()
 }

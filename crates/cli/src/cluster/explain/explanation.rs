@@ -1,4 +1,4 @@
-//! What is said of a job, to people and to programs.
+//! The explanation of a job, as a document and as text.
 
 use std::fmt::Write as _;
 
@@ -9,86 +9,89 @@ use serde_json::Value;
 use vmafx_controller::http::shape;
 use vmafx_proto::controller::v1 as wire;
 
-use super::advice::{advice, known};
-use super::events::Told;
-use super::pods::Running;
-use crate::cluster::job::Job;
-use crate::cluster::kind::Kind;
-use crate::cluster::table::View;
-use crate::explain::{document, reasons};
+use super::advice::{advice, parse_reason};
+use super::events::JobEvent;
+use super::pods::PodSummary;
+use crate::cluster::job::JobView;
+use crate::cluster::kind::ResourceKind;
+use crate::cluster::table::ResourceTable;
+use crate::explain::{details, document};
 use crate::terminal::Look;
 use crate::view::age;
 
-/// Why a job is where it is.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Story<'a> {
+pub(super) struct JobExplanation<'a> {
     name: &'a str,
     namespace: &'a str,
     phase: &'a str,
     reason: &'a str,
-    /// What that word means.
+    /// What the reason means.
     meaning: &'static str,
     message: &'a str,
     score: Option<f64>,
-    /// What to do next.
     advice: Vec<String>,
     conditions: &'a [Value],
-    pods: &'a [Running],
-    events: &'a [Told],
-    /// The controller's own words, if it was asked.
+    pods: &'a [PodSummary],
+    events: &'a [JobEvent],
+    /// The controller's explanation, if its address is set.
     controller: Option<shape::Explanation>,
-    /// What could not be read.
+    /// What could not be read, and why.
     notes: Vec<String>,
     #[serde(skip)]
     object: &'a DynamicObject,
 }
 
-const UNSEEN: &str = "The operator has not seen the job yet.";
+const NOT_OBSERVED: &str = "The operator has not observed the job yet.";
 
-impl<'a> Story<'a> {
+impl<'a> JobExplanation<'a> {
     pub(super) fn new(
         object: &'a DynamicObject,
-        pods: &'a [Running],
-        events: &'a [Told],
-        live: Option<&wire::ExplainResponse>,
+        pods: &'a [PodSummary],
+        events: &'a [JobEvent],
+        controller: Option<&wire::ExplainResponse>,
         notes: Vec<String>,
     ) -> Self {
-        let job = Job(object);
-        let meaning = known(job.reason()).map_or("", |reason| reason.meaning().trim());
+        let job = JobView(object);
+        let meaning = parse_reason(job.reason()).map_or("", |reason| reason.meaning().trim());
         Self {
             name: job.name(),
             namespace: object.metadata.namespace.as_deref().unwrap_or_default(),
             phase: job.phase(),
             reason: job.reason(),
-            meaning: if job.conditions().is_empty() { UNSEEN } else { meaning },
+            meaning: if job.conditions().is_empty() { NOT_OBSERVED } else { meaning },
             message: job.message(),
             score: job.score(),
             advice: advice(job),
             conditions: job.conditions(),
             pods,
             events,
-            controller: live.map(document),
+            controller: controller.map(document),
             notes,
             object,
         }
     }
 
-    /// For people: where it stands, why, what to do, and what happened.
-    pub(super) fn text(&self, live: Option<&wire::ExplainResponse>, look: Look, now: Timestamp) -> String {
-        let view = View { kind: Kind::Job, wide: false, namespaces: false };
-        let mut text = view.table(std::slice::from_ref(self.object), look, now);
+    pub(super) fn text(
+        &self,
+        controller: Option<&wire::ExplainResponse>,
+        look: Look,
+        now: Timestamp,
+    ) -> String {
+        let table = ResourceTable { kind: ResourceKind::Job, wide: false, namespaces: false };
+        let mut text = table.render(std::slice::from_ref(self.object), look, now);
         let _ = writeln!(text);
-        for words in [self.meaning, self.message].into_iter().filter(|words| !words.is_empty()) {
-            let _ = writeln!(text, "{words}");
+        for line in [self.meaning, self.message].into_iter().filter(|line| !line.is_empty()) {
+            let _ = writeln!(text, "{line}");
         }
         if self.object.metadata.deletion_timestamp.is_some() {
-            let _ = writeln!(text, "It is being deleted.");
-        } else if !self.conditions.is_empty() && !Job(self.object).is_observed() {
-            let _ = writeln!(text, "The spec was changed since; the operator has not seen that yet.");
+            let _ = writeln!(text, "The job is being deleted.");
+        } else if !self.conditions.is_empty() && !JobView(self.object).is_observed() {
+            let _ =
+                writeln!(text, "The spec has changed since; the operator has not observed the change yet.");
         }
-        if let Some(why) = live {
-            let _ = write!(text, "\nThe controller says: {}", reasons(why, look));
+        if let Some(response) = controller {
+            let _ = write!(text, "\nThe controller reports: {}", details(response, look));
         }
         if !self.advice.is_empty() {
             let _ = writeln!(text, "\nWhat to do:");
@@ -113,13 +116,13 @@ impl<'a> Story<'a> {
             let _ = write!(text, "\n{}\n", table.trim_fmt());
         }
         if !self.events.is_empty() {
-            let mut table = look.table(&["Ago", "Event", "Of", "Note"], 4);
+            let mut table = look.table(&["Age", "Event", "Object", "Note"], 4);
             for event in self.events {
-                let ago = event
+                let age = event
                     .at
                     .map_or_else(|| "-".to_owned(), |at| age::length(now.duration_since(at).unsigned_abs()));
-                let of = event.pod.clone().unwrap_or_else(|| "job".to_owned());
-                table.add_row([ago, event.reason.clone(), of, event.note.clone()]);
+                let object = event.pod.clone().unwrap_or_else(|| "job".to_owned());
+                table.add_row([age, event.reason.clone(), object, event.note.clone()]);
             }
             let _ = write!(text, "\n{}\n", table.trim_fmt());
         }

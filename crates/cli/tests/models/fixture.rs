@@ -1,51 +1,43 @@
-//! A registry with the checkpoints of a training, and the program.
+//! A registry with checkpoints, and a home directory in which the program runs.
 
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use vmafx_oci::checkpoint::{self, CheckpointMetadata, ModelComparison, PredictionMetrics};
 use vmafx_oci::{Digest, RegistryClient, RegistryCredentials, Repository};
 use vmafx_scoring::engine::models::Model;
+use vmafx_testkit::command::CommandOutput;
 use vmafx_testkit::registry::{RegistryAuth, RegistryServer};
 
-/// A registry, and a home of somebody who asks it.
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     pub(crate) registry: RegistryServer,
     pub(crate) models: Repository,
     pub(crate) home: tempfile::TempDir,
 }
 
-/// What the program did.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Stage {
-    pub(crate) async fn set(access: RegistryAuth) -> Self {
+impl Fixture {
+    pub(crate) async fn new(access: RegistryAuth) -> Self {
         let registry = RegistryServer::start(access).await.unwrap();
         let models = Repository::parse(&format!("{}/video/models", registry.address())).unwrap();
         Self { registry, models, home: tempfile::tempdir().unwrap() }
     }
 
-    /// With so many checkpoints of a training. The gate held the last one back; the one before it is stable.
+    /// A registry with `count` checkpoints. The gate held back the last one; the one before it is stable.
     pub(crate) async fn trained(name: &str, count: u64) -> Self {
-        let stage = Self::set(RegistryAuth::Open).await;
-        stage.train(name, count).await;
-        stage
+        let fixture = Self::new(RegistryAuth::Open).await;
+        fixture.train(name, count).await;
+        fixture
     }
 
     pub(crate) async fn train(&self, name: &str, count: u64) {
         let client = RegistryClient::new(RegistryCredentials::none(), Vec::new()).unwrap();
         let mut parent = None;
         for number in 1..=count {
-            let facts = facts(name, number, parent, number < count);
-            let artifact = checkpoint::artifact(&facts, model(number).into(), b"state".to_vec().into());
-            let digest = client.push(&self.models, &artifact, &facts.version()).await.unwrap();
-            if facts.gate_passed {
+            let metadata = metadata(name, number, parent, number < count);
+            let artifact = checkpoint::artifact(&metadata, model(number).into(), b"state".to_vec().into());
+            let digest = client.push(&self.models, &artifact, &metadata.version()).await.unwrap();
+            if metadata.gate_passed {
                 client.retag(&self.models, &digest, &checkpoint::stable_tag(name)).await.unwrap();
             }
             parent = Some(digest);
@@ -60,30 +52,25 @@ impl Stage {
         self.home.path().join(name)
     }
 
-    /// `vmafx models …`, at home, with an environment in which nothing surprises.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+    /// Runs `vmafx models …` in the home directory.
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
         run_in(self.home.path(), arguments)
     }
 
-    /// The same, for a program.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
-        let ran = self.run(&[arguments, &["-o", "json"]].concat());
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        serde_json::from_str(&ran.stdout).unwrap()
+        serde_json::from_str(&self.run(&[arguments, &["-o", "json"]].concat()).ok()).unwrap()
     }
 }
 
-pub(crate) fn run_in(home: &std::path::Path, arguments: &[&str]) -> Ran {
+pub(crate) fn run_in(home: &std::path::Path, arguments: &[&str]) -> CommandOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vmafx"));
     command.arg("models").args(arguments).stdin(Stdio::null()).current_dir(home);
     command.env("HOME", home).env("RUST_BACKTRACE", "1");
     command.env_remove("DOCKER_CONFIG").env_remove("VMAFX_OCI_PLAIN_HTTP");
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    CommandOutput::of(&mut command)
 }
 
-/// The classic with its first weights moved, a little more in every version.
+/// `vmaf_v0.6.1` with its first ten weights changed by 0.01 per version.
 pub(crate) fn model(number: u64) -> Vec<u8> {
     let mut json: Value = serde_json::from_slice(Model::named("vmaf_v0.6.1").unwrap().json()).unwrap();
     let machine = json["model_dict"]["model"].as_str().unwrap();
@@ -98,7 +85,7 @@ pub(crate) fn model(number: u64) -> Vec<u8> {
     serde_json::to_vec(&json).unwrap()
 }
 
-fn facts(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> CheckpointMetadata {
+fn metadata(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> CheckpointMetadata {
     let samples = number * 100;
     let better = f64::from(u32::try_from(number).unwrap());
     let metrics = |rmse, srocc| PredictionMetrics {
@@ -107,7 +94,7 @@ fn facts(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> 
         plcc: Some(srocc - 0.01),
         srocc: Some(srocc),
     };
-    let pair = ModelComparison {
+    let comparison = ModelComparison {
         model: metrics(19.64 - better, 0.8474 + better / 500.0),
         base: metrics(19.64, 0.8474),
     };
@@ -123,9 +110,9 @@ fn facts(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> 
         samples,
         refused: 3,
         cursor: format!("s{samples}"),
-        all: pair,
-        window: pair,
-        held_out: pair,
+        all: comparison,
+        window: comparison,
+        held_out: comparison,
         gate_passed,
         gate_message: if gate_passed { "better than its base" } else { "SROCC 0.81 is below 0.84" }
             .to_owned(),
@@ -134,7 +121,7 @@ fn facts(name: &str, number: u64, parent: Option<Digest>, gate_passed: bool) -> 
     }
 }
 
-/// The words of every line.
+/// The lines of a text with single spaces.
 pub(crate) fn lines(text: &str) -> Vec<String> {
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }

@@ -1,4 +1,4 @@
-//! A plot as a picture that scales.
+//! A plot as SVG.
 
 use std::fmt::Write as _;
 
@@ -12,11 +12,11 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 
-/// Draws it. The title says what is seen; every checkpoint has one of its own.
+/// The SVG has a title that summarizes the plot for screen readers, and each checkpoint has its own.
 pub(super) fn render(chart: &Chart) -> String {
     let (x, y) = (
-        |value: f64| LEFT + chart.x.at(value) * (WIDTH - LEFT - RIGHT),
-        |value: f64| TOP + (1.0 - chart.y.at(value)) * (HEIGHT - TOP - BOTTOM),
+        |value: f64| LEFT + chart.x.position(value) * (WIDTH - LEFT - RIGHT),
+        |value: f64| TOP + (1.0 - chart.y.position(value)) * (HEIGHT - TOP - BOTTOM),
     );
     let id = chart.name.to_lowercase();
     let mut svg = format!(
@@ -67,26 +67,25 @@ pub(super) fn render(chart: &Chart) -> String {
             "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius}\"><title>{}</title></circle>",
             x(point.x),
             y(point.y),
-            text(&words(chart, point))
+            text(&description(chart, point))
         );
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-/// What somebody is told who cannot see it.
 fn summary(chart: &Chart) -> String {
     let decimals = chart.decimals;
     match (chart.model.first(), chart.model.last(), chart.base.last()) {
         (Some(first), Some(last), Some(base)) => format!(
-            "{} of {} over samples: from {:.decimals$} at {} samples to {:.decimals$} at {}; its base {} has {:.decimals$} there",
-            chart.name, chart.legend[0], first.y, first.x, last.y, last.x, chart.legend[1], base.y
+            "{} of {} over samples: from {:.decimals$} at {} samples to {:.decimals$} at {}; {:.decimals$} for the base model {}",
+            chart.name, chart.legend[0], first.y, first.x, last.y, last.x, base.y, chart.legend[1]
         ),
-        _ => format!("{} over samples: nothing to show yet", chart.name),
+        _ => format!("{} over samples: no data yet", chart.name),
     }
 }
 
-fn words(chart: &Chart, point: &Point) -> String {
+fn description(chart: &Chart, point: &Point) -> String {
     let (decimals, stable) = (chart.decimals, if point.stable { ", stable" } else { "" });
     format!("{}{stable}: {} {:.decimals$} after {} samples", point.version, chart.name, point.y, point.x)
 }

@@ -1,15 +1,15 @@
-//! A refusal in words that say what to do.
+//! Failed calls to the controller, with a hint on what to do.
 
 use tonic::{Code, Status};
 
-/// The controller said no, or nothing.
+/// The controller rejected a call or did not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{}", status.message(), hint(status.code()))]
-pub struct Refused {
+pub struct RpcError {
     status: Box<Status>,
 }
 
-impl From<Status> for Refused {
+impl From<Status> for RpcError {
     fn from(status: Status) -> Self {
         Self { status: Box::new(status) }
     }
@@ -17,7 +17,7 @@ impl From<Status> for Refused {
 
 impl From<Status> for super::RemoteError {
     fn from(status: Status) -> Self {
-        Self::Refused(status.into())
+        Self::Rpc(status.into())
     }
 }
 
@@ -45,6 +45,6 @@ mod tests {
         "no token: set VMAFX_CONTROLLER_TOKEN_FILE or VMAFX_CONTROLLER_TOKEN"
     )]
     fn the_message_comes_first_and_then_what_to_do(#[case] status: Status, #[case] expected: &str) {
-        assert_eq!(Refused::from(status).to_string(), expected);
+        assert_eq!(RpcError::from(status).to_string(), expected);
     }
 }
