@@ -20,9 +20,11 @@ pub(crate) fn run(extra: &[String]) -> Result<()> {
     let environment = environment.into_iter().filter_map(|(name, value)| Some((name, value?.as_str())));
     let environment: Vec<_> = environment.collect();
     let mut outcome = cargo(&arguments.collect::<Vec<_>>(), &environment);
-    // Arguments may select tests, so the long ones run only without arguments.
-    if extra.is_empty() {
-        outcome = outcome.and_then(|()| run_long_tests(&environment));
+    // Arguments may select tests, so the long ones run only without arguments, and one at a time, because each uses the
+    // whole machine.
+    if extra.is_empty() && outcome.is_ok() {
+        let mut tests = LONG_TESTS.iter();
+        outcome = tests.try_for_each(|test| run_ignored(&["--test", test], &SINGLE_THREADED, &environment));
     }
     drop(plane);
     outcome
@@ -30,11 +32,6 @@ pub(crate) fn run(extra: &[String]) -> Result<()> {
 
 /// Test targets with tests that take a minute or more each. They are ignored by default.
 const LONG_TESTS: [&str; 2] = ["kill", "faults"];
-
-/// Runs the long tests one at a time, because each uses the whole machine.
-fn run_long_tests(environment: &[(&str, &str)]) -> Result<()> {
-    LONG_TESTS.iter().try_for_each(|test| run_ignored(&["--test", test], &SINGLE_THREADED, environment))
-}
 
 pub(crate) const SINGLE_THREADED: [&str; 2] = ["--test-threads", "1"];
 

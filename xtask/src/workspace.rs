@@ -7,7 +7,7 @@ pub(crate) fn root() -> &'static Path {
 }
 
 pub(crate) fn release(program: &str) -> PathBuf {
-    target().join("release").join(program)
+    target().join("debug").join(program)
 }
 
 pub(crate) fn debug(program: &str) -> PathBuf {

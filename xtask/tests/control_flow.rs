@@ -19,11 +19,11 @@ const EXCEPTIONS: [(&str, &str); 6] = [
     // ffmpeg exits with the same code for a file that is no video and for one that is damaged.
     ("crates/scoring/src/input/ffmpeg.rs", "said.contains(words)"),
     // rclone ends with the same exit code for most causes.
-    ("crates/node/src/fetch/rclone.rs", ".contains(word)"),
+    ("crates/node/src/fetch/rclone.rs", "stderr.contains(part)"),
     // The API server answers an apply with an undeclared field with code 500 and no cause.
     ("crates/operator/src/error.rs", "status.message.contains(UNDECLARED)"),
     // A refusal by an admission webhook has the code and reason of a missing permission.
-    ("crates/cli/src/cluster/submit/make.rs", "status.message.starts_with(\"admission webhook\")"),
+    ("crates/cli/src/cluster/submit/create.rs", "status.message.starts_with(\"admission webhook\")"),
 ];
 
 fn root() -> PathBuf {

@@ -11,11 +11,11 @@ const WIDTH: usize = 64;
 /// Prints each step when it ends, and all of them at the end.
 #[derive(Debug, Default)]
 pub struct Steps {
-    done: Vec<Step>,
+    done: Vec<StepResult>,
 }
 
 #[derive(Debug)]
-struct Step {
+struct StepResult {
     name: String,
     took: Duration,
     ok: bool,
@@ -43,7 +43,7 @@ impl Steps {
     }
 
     fn record(&mut self, name: &str, took: Duration, ok: bool) {
-        let step = Step { name: name.to_owned(), took, ok };
+        let step = StepResult { name: name.to_owned(), took, ok };
         println!("{}", line(&step));
         self.done.push(step);
     }
@@ -63,7 +63,7 @@ impl Steps {
     }
 }
 
-fn line(step: &Step) -> String {
+fn line(step: &StepResult) -> String {
     let word = if step.ok { "ok" } else { "FAILED" };
     format!("{word:<7} {:<WIDTH$} {:>6.1} s", step.name, step.took.as_secs_f64())
 }

@@ -88,11 +88,8 @@ esac
 fn blocks(name: &str) -> Result<Vec<CodeBlock>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.md"));
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let needs_pods = |block: &CodeBlock| block.language == "sh" && block.attributes == ["pods"];
     Ok(MarkdownDocument::parse(&text).blocks.into_iter().filter(needs_pods).collect())
-}
-
-fn needs_pods(block: &CodeBlock) -> bool {
-    block.language == "sh" && block.attributes == ["pods"]
 }
 
 /// The commands of a document that is not in [`DOCUMENTS`] would never be run.

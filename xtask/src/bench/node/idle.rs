@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tokio::runtime::Runtime;
 use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
+use vmafx_testkit::{http_client, ports};
 
-use crate::bench::controller::{self, Controller};
+use crate::bench::controller;
 use crate::bench::figure::Figure;
 use crate::bench::process;
 use crate::workspace;
@@ -20,17 +21,16 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// CPU share and memory.
 pub(super) fn measure(runtime: &Runtime, home: &Path) -> Result<[Figure; 2]> {
     let directory = tempfile::tempdir_in(home)?;
-    let controller = Controller::start(runtime, directory.path(), &[])?;
-    let http = controller::free_port()?;
+    let controller = controller::start(runtime, directory.path())?;
+    let http = ports::free_address()?;
     let launch =
         ChildCommand::new("vmafx-node", workspace::release("vmafx-node"), directory.path().join("node.log"))
-            .env("VMAFX_CONTROLLER_ADDR", controller.grpc.to_string())
+            .env("VMAFX_CONTROLLER_ADDR", controller.grpc().to_string())
             .env("VMAFX_CONTROLLER_TOKEN", controller::TOKEN)
             .env("VMAFX_HTTP_ADDR", http.to_string())
             .path("--scratch-dir", directory.path().join("scratch"));
     let mut node = ChildProcess::start(&launch).context("cannot start the node")?;
-    let ready = || std::future::ready(controller::is_ready(http).unwrap_or(false));
-    runtime.block_on(node.ready(TIMEOUT, ready))?;
+    runtime.block_on(node.ready(TIMEOUT, || http_client::is_ready(http)))?;
     let mut shares = Vec::new();
     for _ in 0..WINDOWS {
         let (started, before) = (Instant::now(), process::cpu_seconds(node.pid())?);

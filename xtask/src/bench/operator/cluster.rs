@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use vmafx_testkit::controller::ControllerServer;
 use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, install_crds};
+use vmafx_testkit::{http_client, ports};
 
-use crate::bench::controller::{Controller, TOKEN, free_port, is_ready};
+use crate::bench::controller::{self, TOKEN};
 use crate::workspace;
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Dropped in this order: the controller stops before the control plane.
 pub(super) struct BenchCluster {
-    pub(super) controller: Controller,
+    pub(super) controller: ControllerServer,
     pub(super) directory: TempDir,
     pub(super) plane: ControlPlane,
 }
@@ -33,7 +35,7 @@ impl BenchCluster {
             install_crds(&plane.client()?, &vmafx_api::crd::all()).await?;
             anyhow::Ok(plane)
         })?;
-        let controller = Controller::start(runtime, directory.path(), &[])?;
+        let controller = controller::start(runtime, directory.path())?;
         Ok(Self { controller, directory, plane })
     }
 
@@ -53,7 +55,7 @@ impl BenchCluster {
         kubeconfig: &Path,
         settings: &[(&str, &str)],
     ) -> Result<(ChildProcess, Duration)> {
-        let health = free_port()?;
+        let health = ports::free_address()?;
         let log = self.directory.path().join("operator.log");
         let mut launch = ChildCommand::new("vmafx-operator", workspace::release("vmafx-operator"), log)
             .env("KUBECONFIG", kubeconfig)
@@ -61,16 +63,15 @@ impl BenchCluster {
             .env("VMAFX_OPERATOR_METRICS_ADDR", "0")
             .env("VMAFX_OPERATOR_HEALTH_PROBE_ADDR", health.to_string())
             .env("VMAFX_OPERATOR_NODE_IMAGE", "vmafx-node:bench")
-            .env("VMAFX_CONTROLLER_GRPC_ADDR", self.controller.grpc.to_string())
-            .env("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", self.controller.http))
+            .env("VMAFX_CONTROLLER_GRPC_ADDR", self.controller.grpc().to_string())
+            .env("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", self.controller.http()))
             .env("VMAFX_CONTROLLER_TOKEN", TOKEN);
         for (variable, value) in settings {
             launch = launch.env(*variable, *value);
         }
         let started = Instant::now();
         let mut process = ChildProcess::start(&launch).context("cannot start the operator")?;
-        let ready = || std::future::ready(is_ready(health).unwrap_or(false));
-        runtime.block_on(process.ready(TIMEOUT, ready))?;
+        runtime.block_on(process.ready(TIMEOUT, || http_client::is_ready(health)))?;
         Ok((process, started.elapsed()))
     }
 }

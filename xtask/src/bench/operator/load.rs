@@ -12,7 +12,7 @@ use crate::workspace;
 /// Runs a load and returns its measurements.
 pub(super) fn run(cluster: &BenchCluster, load: &str, number: usize) -> Result<Value> {
     let output = Command::new(workspace::release("examples/operator_load"))
-        .args([&cluster.controller.grpc.to_string(), load, &number.to_string()])
+        .args([&cluster.controller.grpc().to_string(), load, &number.to_string()])
         .env("KUBECONFIG", cluster.plane.kubeconfig_path())
         .env("VMAFX_CONTROLLER_TOKEN", TOKEN)
         .stderr(Stdio::inherit())

@@ -5,19 +5,20 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
+use vmafx_testkit::controller::ControllerServer;
 
-use crate::bench::controller::{Controller, TOKEN};
+use crate::bench::controller::TOKEN;
 use crate::workspace;
 
-fn command(controllers: &[Controller], load: &[&str]) -> Command {
-    let addresses: Vec<String> = controllers.iter().map(|controller| controller.grpc.to_string()).collect();
+fn command(controllers: &[ControllerServer], load: &[&str]) -> Command {
+    let addresses: Vec<String> = controllers.iter().map(|controller| controller.grpc().to_string()).collect();
     let mut command = Command::new(workspace::release("examples/queue_load"));
     command.arg(addresses.join(",")).args(load).env("VMAFX_CONTROLLER_TOKEN", TOKEN);
     command
 }
 
 /// Runs a load and returns one of its figures.
-pub(super) fn run(controllers: &[Controller], load: &[&str], figure: &str) -> Result<f64> {
+pub(super) fn run(controllers: &[ControllerServer], load: &[&str], figure: &str) -> Result<f64> {
     let output =
         command(controllers, load).stderr(Stdio::inherit()).output().context("cannot run queue_load")?;
     if !output.status.success() {
@@ -33,7 +34,7 @@ pub(super) struct Running(Child);
 
 impl Running {
     /// Starts the load, and waits until it reports a steady state.
-    pub(super) fn start(controllers: &[Controller], load: &[&str]) -> Result<Self> {
+    pub(super) fn start(controllers: &[ControllerServer], load: &[&str]) -> Result<Self> {
         let mut child =
             command(controllers, load).stdout(Stdio::piped()).spawn().context("cannot run queue_load")?;
         let stdout = child.stdout.take().context("queue_load has no output")?;

@@ -8,7 +8,7 @@ use tokio_postgres::NoTls;
 use vmafx_testkit::postgres::PostgresServer;
 
 use super::load;
-use crate::bench::controller::Controller;
+use crate::bench::controller;
 use crate::bench::figure::Figure;
 
 const JOBS: &str = "10000";
@@ -21,12 +21,8 @@ pub(super) fn measure(runtime: &Runtime, home: &Path, report: &mut dyn FnMut(Fig
     // Without TLS, as is usual for a server on the same machine.
     let dsn = format!("{}?sslmode=disable", database.dsn());
     println!("queue: postgres {} sslmode=disable", runtime.block_on(durability(database.dsn()))?);
-    let directory = tempfile::tempdir_in(home)?;
-    let settings = [("VMAFX_STORE_BACKEND", "postgres"), ("VMAFX_DB_DSN", dsn.as_str())];
-    let controllers = [
-        Controller::start(runtime, directory.path(), &settings)?,
-        Controller::start(runtime, directory.path(), &settings)?,
-    ];
+    let config = controller::config(home).postgres(&dsn);
+    let controllers = [runtime.block_on(config.clone().start())?, runtime.block_on(config.start())?];
     let mut samples = Vec::new();
     for _ in 0..REPEATS {
         samples.push(load::run(&controllers, &["cycles", JOBS], "per_second")?);

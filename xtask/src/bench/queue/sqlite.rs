@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use super::load::{self, Running};
 use super::raw;
-use crate::bench::controller::Controller;
+use crate::bench::controller;
 use crate::bench::figure::Figure;
 use crate::bench::process;
 
@@ -31,8 +31,7 @@ pub(super) fn measure(runtime: &Runtime, home: &Path, report: &mut dyn FnMut(Fig
 
 /// Figures with a backlog of a hundred thousand jobs.
 fn backlog(runtime: &Runtime, home: &Path, report: &mut dyn FnMut(Figure)) -> Result<()> {
-    let directory = tempfile::tempdir_in(home)?;
-    let controller = Controller::start(runtime, directory.path(), &[])?;
+    let controller = controller::start(runtime, home)?;
     let (one, pid) = (slice::from_ref(&controller), controller.pid());
     let part = (BACKLOG / PARTS).to_string();
     let claim = || load::run(one, &["claims", "1000"], "median_us");
@@ -44,7 +43,7 @@ fn backlog(runtime: &Runtime, home: &Path, report: &mut dyn FnMut(Figure)) -> Re
     let mut submits = Vec::new();
     let mut over_raw = Vec::new();
     for _ in 0..PARTS {
-        let raw = raw::synced_appends(directory.path())?;
+        let raw = raw::synced_appends(controller.directory())?;
         submits.push(load::run(one, &["submit", &part, "cuda"], "per_second")?);
         over_raw.push(submits[submits.len() - 1] / raw);
     }
@@ -69,8 +68,7 @@ fn backlog(runtime: &Runtime, home: &Path, report: &mut dyn FnMut(Figure)) -> Re
 }
 
 fn dispatch(runtime: &Runtime, home: &Path) -> Result<Figure> {
-    let directory = tempfile::tempdir_in(home)?;
-    let controller = Controller::start(runtime, directory.path(), &[])?;
+    let controller = controller::start(runtime, home)?;
     let mut samples = Vec::new();
     for _ in 0..3 {
         samples.push(load::run(slice::from_ref(&controller), &["dispatch", "500"], "p99_ms")?);
@@ -79,8 +77,7 @@ fn dispatch(runtime: &Runtime, home: &Path) -> Result<Figure> {
 }
 
 fn heartbeats(runtime: &Runtime, home: &Path) -> Result<Figure> {
-    let directory = tempfile::tempdir_in(home)?;
-    let controller = Controller::start(runtime, directory.path(), &[])?;
+    let controller = controller::start(runtime, home)?;
     let _load = Running::start(slice::from_ref(&controller), &["beat", NODES, "600"])?;
     let mut samples = Vec::new();
     for _ in 0..WINDOWS {

@@ -142,7 +142,7 @@ fn check_resource(
     }
     if let ExpectedEnd::Score(expected) = *expected {
         let queue = jobs.first().and_then(|job| job.score);
-        if [resource.score, queue].into_iter().any(|score| !is_same_score(score, expected)) {
+        if [resource.score, queue].map(|score| score.map(f64::to_bits)) != [Some(expected.to_bits()); 2] {
             found.push(Violation::WrongScore { name: name(), expected, resource: resource.score, queue });
         }
     }
@@ -186,10 +186,6 @@ fn is_completed_attempt((job, number): &AcceptedReport, queue: &[QueuedJob]) -> 
 
 fn is_completed(attempt: &Attempt) -> bool {
     attempt.outcome.as_deref() == Some("completed")
-}
-
-fn is_same_score(score: Option<f64>, expected: f64) -> bool {
-    score.is_some_and(|score| score.to_bits() == expected.to_bits())
 }
 
 /// The queue's status for a phase.
