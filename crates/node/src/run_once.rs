@@ -18,10 +18,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tokio::runtime;
-use tokio::signal::unix::{SignalKind, signal};
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use tokio::runtime::{self, Runtime};
 use tokio_util::sync::CancellationToken;
 use vmafx_job::{Failure, FailureReason, RunResult, ScoreResult, ScoringRequest};
+use vmafx_kit::tasks::{StopSignal, signals};
 
 pub use args::RunOnceArgs;
 
@@ -35,6 +37,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Scores the request and writes its result.
 pub fn run(args: &RunOnceArgs) -> ExitCode {
+    // The handlers come first: the kernel drops a SIGTERM for which the first process of a container has no handler yet,
+    // and the Pod would then score until the end of its grace period.
+    let handlers = SignalHandlers::install();
     let request = match args.request() {
         Ok(request) => request,
         Err(error) => {
@@ -45,11 +50,7 @@ pub fn run(args: &RunOnceArgs) -> ExitCode {
     // An error means that logging is set up already, which it is not in this process.
     _ = vmafx_kit::logs::init(&args.logs);
     tracing::debug!(measure = confine::keep_to_itself(), "credentials are kept from the worker");
-    let result = match runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(score_until_signal(args, &request)),
-        Err(error) => Err(internal("cannot start the async runtime", &error)),
-    };
-    let result = RunResult::from(result);
+    let result = RunResult::from(handlers.and_then(|handlers| handlers.score(args, &request)));
     match &result {
         RunResult::Scored(result) => {
             let frames = result.details.as_ref().map(|details| details.frames);
@@ -69,21 +70,38 @@ fn write(result: &RunResult, path: &Path) -> io::Result<()> {
     std::fs::write(path, result.encode_bounded(serde_json::to_vec)?)
 }
 
-/// Scores the request; SIGTERM and SIGINT cancel it.
-async fn score_until_signal(args: &RunOnceArgs, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
-    let unhandled = |error: io::Error| internal("cannot handle signals", &error);
-    let mut terminate = signal(SignalKind::terminate()).map_err(unhandled)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(unhandled)?;
-    let cancel = CancellationToken::new();
-    let scoring = score(args, request, &cancel);
-    tokio::pin!(scoring);
-    tokio::select! {
-        result = &mut scoring => return result,
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// The runtime, and the signals that it has received.
+struct SignalHandlers {
+    runtime: Runtime,
+    signals: BoxStream<'static, StopSignal>,
+}
+
+impl SignalHandlers {
+    fn install() -> Result<Self, Failure> {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| internal("cannot start the async runtime", &error))?;
+        let guard = runtime.enter();
+        let signals = signals().map_err(|error| internal("cannot handle signals", &error))?.boxed();
+        drop(guard);
+        Ok(Self { runtime, signals })
     }
-    cancel.cancel();
-    scoring.await
+
+    /// Scores the request; SIGTERM and SIGINT cancel it.
+    fn score(mut self, args: &RunOnceArgs, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
+        self.runtime.block_on(async {
+            let cancel = CancellationToken::new();
+            let scoring = score(args, request, &cancel);
+            tokio::pin!(scoring);
+            tokio::select! {
+                result = &mut scoring => return result,
+                _ = self.signals.next() => {}
+            }
+            cancel.cancel();
+            scoring.await
+        })
+    }
 }
 
 async fn score(

@@ -65,9 +65,12 @@ pub(super) async fn retried(fixture: &UserFixture<'_>) -> Result<()> {
 }
 
 pub(super) async fn deadline_exceeded(fixture: &UserFixture<'_>) -> Result<()> {
-    submit_long(fixture, "late", SLOW_CPU, json!({ "activeDeadlineSeconds": 3 })).await?;
+    // A deadline that passes while the Pod starts would only show that the Pod never scored.
+    submit_long(fixture, "late", SLOW_CPU, json!({ "activeDeadlineSeconds": 600 })).await?;
+    fixture.until_phase("late", Phase::Running).await?;
+    fixture.patch_spec(&fixture.jobs, "late", json!({ "activeDeadlineSeconds": 1 })).await?;
     let status = fixture.until_phase("late", Phase::Failed).await?;
-    expect_eq("the failure", failure(&status)?, ("DeadlineExceeded", "the job took longer than 3 s"))?;
+    expect_eq("the failure", failure(&status)?, ("DeadlineExceeded", "the job took longer than 1 s"))?;
     fixture.until_no_pods_with(&label("late")).await
 }
 
