@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,18 +16,19 @@ use vmafx_scoring::outcome::ScoringOutcome;
 use vmafx_scoring::report::ScoringReport;
 use vmafx_scoring::report::pooling::pool;
 use vmafx_scoring::score::{self, Request};
+use vmafx_testkit::prerequisite;
 
 const TOLERANCE: f64 = 0.01;
 
 /// The ffmpeg of this machine, if it has the filter.
 fn peer() -> Option<PathBuf> {
-    let ffmpeg = Tools::from_process_env().ffmpeg()?.to_owned();
-    let filters = Command::new(&ffmpeg).args(["-hide_banner", "-filters"]).output().ok()?;
-    let found = String::from_utf8_lossy(&filters.stdout).contains(" libvmaf ").then_some(ffmpeg);
+    let has_libvmaf = |ffmpeg: &PathBuf| {
+        let filters = Command::new(ffmpeg).args(["-hide_banner", "-filters"]).output();
+        filters.is_ok_and(|filters| String::from_utf8_lossy(&filters.stdout).contains(" libvmaf "))
+    };
+    let found = Tools::from_process_env().ffmpeg().map(Path::to_owned).filter(has_libvmaf);
     if found.is_none() {
-        // Written directly, because the test harness captures what `eprintln` writes: a skipped test must be seen.
-        #[expect(clippy::explicit_write, reason = "see above")]
-        writeln!(std::io::stderr(), "skipped: no ffmpeg with libvmaf here; `make test` brings one").unwrap();
+        prerequisite::skip("this machine has no ffmpeg with libvmaf; `make test` provides one");
     }
     found
 }

@@ -10,6 +10,7 @@ pub mod kube;
 pub mod markdown;
 pub mod ports;
 pub mod postgres;
+pub mod prerequisite;
 pub mod rclone;
 pub mod registry;
 pub mod s3;

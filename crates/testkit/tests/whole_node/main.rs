@@ -20,23 +20,23 @@ use vmafx_testkit::kube::node::{
 };
 use vmafx_testkit::kube::probe::{ProbeResult, probe};
 use vmafx_testkit::kube::{TestCluster, WholeNode};
-use vmafx_testkit::wait;
+use vmafx_testkit::{prerequisite, wait};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// Serializes the tests, because each starts ten servers. Prints why and returns `None` where a node cannot run.
+/// Serializes the tests, because each starts ten servers; `None` where a node cannot run.
 async fn exclusive() -> Option<MutexGuard<'static, ()>> {
     static LOCK: Mutex<()> = Mutex::const_new(());
     match probe() {
         ProbeResult::Possible => Some(LOCK.lock().await),
         ProbeResult::Impossible(why) => {
-            print_uncaptured(&format!("skipped: {why}"));
+            prerequisite::skip(&why);
             None
         }
     }
 }
 
-/// Writes past the harness's capture, which hides the output of passing tests: a skipped test must be visible.
+/// Writes past the harness's capture, which hides the output of passing tests.
 fn print_uncaptured(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

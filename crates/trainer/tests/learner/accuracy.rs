@@ -3,12 +3,12 @@
 //! The table (tests 1 and 2 of AVT-VQDB-UHD-1, reduced to features and opinions) has no licence under which it could
 //! be part of this project, so it is read from a directory beside it.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use serde_json::Value;
 use vmafx_kit::causes::chain;
+use vmafx_testkit::prerequisite;
 use vmafx_trainer::evaluate::{EvaluateArgs, render_report};
 
 #[derive(Parser)]
@@ -24,8 +24,7 @@ fn table() -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    // Written past the harness's capture, so that a skipped test is visible.
-    let _ = writeln!(std::io::stderr(), "skipped: {} does not exist", path.display());
+    prerequisite::skip(&format!("{} does not exist", path.display()));
     None
 }
 

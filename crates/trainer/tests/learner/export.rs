@@ -1,6 +1,5 @@
 //! Exported models scored by libvmaf: the engine's own, and ffmpeg's.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +12,7 @@ use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::outcome::ScoringOutcome;
 use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::{self, Request};
+use vmafx_testkit::prerequisite;
 use vmafx_trainer::learner::{BaseModel, Learner, LearnerOptions};
 
 use crate::samples::{CLASSIC, Rng, base};
@@ -131,12 +131,7 @@ fn ffmpeg_with_libvmaf() -> Option<PathBuf> {
 #[case::not_rewarding_enhancement("vmaf_v0.6.1neg")]
 fn ffmpegs_filter_loads_a_trained_model(#[case] name: &str) {
     let Some(program) = ffmpeg_with_libvmaf() else {
-        // Written past the harness's capture, so that a skipped test is visible.
-        writeln!(
-            std::io::stderr(),
-            "skipped: this machine has no ffmpeg with libvmaf; `make test` provides one"
-        )
-        .unwrap();
+        prerequisite::skip("this machine has no ffmpeg with libvmaf; `make test` provides one");
         return;
     };
     let directory = TempDir::new().unwrap();
