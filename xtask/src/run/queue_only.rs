@@ -16,7 +16,7 @@ const JOB: &str = "job";
 
 pub(super) fn run(runtime: &Runtime, keep: bool) -> Result<()> {
     println!("==> building vmafx");
-    cargo(&["build", "--locked", "--quiet", "--bin", "vmafx"], &[])?;
+    cargo(&["build", "--locked", "--bin", "vmafx"], &[])?;
     println!("==> scoring a job");
     let mut progress = ProgressTable::new();
     progress.set(QUEUE, "starting", "vmafx up")?;

@@ -1,11 +1,11 @@
 //! Building a program with `go build`, at most once per machine.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::{Duration, Instant};
-
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Binary;
 use crate::kube::process::{self, ChildCommand, ChildProcess, ProcessError};
@@ -70,7 +70,7 @@ pub(super) fn build(binary: Binary, target: &Path) -> Result<(), BuildError> {
     }
     fs::rename(work.join("output"), target).map_err(cache)?;
     let _ = fs::remove_dir_all(&work);
-    progress.finish("");
+    progress.finish("done");
     Ok(())
 }
 
@@ -85,36 +85,40 @@ fn lock_exclusively(lock: &File, binary: Binary) -> io::Result<()> {
     }
 }
 
-/// A spinner on a terminal, plain lines elsewhere.
+/// Interval of the lines that show that a build goes on.
+const TICK: Duration = Duration::from_secs(10);
+
+/// Prints a line at the start, every [`TICK`] and at the end of a build. Plain lines, because cargo may draw its own
+/// progress on the same terminal.
 struct BuildProgress {
     what: String,
     started: Instant,
-    spinner: Option<ProgressBar>,
+    /// The ticking thread ends when this is dropped.
+    stop: Sender<()>,
 }
 
 impl BuildProgress {
     fn start(binary: Binary) -> Self {
-        let what = format!("building {} {} …", binary.name(), binary.version());
-        let spinner = io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner());
-            let spinner = ProgressBar::new_spinner().with_style(style).with_message(what.clone());
-            spinner.enable_steady_tick(Duration::from_millis(120));
-            spinner
+        let what = format!("building {} {}", binary.name(), binary.version());
+        print_uncaptured(&what);
+        let ((stop, stopped), started, line) = (mpsc::channel(), Instant::now(), what.clone());
+        thread::spawn(move || {
+            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                print_uncaptured(&format!("{line}: {}", elapsed(started)));
+            }
         });
-        if spinner.is_none() {
-            print_uncaptured(&what);
-        }
-        Self { what, started: Instant::now(), spinner }
+        Self { what, started, stop }
     }
 
     fn finish(self, result: &str) {
-        if let Some(spinner) = self.spinner {
-            spinner.finish_and_clear();
-        }
-        let seconds = self.started.elapsed().as_secs();
-        print_uncaptured(format!("{} {}m{:02}s {result}", self.what, seconds / 60, seconds % 60).trim_end());
+        drop(self.stop);
+        print_uncaptured(&format!("{}: {result} after {}", self.what, elapsed(self.started)));
     }
+}
+
+fn elapsed(since: Instant) -> String {
+    let seconds = since.elapsed().as_secs();
+    format!("{}m{:02}s", seconds / 60, seconds % 60)
 }
 
 /// Writes past the test harness's capture, so that a test that builds for minutes does not seem to hang.
