@@ -1,18 +1,25 @@
 //! `make e2e`: the end-to-end scenarios on a whole node with the images and the chart.
 
-use anyhow::Result;
+use std::os::unix::fs::symlink;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum as _;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tokio::runtime::Runtime;
-use vmafx_e2e::{Platform, Steps, scenario};
+use vmafx_e2e::scenario::{self, FaultRun};
+use vmafx_e2e::{Platform, Steps};
+use vmafx_testkit::kube::assets::{self, Binary};
 use vmafx_testkit::kube::probe::{ProbeResult, probe};
+use vmafx_testkit::prerequisite::is_ci;
 
 use crate::images;
-use crate::test::{SINGLE_THREADED, run_ignored};
+use crate::test::{SINGLE_THREADED, cargo, run_ignored};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only these scenarios
-    #[arg(long, value_name = "SCENARIO")]
-    only: Vec<Scenario>,
+    #[arg(long, value_name = "SCENARIO", value_parser = Selection::parser())]
+    only: Vec<Selection>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -21,10 +28,34 @@ enum Scenario {
     Docs,
     Network,
     Faults,
+    /// The integration tests on the oldest release of Kubernetes that we support
+    OldestKubernetes,
 }
 
-/// The order of the scenarios.
-const SCENARIOS: [Scenario; 4] = [Scenario::User, Scenario::Docs, Scenario::Network, Scenario::Faults];
+/// What `--only` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Selection {
+    Scenario(Scenario),
+    Fault(FaultRun),
+}
+
+impl Selection {
+    fn parser() -> impl TypedValueParser<Value = Self> {
+        let scenarios = Scenario::value_variants().iter().filter_map(Scenario::to_possible_value);
+        let faults = FaultRun::value_variants().iter().filter_map(FaultRun::to_possible_value);
+        PossibleValuesParser::new(scenarios.chain(faults)).try_map(|name| {
+            let scenario = Scenario::from_str(&name, false).map(Self::Scenario);
+            scenario.or_else(|_| FaultRun::from_str(&name, false).map(Self::Fault))
+        })
+    }
+}
+
+/// The scenarios of a whole run, in order. The runs of one fault start by their name.
+const SCENARIOS: [Scenario; 5] =
+    [Scenario::OldestKubernetes, Scenario::User, Scenario::Docs, Scenario::Network, Scenario::Faults];
+
+/// The test targets that talk to an API server.
+const API_SERVER_TESTS: [&str; 7] = ["api_server", "job", "lease", "node", "pod_job", "training", "webhook"];
 
 /// Runs the scenarios, or says why this machine cannot. Prints every step with its duration.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -41,7 +72,20 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
             run_ignored(&["--test", "run"], &SINGLE_THREADED, &[])
         })?;
     }
+    let wanted = if whole { SCENARIOS.map(Selection::Scenario).to_vec() } else { arguments.only.clone() };
+    let (oldest, wanted): (Vec<_>, Vec<_>) =
+        wanted.into_iter().partition(|one| *one == Selection::Scenario(Scenario::OldestKubernetes));
+    if !oldest.is_empty() {
+        let name = format!("integration tests on Kubernetes {}", Binary::OldestKubeApiserver.version());
+        steps.blocking(&name, oldest_kubernetes)?;
+    }
+    if wanted.is_empty() {
+        return Ok(());
+    }
     if let ProbeResult::Impossible(why) = probe() {
+        if is_ci(std::env::var("CI").ok().as_deref()) {
+            bail!("CI must not skip the scenarios that need a whole node: {why}");
+        }
         println!("skipped the scenarios that need a whole node: {why}");
         return Ok(());
     }
@@ -54,24 +98,35 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
             run_ignored(&["--test", "whole_node"], &[], &[])
         })?;
     }
-    let wanted = SCENARIOS.into_iter().filter(|one| whole || arguments.only.contains(one));
-    Runtime::new()?.block_on(run_scenarios(&images, wanted, steps))
+    Runtime::new()?.block_on(run_scenarios(&images, &wanted, steps))
 }
 
-async fn run_scenarios(
-    images: &vmafx_e2e::Images,
-    scenarios: impl Iterator<Item = Scenario>,
-    steps: &mut Steps,
-) -> Result<()> {
+/// Runs the tests that talk to an API server against the oldest one that we support.
+fn oldest_kubernetes() -> Result<()> {
+    let programs = [Binary::OldestKubeApiserver, Binary::OldestKubeControllerManager];
+    let assets = assets::ensure(&programs)?;
+    let directory = tempfile::Builder::new().prefix("vmafx-oldest-").tempdir()?;
+    for program in programs {
+        symlink(assets.path(program), directory.path().join(program.name()))?;
+    }
+    let tests = API_SERVER_TESTS.iter().flat_map(|test| ["--test", *test]);
+    let arguments = ["test", "--workspace", "--locked", "--quiet"].into_iter().chain(tests);
+    let programs = directory.path().display().to_string();
+    cargo(&arguments.collect::<Vec<_>>(), &[(assets::ASSETS_VARIABLE, &programs)])
+}
+
+async fn run_scenarios(images: &vmafx_e2e::Images, scenarios: &[Selection], steps: &mut Steps) -> Result<()> {
     let base = tempfile::Builder::new().prefix("vmafx-e2e-").tempdir()?;
     let platform =
         steps.step("start a cluster and load the images", Platform::start(base.path(), images)).await?;
     for one in scenarios {
-        let outcome = match one {
-            Scenario::User => scenario::user(&platform, steps).await,
-            Scenario::Docs => scenario::docs(&platform, steps).await,
-            Scenario::Network => scenario::network(&platform, steps).await,
-            Scenario::Faults => scenario::faults(&platform, steps).await,
+        let outcome = match *one {
+            Selection::Scenario(Scenario::User) => scenario::user(&platform, steps).await,
+            Selection::Scenario(Scenario::Docs) => scenario::docs(&platform, steps).await,
+            Selection::Scenario(Scenario::Network) => scenario::network(&platform, steps).await,
+            Selection::Scenario(Scenario::Faults) => scenario::faults(&platform, steps).await,
+            Selection::Scenario(Scenario::OldestKubernetes) => Ok(()),
+            Selection::Fault(run) => scenario::fault(&platform, steps, run).await,
         };
         if let Err(error) = outcome {
             println!("{}", platform.explain_all().await);

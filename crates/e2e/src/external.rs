@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
+use vmafx_testkit::http_gateway::HttpGateway;
 use vmafx_testkit::kube::WholeNode;
 use vmafx_testkit::kube::node;
 use vmafx_testkit::postgres;
@@ -20,6 +21,7 @@ pub struct ExternalServices {
 #[derive(Debug)]
 pub struct S3 {
     server: S3Server,
+    gateway: HttpGateway,
     route: node::HostForward,
 }
 
@@ -35,10 +37,11 @@ impl ExternalServices {
             registry.context("cannot start a registry")?,
             postgres.context("cannot start Postgres")?,
         );
+        let gateway = HttpGateway::start(s3.url().trim_start_matches("http://").parse()?)?;
         let open = |address: &str| anyhow::Ok(cluster.forward_to_host(address.parse::<SocketAddr>()?)?);
         let (host, port) = postgres.address();
         Ok(Self {
-            s3: S3 { route: open(s3.url().trim_start_matches("http://"))?, server: s3 },
+            s3: S3 { route: open(&gateway.address().to_string())?, gateway, server: s3 },
             registry: open(registry.address()).map(|route| (registry, route))?,
             postgres: open(&format!("{host}:{port}")).map(|route| (postgres, route))?,
         })
@@ -66,6 +69,11 @@ impl ExternalServices {
         Ok(database.dsn().replace(&format!("@{host}:{port}/"), &format!("@{}/", route.address())))
     }
 
+    /// The port of the node at which Pods reach Postgres.
+    pub fn database_port(&self) -> Result<u16> {
+        Ok(self.postgres.1.address().parse::<SocketAddr>()?.port())
+    }
+
     /// The address on this machine of a database that [`ExternalServices::database`] returned.
     pub fn database_on_host(&self, for_pods: &str) -> String {
         let (server, route) = &self.postgres;
@@ -77,6 +85,11 @@ impl ExternalServices {
 impl S3 {
     pub fn put(&self, bucket: &str, key: &str, content: &[u8]) -> Result<()> {
         self.server.put(bucket, key, content).with_context(|| format!("cannot upload s3://{bucket}/{key}"))
+    }
+
+    /// The gateway between Pods and the server.
+    pub fn gateway(&self) -> &HttpGateway {
+        &self.gateway
     }
 
     /// The environment variables of a client in a Pod, which users keep in a Secret.

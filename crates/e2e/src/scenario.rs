@@ -7,6 +7,6 @@ mod network;
 mod user;
 
 pub use docs::docs;
-pub use faults::faults;
+pub use faults::{FaultRun, fault, faults};
 pub use network::network;
 pub use user::user;

@@ -5,6 +5,7 @@ pub mod command;
 pub mod controller;
 mod hex;
 pub mod http_client;
+pub mod http_gateway;
 pub mod http_server;
 pub mod kube;
 pub mod markdown;

@@ -16,6 +16,8 @@ use super::history::PhaseHistory;
 use super::logs;
 use super::plan::Role;
 use super::queue::QueueDatabase;
+use super::scratch::{BUCKET, ROOT};
+use super::summary::FaultSummary;
 use super::verify::{ExpectedEnd, violations};
 use crate::clips::Clips;
 use crate::kubectl::Kubectl;
@@ -84,6 +86,34 @@ impl<'a> FaultFixture<'a> {
             .collect()
     }
 
+    /// A batch of jobs that take seconds each. Nothing is created yet.
+    pub(super) async fn long_batch(&self, batch: &str, count: usize) -> Result<Vec<JobRequest>> {
+        let score = self.platform.clips().score([Clips::LONG; 2]).await?;
+        let job = |number| {
+            (format!("{batch}-{number:03}"), Clips::job([Clips::LONG; 2]), ExpectedEnd::Score(score))
+        };
+        Ok((0..count).map(job).collect())
+    }
+
+    /// A batch whose clips are in the object store, each job with objects of its own, because nodes share the downloads of
+    /// an object. Nothing is created yet.
+    pub(super) async fn stored_batch(&self, batch: &str, count: usize) -> Result<Vec<JobRequest>> {
+        let bucket = self.platform.external_services().await?.s3();
+        let score = self.platform.clips().score(Clips::GOLDEN).await?;
+        let mut jobs = self.batch(batch, count);
+        for (name, spec, end) in &mut jobs {
+            for (field, clip) in ["reference", "distorted"].into_iter().zip(Clips::GOLDEN) {
+                let content = std::fs::read(self.platform.clips().host_path(clip))
+                    .with_context(|| format!("cannot read the clip {clip}"))?;
+                let key = format!("{name}/{clip}");
+                bucket.put(BUCKET, &key, &content)?;
+                spec[field] = json!(format!("{ROOT}{key}"));
+            }
+            *end = ExpectedEnd::Score(score);
+        }
+        Ok(jobs)
+    }
+
     /// Records the requests; awaiting the result creates the jobs.
     pub(super) fn create(&mut self, batch: &[JobRequest]) -> impl Future<Output = Result<()>> + use<> {
         self.requested.extend(batch.iter().map(|(name, _, end)| (name.clone(), end.clone())));
@@ -129,15 +159,51 @@ impl<'a> FaultFixture<'a> {
 
     pub(super) async fn until_all_ready(&self) -> Result<()> {
         for (role, count) in [(Role::Operator, 2), (Role::Controller, 2), (Role::Node, 3)] {
-            let all_ready = async || {
-                let pods = self.live_pods(role).await.map_err(|error| format!("{error:#}"))?;
-                let ready = pods.iter().filter(|pod| is_ready(pod)).count();
-                if ready == count { Ok(()) } else { Err(format!("{ready} are ready")) }
-            };
-            let what = format!("{count} Pods of role {} to be ready", role.component());
-            wait::until(STEP_TIMEOUT, &what, all_ready).await?;
+            self.until_ready(role, count).await?;
         }
         Ok(())
+    }
+
+    pub(super) async fn until_ready(&self, role: Role, count: usize) -> Result<()> {
+        let all_ready = async || {
+            let pods = self.live_pods(role).await.map_err(|error| format!("{error:#}"))?;
+            let ready = pods.iter().filter(|pod| is_ready(pod)).count();
+            if ready == count { Ok(()) } else { Err(format!("{ready} are ready")) }
+        };
+        let what = format!("{count} Pods of role {} to be ready", role.component());
+        Ok(wait::until(STEP_TIMEOUT, &what, all_ready).await?)
+    }
+
+    /// Changes the number of workers of the pool, and waits until they are ready or gone.
+    pub(super) async fn scale_pool(&self, replicas: usize) -> Result<()> {
+        self.kubectl.run(&["scale", "vmnode/pool", &format!("--replicas={replicas}")]).await?;
+        self.until_ready(Role::Node, replicas).await
+    }
+
+    /// Keeps a fault for as long as the scenario demands.
+    pub(super) async fn hold(&self, what: &str, duration: Duration) {
+        println!("        {what} for {} s", duration.as_secs());
+        tokio::time::sleep(duration).await;
+    }
+
+    pub(super) async fn summary(&self, batch: &str, recovery: Duration) -> Result<FaultSummary> {
+        Ok(FaultSummary::of(batch, &self.history.jobs(), &self.queue.jobs().await?, recovery))
+    }
+
+    /// Workers with the clips, credentials for the object store and a small scratch volume.
+    pub(super) fn node(name: &str, replicas: usize) -> Value {
+        let mut template = Clips::pod_template();
+        if let Some(volumes) = template["spec"]["volumes"].as_array_mut() {
+            volumes.push(json!({ "name": "scratch", "emptyDir": { "sizeLimit": super::scratch::VOLUME } }));
+        }
+        let agent = &mut template["spec"]["containers"][0];
+        agent["envFrom"] = json!([{ "secretRef": { "name": "store" } }]);
+        // An unanswered call times out before the lease that it concerns expires.
+        agent["env"] = json!([{ "name": "VMAFX_CONTROLLER_RPC_TIMEOUT", "value": "2s" }]);
+        json!({
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": name },
+            "spec": { "gpuVendor": "cpu", "capacity": 2, "replicas": replicas, "podTemplate": template },
+        })
     }
 
     /// Removes the release and its namespace.
@@ -157,7 +223,7 @@ async fn install(platform: &Platform, kubectl: &Kubectl) -> Result<()> {
     let values = platform.values(json!({
         "operator": { "replicaCount": 2, "nodeDrain": "5s", "gracefulShutdown": "5s" },
         "controller": {
-            "replicas": 2, "gracefulShutdown": "5s", "scoringRoots": [Clips::ROOT, super::scratch::ROOT],
+            "replicas": 2, "gracefulShutdown": "5s", "scoringRoots": [Clips::ROOT, ROOT],
             "store": {
                 "backend": "postgres", "postgresql": { "secretName": "database" },
                 // Sessions outlive leases, so late reports are rejected for their attempt, not for their session.
@@ -167,24 +233,8 @@ async fn install(platform: &Platform, kubectl: &Kubectl) -> Result<()> {
         "podDisruptionBudget": { "enabled": true },
     }));
     platform.helm().install(RELEASE, NAMESPACE, &values).await?;
-    kubectl.apply(&pool().to_string()).await?;
+    kubectl.apply(&FaultFixture::node("pool", 3).to_string()).await?;
     kubectl.wait("jsonpath={.status.readyReplicas}=3", "vmnode/pool").await
-}
-
-/// Three workers with the clips, credentials for the object store and a small scratch volume.
-fn pool() -> Value {
-    let mut template = Clips::pod_template();
-    if let Some(volumes) = template["spec"]["volumes"].as_array_mut() {
-        volumes.push(json!({ "name": "scratch", "emptyDir": { "sizeLimit": super::scratch::VOLUME } }));
-    }
-    let agent = &mut template["spec"]["containers"][0];
-    agent["envFrom"] = json!([{ "secretRef": { "name": "store" } }]);
-    // An unanswered call times out before the lease that it concerns expires.
-    agent["env"] = json!([{ "name": "VMAFX_CONTROLLER_RPC_TIMEOUT", "value": "2s" }]);
-    json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": { "name": "pool" },
-        "spec": { "gpuVendor": "cpu", "capacity": 2, "replicas": 3, "podTemplate": template },
-    })
 }
 
 /// Pairs with their scores.

@@ -9,11 +9,12 @@ use kube::ResourceExt as _;
 use kube::api::LogParams;
 use vmafx_testkit::wait;
 
+use super::firewall;
 use super::fixture::FaultFixture;
 use super::logs::rejected_jobs;
 use super::plan::Role;
 use super::queue::{expired_on, running_on};
-use crate::platform::{Platform, STEP_TIMEOUT};
+use crate::platform::STEP_TIMEOUT;
 
 const BATCH_NAME: &str = "unheard";
 const JOBS: usize = 40;
@@ -21,8 +22,7 @@ const AFTERWARDS: &str = "heard";
 /// Partitions to try until one starts while the node holds a job.
 const TRIES: usize = 20;
 /// The controllers' gRPC port.
-const PORT: u16 = 9090;
-const TABLE: &str = "inet vmafx_partition";
+pub(super) const PORT: u16 = 9090;
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
     fixture.submit(BATCH_NAME, JOBS).await?;
@@ -33,11 +33,11 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
     let lost = match lost {
         Ok(lost) => {
             let completed = completed_elsewhere(fixture, &lost).await;
-            unblock(fixture.platform)?;
+            firewall::unblock(fixture.platform)?;
             completed.map(|()| lost)
         }
         Err(error) => {
-            let _ = unblock(fixture.platform);
+            let _ = firewall::unblock(fixture.platform);
             Err(error)
         }
     }?;
@@ -57,7 +57,7 @@ async fn block_while_busy(fixture: &FaultFixture<'_>, pod: &Pod) -> Result<Vec<S
             if running_on(&jobs, &node).is_empty() { Err("it has no job".to_owned()) } else { Ok(()) }
         };
         wait::until(STEP_TIMEOUT, &format!("{node} to have a job"), busy).await?;
-        block(fixture.platform, address)?;
+        firewall::block_forwarded(fixture.platform, address, PORT)?;
         let held = running_on(&fixture.queue.jobs().await?, &node);
         let expired = async || {
             let jobs = fixture.queue.jobs().await.map_err(|error| format!("{error:#}"))?;
@@ -70,7 +70,7 @@ async fn block_while_busy(fixture: &FaultFixture<'_>, pod: &Pod) -> Result<Vec<S
         if !lost.is_empty() {
             return Ok(lost);
         }
-        unblock(fixture.platform)?;
+        firewall::unblock(fixture.platform)?;
     }
     bail!("{node} held no job in {TRIES} partitions")
 }
@@ -112,28 +112,5 @@ async fn gets_jobs_again(fixture: &mut FaultFixture<'_>, pod: &Pod) -> Result<()
     ensure!(by_it > 0, "{node} got none of {JOBS} jobs after the partition");
     let same = fixture.pods.get(&node).await?;
     ensure!(same.uid() == pod.uid(), "{node} was replaced during the partition");
-    Ok(())
-}
-
-fn block(platform: &Platform, address: &str) -> Result<()> {
-    // The hook sees packets after Service addresses were translated, in both directions.
-    nft(
-        platform,
-        &format!(
-            "add table {TABLE}; add chain {TABLE} forward {{ type filter hook forward priority -200; }}; \
-             add rule {TABLE} forward ip saddr {address} tcp dport {PORT} drop; \
-             add rule {TABLE} forward ip daddr {address} tcp sport {PORT} drop"
-        ),
-    )
-}
-
-fn unblock(platform: &Platform) -> Result<()> {
-    nft(platform, &format!("delete table {TABLE}"))
-}
-
-fn nft(platform: &Platform, rules: &str) -> Result<()> {
-    let output = platform.cluster().run("nft", &[rules]).context("cannot run nft")?;
-    let message = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "nft {rules}: {}", message.trim());
     Ok(())
 }

@@ -12,12 +12,15 @@ const JOBS: &str = "
 SELECT coalesce(json_agg(job), '[]')::text FROM (
     SELECT j.id::text AS id, j.origin_uid AS uid, j.status, j.score,
         coalesce((
-            SELECT json_agg(json_build_object('number', a.attempt, 'node', a.node_id, 'outcome', a.outcome)
+            SELECT json_agg(json_build_object('number', a.attempt, 'node', a.node_id, 'outcome', a.outcome,
+                'started_at', a.started_at, 'ended_at', a.ended_at)
                 ORDER BY a.attempt)
             FROM vmafx.job_attempts a WHERE a.job_id = j.id
         ), '[]') AS attempts
     FROM vmafx.jobs j
 ) job";
+
+const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text";
 
 #[derive(Debug, Clone)]
 pub(super) struct QueueDatabase {
@@ -31,24 +34,33 @@ impl QueueDatabase {
 
     /// All jobs of all tenants.
     pub(super) async fn jobs(&self) -> Result<Vec<QueuedJob>> {
-        timeout(STEP_TIMEOUT, self.read()).await.context("the database did not answer in time")?
+        let read = self.read(JOBS);
+        let text = timeout(STEP_TIMEOUT, read).await.context("the database did not answer in time")??;
+        serde_json::from_str(&text).context("cannot decode the jobs of the database")
     }
 
-    async fn read(&self) -> Result<Vec<QueuedJob>> {
+    /// The time of the database, in milliseconds since the Unix epoch.
+    pub(super) async fn now(&self) -> Result<i64> {
+        let read = self.read(NOW);
+        let text = timeout(STEP_TIMEOUT, read).await.context("the database did not answer in time")??;
+        text.parse().context("cannot decode the time of the database")
+    }
+
+    /// The text in the first column of the first row.
+    async fn read(&self, query: &str) -> Result<String> {
         let (client, connection) =
             tokio_postgres::connect(&self.dsn, NoTls).await.context("cannot connect to the database")?;
         let query = async {
             client.batch_execute("SET vmafx.maintenance = 'on'").await?;
-            client.query_one(JOBS, &[]).await
+            client.query_one(query, &[]).await
         };
-        let row = tokio::select! {
-            row = query => row.context("cannot read the jobs from the database")?,
+        tokio::select! {
+            row = query => Ok(row.context("cannot read from the database")?.get(0)),
             ended = connection => {
                 ended.context("the connection to the database failed")?;
                 anyhow::bail!("the database closed the connection");
             }
-        };
-        serde_json::from_str(row.get(0)).context("cannot decode the jobs of the database")
+        }
     }
 }
 
@@ -76,8 +88,7 @@ mod tests {
     use super::*;
 
     fn jobs() -> Vec<QueuedJob> {
-        let attempt =
-            |node: &str, outcome: Option<&str>| json!({ "number": 1, "node": node, "outcome": outcome });
+        let attempt = |node: &str, outcome: Option<&str>| json!({ "number": 1, "node": node, "outcome": outcome, "started_at": 1, "ended_at": null });
         let job = |id: &str, status: &str, attempts: &[serde_json::Value]| json!({ "id": id, "uid": "u", "status": status, "score": null, "attempts": attempts });
         serde_json::from_value(json!([
             job("a", "running", &[attempt("n0", None)]),

@@ -16,7 +16,7 @@ use crate::clips::Clips;
 pub(super) const VOLUME: &str = "8Mi";
 /// The part of it that downloads may use, as the error message writes it.
 const ROOM: &str = "6Mi";
-const BUCKET: &str = "faults";
+pub(super) const BUCKET: &str = "faults";
 pub(super) const ROOT: &str = "s3://faults/";
 const LARGE: usize = 12 << 20;
 const BATCH_NAME: &str = "scratch";

@@ -62,6 +62,9 @@ pub(super) struct Attempt {
     pub(super) number: u32,
     pub(super) node: String,
     pub(super) outcome: Option<String>,
+    /// Milliseconds since the Unix epoch, by the clock of the database.
+    pub(super) started_at: i64,
+    pub(super) ended_at: Option<i64>,
 }
 
 /// Job id and attempt of a report that the controller accepted, according to the node's log.

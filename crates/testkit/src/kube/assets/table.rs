@@ -33,6 +33,9 @@ pub enum Binary {
     Helm,
     /// Enforces `NetworkPolicies`.
     NetworkPolicies,
+    /// Of the oldest release of Kubernetes that we support.
+    OldestKubeApiserver,
+    OldestKubeControllerManager,
 }
 
 /// A Go module in `go/`, with the files that its build needs.
@@ -48,6 +51,7 @@ macro_rules! module {
 }
 
 static KUBERNETES: GoModule = module!("kubernetes": "go.mod", "go.sum");
+static KUBERNETES_OLDEST: GoModule = module!("kubernetes-oldest": "go.mod", "go.sum");
 static CONTAINERD: GoModule = module!("containerd": "go.mod", "go.sum");
 static COREDNS: GoModule = module!("coredns": "go.mod", "go.sum");
 static PAUSE: GoModule = module!("pause": "go.mod", "main.go");
@@ -88,8 +92,8 @@ impl Binary {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
-            Self::KubeApiserver => "kube-apiserver",
-            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeApiserver | Self::OldestKubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager | Self::OldestKubeControllerManager => "kube-controller-manager",
             Self::KubeScheduler => "kube-scheduler",
             Self::Kubelet => "kubelet",
             Self::KubeProxy => "kube-proxy",
@@ -116,8 +120,10 @@ impl Binary {
     pub(super) const fn package(self) -> &'static str {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
-            Self::KubeApiserver => "k8s.io/kubernetes/cmd/kube-apiserver",
-            Self::KubeControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
+            Self::KubeApiserver | Self::OldestKubeApiserver => "k8s.io/kubernetes/cmd/kube-apiserver",
+            Self::KubeControllerManager | Self::OldestKubeControllerManager => {
+                "k8s.io/kubernetes/cmd/kube-controller-manager"
+            }
             Self::KubeScheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
             Self::Kubelet => "k8s.io/kubernetes/cmd/kubelet",
             Self::KubeProxy => "k8s.io/kubernetes/cmd/kube-proxy",
@@ -195,6 +201,7 @@ impl Binary {
             Self::Grpcurl => &GRPCURL,
             Self::Helm => &HELM,
             Self::NetworkPolicies => &NETWORK_POLICIES,
+            Self::OldestKubeApiserver | Self::OldestKubeControllerManager => &KUBERNETES_OLDEST,
             _ => &KUBERNETES,
         }
     }
@@ -223,8 +230,15 @@ mod tests {
     use super::*;
 
     fn all() -> impl Iterator<Item = Binary> {
-        let others =
-            [Binary::Rclone, Binary::Registry, Binary::Grpcurl, Binary::Helm, Binary::NetworkPolicies];
+        let others = [
+            Binary::Rclone,
+            Binary::Registry,
+            Binary::Grpcurl,
+            Binary::Helm,
+            Binary::NetworkPolicies,
+            Binary::OldestKubeApiserver,
+            Binary::OldestKubeControllerManager,
+        ];
         Binary::CLUSTER.into_iter().chain(others)
     }
 
@@ -257,8 +271,8 @@ mod tests {
     #[test]
     fn programs_of_different_flags_or_modules_do_not_share_a_directory() {
         let keys: BTreeSet<_> = all().map(Binary::cache_key).collect();
-        // etcd (no version flag), the Kubernetes programs, containerd's three, and each of the others.
-        assert_eq!(keys.len(), 10, "{keys:?}");
+        // etcd (no version flag), the Kubernetes programs of each release, containerd's three, and each of the others.
+        assert_eq!(keys.len(), 11, "{keys:?}");
         assert!(keys.iter().all(|key| key.rsplit('-').next().is_some_and(|digest| digest.len() == 12)));
     }
 }

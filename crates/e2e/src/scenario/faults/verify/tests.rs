@@ -21,7 +21,7 @@ fn resource() -> ObservedJob {
 
 fn attempt(number: u32, outcome: &str) -> Attempt {
     let outcome = (!outcome.is_empty()).then(|| outcome.to_owned());
-    Attempt { number, node: "pool-0".to_owned(), outcome }
+    Attempt { number, node: "pool-0".to_owned(), outcome, started_at: 1, ended_at: Some(2) }
 }
 
 fn queued() -> QueuedJob {
