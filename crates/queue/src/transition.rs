@@ -1,12 +1,13 @@
 //! The state machine of a job: one total function.
 //!
-//! | from \ event | Claim   | Complete  | Fail   | Release | Lose              | Cancel    | Overrun |
+//! | from \ event | Claim   | Complete  | Fail   | Release | Retry, Lose       | Cancel    | Overrun |
 //! |--------------|---------|-----------|--------|---------|-------------------|-----------|---------|
 //! | Pending      | Running | refused   | refused| refused | refused           | Cancelled | Failed  |
 //! | Running      | refused | Completed | Failed | Pending | Pending or Failed | Cancelled | Failed  |
 //! | the others   | stays   | stays     | stays  | stays   | stays             | stays     | stays   |
 //!
-//! A lost attempt fails the job if it was the last one allowed; otherwise the job is pending again.
+//! An attempt that is lost, or that fails through no fault of the job, fails the job if it was the last one allowed;
+//! otherwise the job is pending again. [`crate::verdict`] decides between Fail and Retry.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,14 +48,21 @@ impl State {
 pub enum JobEvent {
     Claim,
     Complete,
+    /// The attempt failed, and every further one would.
     Fail,
+    /// The attempt failed, and another one may succeed.
+    Retry {
+        /// Number of attempts that were lost or failed like this one, including this one.
+        lost: u32,
+        /// The number at which the job fails.
+        allowed: u32,
+    },
     /// The node gives the attempt back.
     Release,
     /// The lease of the attempt has expired.
     Lose {
-        /// Number of lost attempts, including this one.
+        /// As in [`JobEvent::Retry`].
         lost: u32,
-        /// The number of lost attempts at which the job fails.
         allowed: u32,
     },
     Cancel,
@@ -79,10 +87,17 @@ pub const fn next(from: State, event: JobEvent) -> Transition {
         (State::Pending, JobEvent::Claim) => Transition::To(State::Running),
         (State::Running, JobEvent::Complete) => Transition::To(State::Completed),
         (State::Running, JobEvent::Release) => Transition::To(State::Pending),
-        (State::Running, JobEvent::Lose { lost, allowed }) => {
+        (State::Running, JobEvent::Lose { lost, allowed } | JobEvent::Retry { lost, allowed }) => {
             Transition::To(if lost >= allowed { State::Failed } else { State::Pending })
         }
-        (State::Pending, JobEvent::Complete | JobEvent::Fail | JobEvent::Release | JobEvent::Lose { .. })
+        (
+            State::Pending,
+            JobEvent::Complete
+            | JobEvent::Fail
+            | JobEvent::Retry { .. }
+            | JobEvent::Release
+            | JobEvent::Lose { .. },
+        )
         | (State::Running, JobEvent::Claim) => Transition::Refuse,
     }
 }
@@ -91,13 +106,15 @@ pub const fn next(from: State, event: JobEvent) -> Transition {
 mod tests {
     use super::*;
 
-    const EVENTS: [JobEvent; 8] = [
+    const EVENTS: [JobEvent; 10] = [
         JobEvent::Claim,
         JobEvent::Complete,
         JobEvent::Fail,
         JobEvent::Release,
         JobEvent::Lose { lost: 1, allowed: 3 },
         JobEvent::Lose { lost: 3, allowed: 3 },
+        JobEvent::Retry { lost: 1, allowed: 3 },
+        JobEvent::Retry { lost: 3, allowed: 3 },
         JobEvent::Cancel,
         JobEvent::Overrun,
     ];
@@ -107,7 +124,21 @@ mod tests {
         use State::{Cancelled, Completed, Failed, Pending, Running};
         use Transition::{Refuse, Stay, To};
         let rows = [
-            (Pending, [To(Running), Refuse, Refuse, Refuse, Refuse, Refuse, To(Cancelled), To(Failed)]),
+            (
+                Pending,
+                [
+                    To(Running),
+                    Refuse,
+                    Refuse,
+                    Refuse,
+                    Refuse,
+                    Refuse,
+                    Refuse,
+                    Refuse,
+                    To(Cancelled),
+                    To(Failed),
+                ],
+            ),
             (
                 Running,
                 [
@@ -117,13 +148,15 @@ mod tests {
                     To(Pending),
                     To(Pending),
                     To(Failed),
+                    To(Pending),
+                    To(Failed),
                     To(Cancelled),
                     To(Failed),
                 ],
             ),
-            (Completed, [Stay; 8]),
-            (Failed, [Stay; 8]),
-            (Cancelled, [Stay; 8]),
+            (Completed, [Stay; 10]),
+            (Failed, [Stay; 10]),
+            (Cancelled, [Stay; 10]),
         ];
         for (from, expected) in rows {
             assert_eq!(EVENTS.map(|event| next(from, event)), expected, "from {from:?}");
