@@ -9,7 +9,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::status::VmafxNodeStatus;
+pub use self::status::{QuarantinedWorkers, VmafxNodeStatus};
 use crate::pod_template::PartialPodTemplate;
 
 /// The workers to run and the hardware they compute with.
@@ -40,6 +40,12 @@ use crate::pod_template::PartialPodTemplate;
     printcolumn(name = "Ready", type_ = "integer", json_path = ".status.readyReplicas", priority = "1"),
     printcolumn(name = "Paused", type_ = "boolean", json_path = ".spec.paused", priority = "1"),
     printcolumn(name = "Heartbeat", type_ = "date", json_path = ".status.lastHeartbeat", priority = "1"),
+    printcolumn(
+        name = "Quarantined",
+        type_ = "integer",
+        json_path = ".status.quarantine.workers",
+        priority = "1"
+    ),
     printcolumn(name = "Image", type_ = "string", json_path = ".status.currentImage", priority = "1"),
     printcolumn(
         name = "Reason",

@@ -167,6 +167,7 @@ mod tests {
             backoff_base: Duration::from_secs(1),
             backoff_max: Duration::from_mins(1),
             max_lost_attempts: 5,
+            ..Policy::default()
         };
         assert_eq!(settings.store.policy(), Ok(policy));
         assert!(!format!("{settings:?}").contains("u:p"), "a password must not be printed");

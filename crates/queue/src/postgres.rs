@@ -7,6 +7,8 @@
 //! | `batcher`  | group commit: submissions, claims and reports of many callers in one statement |
 //! | `claim`    | claims                                                                         |
 //! | `report`   | the end of an attempt                                                          |
+//! | `retry`    | the end of an attempt that failed through no fault of the job                  |
+//! | `faults`   | failures of nodes, claims of quarantined ones                                  |
 //! | `feed`     | changes and samples, of which a reader skips none                              |
 //! | `sweep`    | the end of leases, sessions and deadlines                                      |
 //! | `announce` | announcements to other controllers                                             |
@@ -28,6 +30,7 @@ mod cursor;
 mod dsn;
 mod error;
 mod explain;
+mod faults;
 mod feed;
 mod jobs;
 mod label;
@@ -36,6 +39,7 @@ mod nodes;
 mod pool;
 mod prune;
 mod report;
+mod retry;
 mod row;
 mod schema;
 mod submit;

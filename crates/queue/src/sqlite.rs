@@ -7,6 +7,7 @@
 //! | `readers`                              | connections for reading                                      |
 //! | `live`                                 | the expiry of leases and sessions, in memory                 |
 //! | `rows`, `attempts`                     | rows of jobs and attempts                                    |
+//! | `faults`                               | failures of nodes                                            |
 //! | `unit_of_work`, `pending_notifications`| the context of an operation, and the notifications it causes |
 //! | `submit` … `prune`                     | one operation each                                           |
 //!
@@ -20,6 +21,7 @@ mod cursor;
 mod error;
 mod exact;
 mod explain;
+mod faults;
 mod label;
 mod list;
 mod live;
@@ -120,7 +122,7 @@ impl SqliteStore {
     }
 
     fn live_nodes(&self, fits: impl Fn(&live::NodeRegistration) -> bool) -> Vec<LiveNode> {
-        writer::lock(&self.live).nodes(fits)
+        writer::lock(&self.live).nodes(fits, &self.policy)
     }
 
     /// Converts rows to jobs and adds the lease and progress that are kept in memory.

@@ -13,8 +13,8 @@ use tokio::sync::broadcast;
 use vmafx_job::CancelCause;
 
 pub use answer::{
-    Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Sample, Samples, Submitted,
-    Supply, Swept, TenantStats,
+    Cancelled, Changes, Claim, Explained, Labelled, Pruned, QuarantinedNode, Released, Reported, Sample,
+    Samples, Submitted, Supply, Swept, TenantStats,
 };
 pub use error::{StoreError, StoreResult};
 pub use query::{Filter, LabelTarget, Page, Retention};
@@ -68,10 +68,11 @@ pub trait Store: Send + Sync + 'static {
     ) -> StoreResult<Option<HeartbeatReply>>;
 
     /// Hands out the first job that asks for no backend or for one of `backends`, by priority, creation time and
-    /// id.
+    /// id. Jobs that are kept from this node are passed over, and a quarantined node gets nothing.
     async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim>;
 
-    /// Ends the attempt that this session holds; see [`crate::fence`].
+    /// Ends the attempt that this session holds; see [`crate::fence`]. A failure that is not the job's requeues the
+    /// job while attempts are left; see [`crate::verdict`].
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported>;
 
     /// Gives an attempt back: the job is pending again at once, and the attempt does not count as lost.

@@ -21,7 +21,9 @@ mod conformance {
     pub(crate) mod lost;
     pub(crate) mod notifications;
     pub(crate) mod prune;
+    pub(crate) mod quarantine;
     pub(crate) mod race;
+    pub(crate) mod retry;
     pub(crate) mod submit;
     pub(crate) mod sweep;
     pub(crate) mod tenants;
@@ -35,7 +37,7 @@ mod sabotage {
 
     use futures::FutureExt;
 
-    use crate::conformance::{claim, end, fence, heartbeat, lost, race, submit, sweep};
+    use crate::conformance::{claim, end, fence, heartbeat, lost, quarantine, race, retry, submit, sweep};
     use crate::support::fixture::Fixture;
     use crate::support::sabotage::Broken;
     use crate::support::stores::StoreKind;
@@ -80,6 +82,12 @@ mod sabotage {
             lost::the_third_lost_attempt_fails_the_job,
             lost::a_submitter_may_allow_fewer_losses
         ],
+        Retries: [
+            retry::a_failure_of_the_node_or_the_moment_requeues_the_job,
+            retry::what_two_nodes_miss_is_the_jobs_fault
+        ],
+        Avoidance: [retry::a_job_is_kept_from_the_node_that_failed_it_while_another_can_run_it],
+        Quarantine: [quarantine::three_failures_in_a_row_quarantine_a_node],
         Release: [end::a_released_job_waits_again_at_once],
         Leases: [heartbeat::a_heartbeat_extends_the_leases_it_names_and_no_others],
         Atomicity: [
@@ -151,6 +159,33 @@ suite! {
         attempts_that_were_given_back_are_not_counted_as_lost,
         a_reported_failure_is_not_tried_again,
         a_pausing_job_can_be_cancelled,
+    ],
+    retry: [
+        a_failure_of_the_node_or_the_moment_requeues_the_job,
+        a_failure_of_the_job_or_its_input_is_final_at_once,
+        the_last_allowed_failure_is_final_and_keeps_its_reason,
+        lost_and_failed_attempts_count_together,
+        a_repeated_report_of_a_retried_attempt_has_no_effect,
+        a_job_is_kept_from_the_node_that_failed_it_while_another_can_run_it,
+        a_job_that_nobody_else_takes_returns_to_the_node_that_failed_it,
+        a_job_is_not_kept_from_the_only_node_that_can_run_it,
+        jobs_that_are_kept_from_a_node_hold_up_no_other_job,
+        only_a_bounded_number_of_jobs_is_kept_from_a_node,
+        what_two_nodes_miss_is_the_jobs_fault,
+        what_one_node_misses_is_final_when_its_attempts_are_used_up,
+        what_a_job_avoids_survives_a_restart,
+    ],
+    quarantine: [
+        three_failures_in_a_row_quarantine_a_node,
+        failures_that_are_not_the_nodes_do_not_count,
+        a_score_ends_the_count,
+        a_quarantined_node_gets_one_job_on_trial_at_the_end_of_each_pause,
+        a_successful_trial_ends_the_quarantine,
+        a_trial_without_a_job_starts_no_new_pause,
+        a_quarantine_survives_restarts_of_the_node_and_of_the_store,
+        a_node_that_nobody_can_stand_in_for_is_tried_more_often,
+        failures_that_another_node_repeats_are_withdrawn,
+        a_quarantine_is_of_one_tenant,
     ],
     fence: [
         a_score_ends_the_job,

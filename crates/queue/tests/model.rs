@@ -94,6 +94,9 @@ fn a_broken_rule_is_noticed(
         Broken::SweepGap,
         Broken::Idempotency,
         Broken::LostLimit,
+        Broken::Retries,
+        Broken::Avoidance,
+        Broken::Quarantine,
         Broken::Release,
         Broken::Leases
     )]

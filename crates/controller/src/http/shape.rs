@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::job::{
-    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, JobResult, Origin, Progress, Status,
+    Attempt, AttemptList, BackendSupply, Explanation, FailedAttempt, Job, JobList, JobResult, Origin,
+    Progress, Status,
 };
 pub use self::label::{LabelJob, LabelScale};
-pub use self::node::{Node, NodeList};
+pub use self::node::{Node, NodeList, Quarantine};
 pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
 pub use self::scoring::{Scoring, Size};
 pub use self::time::rfc3339;
@@ -41,7 +42,7 @@ pub struct SubmitJob {
     /// The Kubernetes resource that the job is submitted for.
     #[serde(default)]
     pub origin: Option<Origin>,
-    /// The job fails after this many attempts that were lost with their node.
+    /// The job fails after this many attempts that were lost with their node, or failed through no fault of the job.
     #[serde(default)]
     #[schemars(range(min = 1, max = 101))]
     pub max_lost_attempts: Option<u32>,

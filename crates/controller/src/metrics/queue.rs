@@ -40,6 +40,7 @@ struct TenantSums {
 struct QueueSnapshot {
     tenants: BTreeMap<&'static str, TenantSums>,
     nodes: u64,
+    quarantined: u64,
 }
 
 /// Exports the last snapshot, or nothing while there is none.
@@ -72,9 +73,19 @@ impl Collector for QueueGauges {
                 ConstGauge::new(read(sums)).encode(family.encode_family(&labels)?)?;
             }
         }
-        let name = "vmafx_controller_nodes_live";
-        let metric = encoder.encode_descriptor(name, "Nodes with a session", None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(snapshot.nodes).unwrap_or(i64::MAX)).encode(metric)
+        let gauges = [
+            ("vmafx_controller_nodes_live", "Nodes with a session", snapshot.nodes),
+            (
+                "vmafx_controller_nodes_quarantined",
+                "Nodes with a session that get no jobs because they failed several attempts in a row",
+                snapshot.quarantined,
+            ),
+        ];
+        for (name, help, value) in gauges {
+            let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
+        }
+        Ok(())
     }
 }
 
@@ -141,6 +152,7 @@ impl MetricsEndpoint {
             sums.running += tenant.running;
             sums.oldest_age = sums.oldest_age.max(age(tenant.oldest_pending));
             snapshot.nodes += tenant.nodes;
+            snapshot.quarantined += tenant.quarantined;
         }
         snapshot
     }

@@ -88,6 +88,7 @@ impl StoreArgs {
             backoff_base: self.store_backoff_base.0,
             backoff_max: self.store_backoff_max.0,
             max_lost_attempts: self.store_max_lost_attempts,
+            ..Policy::default()
         };
         let refuse = |variable: &str, value: String, reason: &str| {
             Err(SettingsError::Value { variable: variable.to_owned(), value, reason: reason.to_owned() })

@@ -68,6 +68,11 @@ impl Harness {
     }
 
     pub(crate) fn node(&self, name: &str, arguments: &[&str]) -> Node {
+        self.node_in(self.directory.path(), name, arguments)
+    }
+
+    /// A node with this working directory.
+    pub(crate) fn node_in(&self, directory: &Path, name: &str, arguments: &[&str]) -> Node {
         let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
             .args(["--controller-addr", &self.controller.grpc().to_string(), "--node-id", name])
             .arg("--scratch-dir")
@@ -75,6 +80,7 @@ impl Harness {
             .args(arguments)
             .env("VMAFX_HTTP_ADDR", "0")
             .env("VMAFX_LOG_LEVEL", "warn")
+            .current_dir(directory)
             .stdin(Stdio::null())
             .spawn()
             .unwrap();

@@ -47,7 +47,12 @@ pub(super) async fn apply(
                     // A deduplicated job was made by an earlier call, so it may have any status by now.
                     if deduplicated { ObservedJob::NotAsked } else { submitted(reconciler, job_id) }
                 }
-                Err(observed) => observed,
+                Err(observed) => {
+                    if let ObservedJob::Refused(explanation) = &observed {
+                        tracked.refuse(job, explanation.clone(), Instant::now());
+                    }
+                    observed
+                }
             }
         }
         JobAction::Cancel { id, cause } => match reconciler.controller.cancel(&id, cause).await {
@@ -92,7 +97,10 @@ pub(super) async fn cancel_predecessors(
             None => match reconciler.controller.find(&predecessor.uid).await {
                 ObservedJob::Present(live) => Some(live.id.clone()),
                 ObservedJob::Unreachable(outage) => return Err(outage),
-                ObservedJob::NotAsked | ObservedJob::Rejected(_) | ObservedJob::Missing => None,
+                ObservedJob::NotAsked
+                | ObservedJob::Rejected(_)
+                | ObservedJob::Refused(_)
+                | ObservedJob::Missing => None,
             },
         };
         if let Some(id) = id {

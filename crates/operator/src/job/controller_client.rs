@@ -66,12 +66,14 @@ impl ControllerClient {
         let request = request::request(job, &self.cluster, key);
         match self.client.clone().submit_job(request).await {
             Ok(answer) => Ok(answer.into_inner()),
-            Err(status) => Err(match permanent_refusal(&status) {
-                Some(reason) => {
-                    ObservedJob::Rejected(Explanation { reason, message: status.message().to_owned() })
-                }
-                None => ObservedJob::Unreachable(self.failure(&status)),
-            }),
+            Err(status) => {
+                let explain = |reason| Explanation { reason, message: status.message().to_owned() };
+                Err(match submission_refusal(&status) {
+                    SubmissionRefusal::Final(reason) => ObservedJob::Rejected(explain(reason)),
+                    SubmissionRefusal::Liftable(reason) => ObservedJob::Refused(explain(reason)),
+                    SubmissionRefusal::Outage => ObservedJob::Unreachable(self.failure(&status)),
+                })
+            }
         }
     }
 
@@ -145,6 +147,7 @@ impl ControllerClient {
         let reason = match answer.reason() {
             wire::WaitReason::Unspecified => return None,
             wire::WaitReason::NoNode | wire::WaitReason::NoBackend => Reason::NoMatchingNode,
+            wire::WaitReason::Quarantined => Reason::NodesQuarantined,
             wire::WaitReason::BackingOff => Reason::BackingOff,
             wire::WaitReason::Busy | wire::WaitReason::Ready => Reason::WaitingForSlot,
         };
@@ -188,13 +191,23 @@ impl ControllerClient {
     }
 }
 
-/// The reason of a refusal that no retry will change.
-fn permanent_refusal(status: &Status) -> Option<Reason> {
-    match status.code() {
-        Code::InvalidArgument => Some(Reason::Rejected),
-        _ => match RefusalReason::of(status)? {
-            RefusalReason::OutsideScoringRoots => Some(Reason::InputRefused),
-        },
+/// What a refused submission means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SubmissionRefusal {
+    /// The request itself is wrong: no retry will be accepted.
+    Final(Reason),
+    /// An administrator can change what is in the way: scoring roots, a quota.
+    Liftable(Reason),
+    /// The controller accepts no submission at all: it is away, or denies every call of this operator.
+    Outage,
+}
+
+fn submission_refusal(status: &Status) -> SubmissionRefusal {
+    match (status.code(), RefusalReason::of(status)) {
+        (_, Some(RefusalReason::OutsideScoringRoots)) => SubmissionRefusal::Liftable(Reason::InputRefused),
+        (Code::InvalidArgument, None) => SubmissionRefusal::Final(Reason::Rejected),
+        (Code::ResourceExhausted, None) => SubmissionRefusal::Liftable(Reason::QuotaExceeded),
+        _ => SubmissionRefusal::Outage,
     }
 }
 
@@ -222,14 +235,20 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::invalid(Status::invalid_argument("scoring.model: is too long"), Some(Reason::Rejected))]
-    #[case::outside(RefusalReason::OutsideScoringRoots.status(Code::PermissionDenied, "outside"), Some(Reason::InputRefused))]
-    #[case::only_the_text(Status::permission_denied("scoring.reference: outside"), None)]
-    #[case::not_a_writer(Status::permission_denied("this call is not allowed"), None)]
-    #[case::no_token(Status::unauthenticated("invalid or missing token"), None)]
-    #[case::down(Status::unavailable("down"), None)]
-    #[case::full(Status::resource_exhausted("too much"), None)]
-    fn only_what_stays_wrong_ends_a_job(#[case] status: Status, #[case] expected: Option<Reason>) {
-        assert_eq!(permanent_refusal(&status), expected);
+    #[case::invalid(
+        Status::invalid_argument("scoring.model: is too long"),
+        SubmissionRefusal::Final(Reason::Rejected)
+    )]
+    #[case::outside(
+        RefusalReason::OutsideScoringRoots.status(Code::PermissionDenied, "outside"),
+        SubmissionRefusal::Liftable(Reason::InputRefused)
+    )]
+    #[case::full(Status::resource_exhausted("too much"), SubmissionRefusal::Liftable(Reason::QuotaExceeded))]
+    #[case::only_the_text(Status::permission_denied("scoring.reference: outside"), SubmissionRefusal::Outage)]
+    #[case::not_a_writer(Status::permission_denied("this call is not allowed"), SubmissionRefusal::Outage)]
+    #[case::no_token(Status::unauthenticated("invalid or missing token"), SubmissionRefusal::Outage)]
+    #[case::down(Status::unavailable("down"), SubmissionRefusal::Outage)]
+    fn only_a_wrong_request_ends_a_job(#[case] status: Status, #[case] expected: SubmissionRefusal) {
+        assert_eq!(submission_refusal(&status), expected);
     }
 }

@@ -12,7 +12,8 @@ pub(super) fn job(spec: &Value, status: &Value) -> VmafxJob {
     whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     serde_json::from_value(json!({
         "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-        "metadata": { "name": "j", "namespace": "video", "uid": "u", "generation": 2 },
+        "metadata": { "name": "j", "namespace": "video", "uid": "u", "generation": 2,
+                      "creationTimestamp": "1970-01-12T13:00:00Z" },
         "spec": whole, "status": status,
     }))
     .unwrap()

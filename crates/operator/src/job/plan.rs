@@ -7,7 +7,7 @@
 //! |------------------------------|----------------------------------|-------------------------------|----------------------------|
 //! | any                          | controller unreachable           | Wait                          | `down`                     |
 //! | unwanted, no id recorded     | not asked                        | Find: a record may be lost    | `suspended_before`         |
-//! | wanted, no id recorded       | submission rejected              | Wait                          | `rejected`                 |
+//! | wanted, no id recorded       | submission rejected or refused   | Wait                          | `rejected`, `refused`      |
 //! | wanted, no id recorded       | anything else                    | Submit                        | `new`                      |
 //! | any                          | not asked                        | Get                           | `not_asked`                |
 //! | unwanted                     | pending or running               | Cancel                        | `cancel`, `suspended_…`    |
@@ -112,7 +112,9 @@ pub fn plan(
     let (action, reason) = match (tracked.id.as_deref(), observed, unwanted) {
         (_, ObservedJob::Unreachable(_), _) => (JobAction::Wait, PlanReason::ControllerUnreachable),
         (None, ObservedJob::NotAsked, Some(_)) => (JobAction::Find, PlanReason::RecordMayBeLost),
-        (None, ObservedJob::Rejected(_), None) => (JobAction::Wait, PlanReason::Rejected),
+        (None, ObservedJob::Rejected(_) | ObservedJob::Refused(_), None) => {
+            (JobAction::Wait, PlanReason::Rejected)
+        }
         (None, _, None) => (submit(None, None), PlanReason::NotSubmitted),
         (Some(id), ObservedJob::NotAsked, _) => (JobAction::Get { id: id.to_owned() }, PlanReason::NotAsked),
         (_, ObservedJob::Present(live), Some((cause, reason))) if is_open(live) => {

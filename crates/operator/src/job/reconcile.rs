@@ -79,6 +79,10 @@ impl JobReconciler {
         let now = Instant::now();
         let write = timing::status_write(job, &observed, &after, tracked.behind_since, now);
         let mut requeue_after = timing::requeue_after(&observed, self.cache.is_live(), poll_interval);
+        if let ObservedJob::Refused(_) = &observed {
+            let retry_at = tracked.refused.as_ref().map(|refused| refused.retry_at);
+            requeue_after = timing::refusal_recheck(job, retry_at, now, Timestamp::now());
+        }
         match write {
             StatusWrite::Unchanged => tracked.behind_since = None,
             StatusWrite::Deferred(left) => {
@@ -88,7 +92,9 @@ impl JobReconciler {
             StatusWrite::Due => {
                 tracked.behind_since.get_or_insert(now);
                 self.tracked.put(key, tracked.clone());
-                status::write(self, job, &after, tracked.forgotten.as_deref()).await?;
+                let cause =
+                    status::StatusCause { observed: &observed, forgotten: tracked.forgotten.as_deref() };
+                status::write(self, job, &after, Some(cause)).await?;
                 (tracked.behind_since, tracked.forgotten) = (None, None);
             }
         }
@@ -109,7 +115,7 @@ impl JobReconciler {
         tracked: &mut TrackedJob,
         poll_interval: Duration,
     ) -> ObservedJob {
-        let mut observed = observe(self, tracked);
+        let mut observed = observe(self, job, tracked);
         for _ in 0..MAX_ROUNDS {
             let plan = plan(job, tracked, &observed, poll_interval, Instant::now());
             tracing::debug!(%key, ?plan, "planned the next action");

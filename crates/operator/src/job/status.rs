@@ -5,30 +5,43 @@ use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::{JobCondition, Reason};
 use vmafx_api::job::{ModelUsed, Phase};
 use vmafx_api::{ConditionStatus, VmafxJob, VmafxJobStatus};
-use vmafx_job::FailureReason;
-use vmafx_proto::controller::v1::{Job, JobStatus};
+use vmafx_job::{FailureReason, RetryClass};
+use vmafx_proto::controller::v1::{FailedAttempt, Job, JobStatus};
 
 use super::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE, recorded};
 use super::observe::{Explanation, ObservedJob};
 use super::plan::was_set_aside;
+use super::timing::unaccepted_deadline;
 use super::{CachedJob, JobReconciler, label};
 use crate::conditions::{ConditionState, whole_second};
 use crate::events::ResourceEvent;
 use crate::runtime::ReconcileError;
 
-/// Writes a status that has changed, then publishes the events. `forgotten` is the id of a job that the controller lost.
+/// What a status of a queued job was derived from, as far as its events need it.
+pub(super) struct StatusCause<'a> {
+    pub(super) observed: &'a ObservedJob,
+    /// The id of a job that the controller lost.
+    pub(super) forgotten: Option<&'a str>,
+}
+
+/// Writes a status that has changed, then publishes the events.
 pub(super) async fn write(
     reconciler: &JobReconciler,
     job: &VmafxJob,
     after: &VmafxJobStatus,
-    forgotten: Option<&str>,
+    cause: Option<StatusCause<'_>>,
 ) -> Result<(), ReconcileError> {
     let Some(written) = crate::status::apply(&reconciler.client, job, after).await? else {
         // The resource is gone; the watch will deliver its deletion.
         return Ok(());
     };
     reconciler.jobs.put(CachedJob::from(written));
-    for event in events(job.status.as_ref(), after, forgotten) {
+    let forgotten = cause.as_ref().and_then(|cause| cause.forgotten);
+    let retried = cause.as_ref().and_then(|cause| match cause.observed {
+        ObservedJob::Present(live) => live.last_failure.as_ref(),
+        _ => None,
+    });
+    for event in events(job.status.as_ref(), after, forgotten, retried) {
         reconciler.recorder.publish(job, &event).await;
     }
     if let Some(phase) = after.phase.filter(|_| is_over(after)) {
@@ -44,7 +57,7 @@ pub fn status(
     explanation: Option<&Explanation>,
     now: Timestamp,
 ) -> VmafxJobStatus {
-    let conditions = conditions(job, observed, explanation);
+    let conditions = conditions(job, observed, explanation, now);
     let phase = conditions.phase();
     let status = conditions.into_status(job, now);
     match observed {
@@ -78,10 +91,22 @@ fn with_details(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase
     }
 }
 
-fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Explanation>) -> JobConditions {
+fn conditions(
+    job: &VmafxJob,
+    observed: &ObservedJob,
+    explanation: Option<&Explanation>,
+    now: Timestamp,
+) -> JobConditions {
     let suspended = suspended(job, observed);
     let no = |reason, message: &str| ConditionState::unmet(reason, message);
     let is_suspended = job.spec.suspend && !job.spec.cancel;
+    if let Some(Explanation { reason, message }) = refusal(job, observed)
+        && !is_suspended
+        && unaccepted_deadline(job).is_some_and(|deadline| deadline <= now)
+    {
+        let late = format!("the controller did not accept the job before its deadline: {message}");
+        return JobConditions::failed(no(reason, &message), Reason::DeadlineExceeded, late, suspended);
+    }
     match observed {
         ObservedJob::Present(live) => live_conditions(job, live, explanation, suspended),
         ObservedJob::Missing if job.spec.cancel => {
@@ -90,6 +115,9 @@ fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Expla
         }
         ObservedJob::Rejected(Explanation { reason, message }) => {
             JobConditions::failed(no(*reason, message), *reason, message, suspended)
+        }
+        ObservedJob::Refused(Explanation { reason, message }) if !is_suspended => {
+            JobConditions::open(no(*reason, message), no(*reason, ""), suspended)
         }
         // During an outage the last observed state is still the best that is known.
         ObservedJob::Unreachable(Explanation { reason, message }) if was_submitted(job) => {
@@ -109,7 +137,7 @@ fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Expla
             let message = "the controller no longer has the job; it is being submitted again";
             JobConditions::open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""), suspended)
         }
-        ObservedJob::NotAsked => {
+        ObservedJob::NotAsked | ObservedJob::Refused(_) => {
             JobConditions::open(no(Reason::Reconciling, ""), no(Reason::Reconciling, ""), suspended)
         }
     }
@@ -141,20 +169,43 @@ fn live_conditions(
             };
             JobConditions::open(accepted, ConditionState::met(Reason::Scoring, message), suspended)
         }
-        JobStatus::Pending => JobConditions::open(accepted, pending(job, explanation), suspended),
+        JobStatus::Pending => JobConditions::open(accepted, pending(job, live, explanation), suspended),
     }
 }
 
-/// `Running` of a pending job: as the controller explained it, or as it was recorded before.
-fn pending(job: &VmafxJob, explanation: Option<&Explanation>) -> ConditionState {
-    const PENDING: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
-    match explanation {
-        Some(Explanation { reason, message }) => ConditionState::unmet(*reason, message),
-        None => recorded_condition(job, JobCondition::Running)
+/// `Running` of a pending job: why its last attempt failed, as the controller explained it, or as it was recorded before.
+fn pending(job: &VmafxJob, live: &Job, explanation: Option<&Explanation>) -> ConditionState {
+    const PENDING: &[Reason] =
+        &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::NodesQuarantined, Reason::BackingOff];
+    match (explanation, &live.last_failure) {
+        (None | Some(Explanation { reason: Reason::BackingOff, .. }), Some(failure)) => {
+            ConditionState::unmet(Reason::BackingOff, retry_message(live, failure))
+        }
+        (Some(Explanation { reason, message }), _) => ConditionState::unmet(*reason, message),
+        (None, None) => recorded_condition(job, JobCondition::Running)
             .filter(|one| one.status == ConditionStatus::False && PENDING.contains(&one.reason))
             .unwrap_or_else(|| {
                 ConditionState::unmet(Reason::WaitingForSlot, "the job is waiting for a node")
             }),
+    }
+}
+
+/// Names the time of the next attempt and not how far away it is, which would change by itself.
+fn retry_message(live: &Job, failure: &FailedAttempt) -> String {
+    let FailedAttempt { attempt, node, message, .. } = failure;
+    let next = Timestamp::from_millisecond(live.available_at_ms).ok().filter(|_| live.available_at_ms != 0);
+    let next = next.map(|at| format!("; the next attempt starts after {at:.0}")).unwrap_or_default();
+    format!("attempt {attempt} failed on {node}: {message}{next}")
+}
+
+/// Why the controller does not accept the job, if an administrator can change that.
+fn refusal(job: &VmafxJob, observed: &ObservedJob) -> Option<Explanation> {
+    match observed {
+        ObservedJob::Refused(refusal) => Some(refusal.clone()),
+        ObservedJob::Unreachable(outage) if outage.reason == Reason::Forbidden && !was_submitted(job) => {
+            Some(outage.clone())
+        }
+        _ => None,
     }
 }
 
@@ -191,7 +242,7 @@ fn suspended(job: &VmafxJob, observed: &ObservedJob) -> ConditionState {
         },
         // A submitted job may still be queued.
         ObservedJob::NotAsked | ObservedJob::Unreachable(_) => was_submitted(job),
-        ObservedJob::Rejected(_) | ObservedJob::Missing => false,
+        ObservedJob::Rejected(_) | ObservedJob::Refused(_) | ObservedJob::Missing => false,
     };
     match (job.spec.suspend, is_queued) {
         (true, false) => ConditionState::met(Reason::Suspended, RESUME_MESSAGE),
@@ -211,6 +262,7 @@ fn events(
     before: Option<&VmafxJobStatus>,
     after: &VmafxJobStatus,
     forgotten: Option<&str>,
+    retried: Option<&FailedAttempt>,
 ) -> Vec<ResourceEvent> {
     let is_suspended = |status: &VmafxJobStatus| {
         let mut conditions = status.conditions.iter();
@@ -231,16 +283,42 @@ fn events(
         let note = format!("the controller no longer has job {id}; the job was submitted again");
         ResourceEvent::warning(Reason::Forgotten, note)
     });
-    [failed, suspended, forgotten].into_iter().flatten().collect()
+    let retried = retried.filter(|_| backing_off(after).is_some());
+    let retried = retried.filter(|_| before.and_then(backing_off) != backing_off(after));
+    let retried = retried.map(|FailedAttempt { attempt, node, message, .. }| {
+        let note = format!("attempt {attempt} failed on {node}, and the job was requeued: {message}");
+        ResourceEvent::warning(Reason::AttemptFailed, note)
+    });
+    let refused =
+        refused(after).filter(|new| before.and_then(refused).map(|old| old.reason) != Some(new.reason));
+    let refused = refused.map(|new| ResourceEvent::warning(new.reason, new.message));
+    [failed, suspended, forgotten, retried, refused].into_iter().flatten().collect()
+}
+
+/// The attempt after which a job backs off, if it does.
+fn backing_off(status: &VmafxJobStatus) -> Option<Option<i32>> {
+    let running = recorded(status, JobCondition::Running)?;
+    (running.status == ConditionStatus::False && running.reason == Reason::BackingOff)
+        .then_some(status.attempts)
+}
+
+/// `Accepted` of an open job that the controller refuses.
+fn refused(status: &VmafxJobStatus) -> Option<ConditionState> {
+    let accepted = recorded(status, JobCondition::Accepted)?;
+    let refusals = [Reason::InputRefused, Reason::QuotaExceeded];
+    (!is_over(status) && accepted.status == ConditionStatus::False && refusals.contains(&accepted.reason))
+        .then_some(accepted)
 }
 
 /// The reason of a job that has no score.
 pub(super) fn failure(reason: FailureReason) -> Reason {
     match reason {
-        FailureReason::InputDenied => Reason::InputRefused,
-        FailureReason::InputNotFound | FailureReason::SourceUnreachable => Reason::InputUnavailable,
-        FailureReason::NodeLost => Reason::AttemptsExhausted,
+        FailureReason::InputDenied | FailureReason::InputDeniedOnNode => Reason::InputRefused,
+        FailureReason::InputNotFound
+        | FailureReason::InputMissingOnNode
+        | FailureReason::SourceUnreachable => Reason::InputUnavailable,
         FailureReason::DeadlineExceeded => Reason::DeadlineExceeded,
+        reason if reason.retry_class() == RetryClass::Node => Reason::AttemptsExhausted,
         _ => Reason::ScoringFailed,
     }
 }

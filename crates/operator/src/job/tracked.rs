@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::time::Instant;
 use vmafx_api::VmafxJob;
@@ -25,10 +26,27 @@ pub struct TrackedJob {
     pub rejected_label: Option<f64>,
     /// When the controller was asked why the job is pending, and its answer.
     pub explained: Option<(Instant, Option<Explanation>)>,
+    /// The last refused submission, if none was accepted since.
+    pub refused: Option<RefusedSubmission>,
 }
+
+/// A submission that the controller refused and may accept later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedSubmission {
+    pub explanation: Explanation,
+    /// The spec that was submitted; a changed one is submitted at once.
+    pub generation: Option<i64>,
+    pub retry_at: Instant,
+    delay: Duration,
+}
+
+/// Delay before a refused submission is repeated; it doubles with every further refusal.
+const MIN_REFUSAL_DELAY: Duration = Duration::from_secs(5);
+const MAX_REFUSAL_DELAY: Duration = Duration::from_mins(1);
 
 impl TrackedJob {
     pub(super) fn submitted(&mut self, id: String, forgotten: Option<String>) {
+        self.refused = None;
         self.id = Some(id);
         self.forgotten = forgotten.or_else(|| self.forgotten.take());
         self.explained = None;
@@ -39,6 +57,20 @@ impl TrackedJob {
         if observed.status().is_some_and(|status| status != JobStatus::Pending) {
             self.explained = None;
         }
+    }
+
+    pub(super) fn refuse(&mut self, job: &VmafxJob, explanation: Explanation, now: Instant) {
+        let generation = job.metadata.generation;
+        let before = self.refused.as_ref().filter(|refused| refused.generation == generation);
+        let delay = before.map_or(MIN_REFUSAL_DELAY, |refused| (refused.delay * 2).min(MAX_REFUSAL_DELAY));
+        self.refused = Some(RefusedSubmission { explanation, generation, retry_at: now + delay, delay });
+    }
+
+    /// Why the submission was refused, while it is too early to repeat it.
+    pub fn refusal_until_retry(&self, job: &VmafxJob, now: Instant) -> Option<&Explanation> {
+        let refused = self.refused.as_ref()?;
+        (now < refused.retry_at && refused.generation == job.metadata.generation)
+            .then_some(&refused.explanation)
     }
 
     /// Why the job is pending, as far as the controller explained it.
@@ -107,6 +139,28 @@ impl TrackedJobs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_submission_is_repeated_after_growing_delays_and_at_once_when_the_spec_changes() {
+        let mut job = crate::job::fixtures::job(&serde_json::json!({}), &serde_json::Value::Null);
+        let why = Explanation {
+            reason: vmafx_api::conditions::Reason::InputRefused,
+            message: "outside the roots".to_owned(),
+        };
+        let (mut tracked, mut now) = (TrackedJob::default(), Instant::now());
+        for seconds in [5, 10, 20, 40, 60, 60] {
+            tracked.refuse(&job, why.clone(), now);
+            let delay = Duration::from_secs(seconds);
+            assert_eq!(tracked.refusal_until_retry(&job, now + delay - Duration::from_millis(1)), Some(&why));
+            now += delay;
+            assert_eq!(tracked.refusal_until_retry(&job, now), None);
+        }
+        tracked.refuse(&job, why, now);
+        job.metadata.generation = Some(3);
+        assert_eq!(tracked.refusal_until_retry(&job, now), None);
+        tracked.submitted("7".to_owned(), None);
+        assert_eq!(tracked.refused, None);
+    }
 
     #[test]
     fn a_namesake_is_another_one() {

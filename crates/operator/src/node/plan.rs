@@ -51,6 +51,7 @@ fn health(node: &VmafxNode, probe: &ControllerProbe, now: Timestamp) -> AgentHea
         // A heartbeat from before a pause says nothing about the agents that came after it.
         heartbeat: heartbeat.map(|time| time.0).filter(|time| resumed.is_none_or(|resumed| *time >= resumed)),
         probe,
+        quarantine: node.status.as_ref().and_then(|status| status.quarantine.as_ref()),
     };
     judge(&signals, now)
 }

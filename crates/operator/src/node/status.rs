@@ -43,7 +43,13 @@ pub(super) async fn write(
 
 /// The status without the fields that are the controller's.
 fn operator_fields(status: &VmafxNodeStatus) -> VmafxNodeStatus {
-    VmafxNodeStatus { last_heartbeat: None, assigned_jobs: None, detected_device: None, ..status.clone() }
+    VmafxNodeStatus {
+        last_heartbeat: None,
+        assigned_jobs: None,
+        detected_device: None,
+        quarantine: None,
+        ..status.clone()
+    }
 }
 
 /// Every field of the status that is the operator's, and no other.
@@ -63,6 +69,7 @@ pub fn status(
         (NodeCondition::Paused, paused),
         (NodeCondition::RolloutInProgress, rollout(node, workers)),
         (NodeCondition::AgentHealthy, health.state.clone()),
+        (NodeCondition::Quarantined, health.quarantined.clone()),
     ];
     let condition = |(type_, state): (NodeCondition, ConditionState)| {
         state.into_condition(type_.as_str(), &before.conditions, generation, now)
@@ -82,6 +89,7 @@ pub fn status(
         last_heartbeat: None,
         assigned_jobs: None,
         detected_device: None,
+        quarantine: None,
     }
 }
 
@@ -147,7 +155,19 @@ pub fn transition_events(before: Option<&VmafxNodeStatus>, after: &VmafxNodeStat
     let (before, after) = (before.conditions.as_slice(), after.conditions.as_slice());
     let health = transition(before, after, NodeCondition::AgentHealthy.as_str());
     let health = health.and_then(|(old, new)| health_event(old, new));
-    workers::transition_events(before, after).chain(health).collect()
+    let quarantined = transition(before, after, NodeCondition::Quarantined.as_str());
+    let quarantined = quarantined.and_then(|(old, new)| quarantine_event(old, new));
+    workers::transition_events(before, after).chain(health).chain(quarantined).collect()
+}
+
+fn quarantine_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {
+    match new.status {
+        ConditionStatus::True => Some(ResourceEvent::warning(Reason::FailingJobs, new.message.clone())),
+        ConditionStatus::False if old.status == ConditionStatus::True => {
+            Some(ResourceEvent::normal(Reason::AgentsHealthy, "the workers score jobs again"))
+        }
+        _ => None,
+    }
 }
 
 fn health_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {

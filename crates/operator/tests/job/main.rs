@@ -12,6 +12,8 @@ mod label;
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "../faults/operator.rs"]
 mod operator;
+mod refused;
+mod retried;
 mod spec_changes;
 mod waiting;
 

@@ -86,7 +86,10 @@ SELECT tenant.id,
     (SELECT count(*) FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'running'),
     (SELECT count(*) FROM vmafx.node_sessions s WHERE s.tenant_id = tenant.id),
     (SELECT j.created_at FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'pending'
-     ORDER BY j.created_at, j.id LIMIT 1)
+     ORDER BY j.created_at, j.id LIMIT 1),
+    (SELECT count(*) FROM vmafx.node_sessions s
+     JOIN vmafx.node_faults f ON f.tenant_id = s.tenant_id AND f.node_id = s.node_id
+     WHERE s.tenant_id = tenant.id AND f.failures >= $2)
 FROM unnest($1::text[]) AS tenant (id)";
 
 struct Removed {
@@ -107,7 +110,8 @@ impl Shared {
     pub(super) async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         let tenants = self.tenants().await?;
         let names: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
-        let values: [Value<'_>; 1] = [&names];
+        let quarantined_from = i64::from(self.policy.quarantine_after);
+        let values: [Value<'_>; 2] = [&names, &quarantined_from];
         let rows = self.connections.run(Scope::Maintenance, Access::Read, STATS, &values).await?;
         let mut stats: Vec<TenantStats> = rows
             .iter()
@@ -119,6 +123,7 @@ impl Shared {
                     running: reader.count()?,
                     nodes: reader.count()?,
                     oldest_pending: reader.next::<Option<i64>>()?.map(Timestamp),
+                    quarantined: reader.count()?,
                 })
             })
             .collect::<StoreResult<_>>()?;

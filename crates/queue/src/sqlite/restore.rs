@@ -4,9 +4,9 @@ use rusqlite::{Connection, params};
 
 use super::live::{Lease, LiveState};
 use super::rows::{COLUMNS, from_row};
-use super::sessions;
 use super::stats::{TenantTable, tenants};
 use super::unit_of_work::Counters;
+use super::{faults, sessions};
 use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::policy::Policy;
@@ -16,6 +16,7 @@ use crate::policy::Policy;
 pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> StoreResult<LiveState> {
     let mut live = LiveState::default();
     sessions::restore(connection, &mut live, now, policy)?;
+    faults::restore(connection, &mut live)?;
     let mut running = connection.prepare(&format!(
         "SELECT {COLUMNS} FROM jobs INDEXED BY jobs_list WHERE tenant = ?1 AND state = 'running'"
     ))?;

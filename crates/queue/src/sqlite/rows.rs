@@ -20,7 +20,7 @@ use super::live::Lease;
 use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
-use crate::job::{Job, Label, Origin};
+use crate::job::{AvoidedNode, FailedAttempt, Job, Label, Origin};
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
@@ -54,6 +54,8 @@ pub(super) struct JobRow {
     pub(super) origin: Option<Origin>,
     pub(super) spec: String,
     pub(super) cancel_cause: Option<CancelCause>,
+    pub(super) last_failure: Option<FailedAttempt>,
+    pub(super) avoids: Option<AvoidedNode>,
 }
 
 /// The holder of a job, and the expiry that was set by the claim.
@@ -133,6 +135,8 @@ impl JobRow {
             revision: self.revision,
             // A job that an older program cancelled has no stored cause and gets the default one.
             cancel_cause: (self.state == State::Cancelled).then(|| self.cancel_cause.unwrap_or_default()),
+            last_failure: self.last_failure,
+            avoids: self.avoids,
         })
     }
 }

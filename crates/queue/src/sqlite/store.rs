@@ -18,8 +18,9 @@ use crate::job::{Attempt, Job, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use crate::notification::Notification;
 use crate::store::{
-    Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Supply, Swept, TenantStats,
+    Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned,
+    QuarantinedNode, Released, Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted,
+    Supply, Swept, TenantStats,
 };
 use vmafx_job::{CancelCause, ScoreResult};
 
@@ -95,6 +96,8 @@ impl Store for SqliteStore {
         Ok(match self.writer.write(move |tx| claim::claim(tx, &tenant, &credentials, &backends)).await? {
             ClaimOutcome::NoSession => Claim::NoSession,
             ClaimOutcome::Nothing { next } => Claim::Nothing { next },
+            ClaimOutcome::PassedOver { next } => Claim::PassedOver { next },
+            ClaimOutcome::Quarantined { until } => Claim::Quarantined { until },
             ClaimOutcome::Row(row) => Claim::Job(Box::new(row.job(None)?)),
         })
     }
@@ -149,6 +152,7 @@ impl Store for SqliteStore {
             ahead_by_priority: position.by_priority,
             ahead_by_age: position.by_age,
             supply: Supply::by_backend(nodes.iter().map(|node| (&node.registration.capability, node.jobs))),
+            quarantined: QuarantinedNode::among(&nodes.iter().map(super::LiveNode::node).collect::<Vec<_>>()),
         }))
     }
 

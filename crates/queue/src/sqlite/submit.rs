@@ -53,6 +53,8 @@ pub(super) fn submit(
         origin: job.origin.clone(),
         spec: spec.to_owned(),
         cancel_cause: None,
+        last_failure: None,
+        avoids: None,
     };
     rows::insert(tx.connection, &row)?;
     tx.state.pending.changed(tenant);

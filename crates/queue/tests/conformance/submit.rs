@@ -70,6 +70,8 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
         deadline_at: Some(q.now() + seconds(90)),
         revision: found.revision,
         cancel_cause: None,
+        last_failure: None,
+        avoids: None,
     };
     assert_eq!(found, expected);
     assert_eq!(q.attempts(id).await, []);

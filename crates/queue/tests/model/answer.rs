@@ -11,6 +11,7 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Samples, Submitted, Supply,
     Swept, TenantStats,
 };
+use vmafx_queue::transition::State;
 
 pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
     fn jobs(&mut self) -> Vec<&mut Job> {
@@ -130,6 +131,8 @@ impl ComparableAnswer for Claim {
             Self::NoSession => "claim: no session",
             Self::Nothing { next: None } => "claim: nothing",
             Self::Nothing { next: Some(_) } => "claim: a back-off",
+            Self::PassedOver { .. } => "claim: passed over",
+            Self::Quarantined { .. } => "claim: quarantined",
             Self::Job(job) if job.attempt > 2 => "claim: a third attempt",
             Self::Job(_) => "claim: a job",
         }]
@@ -151,6 +154,10 @@ impl ComparableAnswer for Reported {
             Self::Repeated => "reported: again",
             Self::Moved { sampled: true, .. } => "reported: a sample",
             Self::Moved { job, .. } if job.result.is_some() => "reported: a score",
+            Self::Moved { job, .. } if job.state == State::Pending => "reported: a retry",
+            Self::Moved { job, .. } if job.failure_reason == FailureReason::InputNotFound => {
+                "reported: confirmed"
+            }
             Self::Moved { .. } => "reported: a failure",
         }]
     }
@@ -183,7 +190,7 @@ impl ComparableAnswer for Swept {
 }
 
 /// Every name that an answer can have.
-pub(crate) const ALL_LABELS: [&str; 36] = [
+pub(crate) const ALL_LABELS: [&str; 40] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
@@ -194,6 +201,8 @@ pub(crate) const ALL_LABELS: [&str; 36] = [
     "claim: a third attempt",
     "claim: no session",
     "claim: nothing",
+    "claim: passed over",
+    "claim: quarantined",
     "labelled: a sample",
     "labelled: beforehand",
     "labelled: nothing",
@@ -210,6 +219,8 @@ pub(crate) const ALL_LABELS: [&str; 36] = [
     "reported: a sample",
     "reported: a score",
     "reported: again",
+    "reported: a retry",
+    "reported: confirmed",
     "reported: fenced",
     "reported: no session",
     "samples: some",

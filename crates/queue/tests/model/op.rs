@@ -40,6 +40,8 @@ pub(crate) enum Op {
         job: JobChoice,
         attempt: AttemptChoice,
         score: Option<u8>,
+        /// Why there is no score, by number.
+        reason: u8,
     },
     Release {
         node: u8,
@@ -172,8 +174,9 @@ fn of_nodes() -> impl Strategy<Value = Op> {
         8 => (0..6_u8, fault()).prop_map(|(node, fault)| Op::Claim { node, fault }),
         4 => (0..6_u8, fault(), vec(pick(), 0..5), option::of((which(), 0..9_u64)))
             .prop_map(|(node, fault, named, progress)| Op::Heartbeat { node, fault, named, progress }),
-        6 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8))
-            .prop_map(|(node, fault, job, attempt, score)| Op::Report { node, fault, job, attempt, score }),
+        8 => (0..6_u8, fault(), pick(), which(), option::weighted(0.5, 0..=100_u8), 0..6_u8).prop_map(
+            |(node, fault, job, attempt, score, reason)| Op::Report { node, fault, job, attempt, score, reason }
+        ),
         2 => (0..6_u8, fault(), pick(), which())
             .prop_map(|(node, fault, job, attempt)| Op::Release { node, fault, job, attempt }),
     ]

@@ -90,6 +90,19 @@ impl TestNode {
         (&self.report(Report { job: job.id, attempt: Some(job.attempt), result }).await).into()
     }
 
+    /// Reports a failure with a reason.
+    pub(crate) async fn fail_with(&self, job: &Job, reason: FailureReason, text: &str) -> ReportKind {
+        let result = Err((reason, text.to_owned()));
+        (&self.report(Report { job: job.id, attempt: Some(job.attempt), result }).await).into()
+    }
+
+    /// Submits a job, claims it and fails it.
+    pub(crate) async fn fails_one(&self, reason: FailureReason) -> Job {
+        let taken = self.holds(super::build::job()).await;
+        assert_eq!(self.fail_with(&taken, reason, "broken").await, ReportKind::Moved);
+        taken
+    }
+
     pub(crate) async fn release(&self, job: &Job) -> Released {
         let store = &self.queue.store;
         store.release(&self.queue.tenant, &self.who, job.id, job.attempt, "shutting down").await.unwrap()
@@ -108,6 +121,14 @@ impl TestNode {
     pub(crate) async fn progress(&self, job: &Job, done: u64, total: u64) -> Option<HeartbeatReply> {
         let progress = vec![(job.id, job.attempt, Progress { done, total })];
         self.heartbeat_with(Heartbeat { running: vec![job.id], progress }).await
+    }
+
+    /// Claims a job; submits this one if there is none.
+    pub(crate) async fn take_or(&self, job: super::build::JobBuilder) -> Job {
+        match self.claim().await {
+            Claim::Job(job) => *job,
+            _ => self.holds(job).await,
+        }
     }
 
     /// Submits and claims a job.

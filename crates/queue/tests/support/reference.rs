@@ -1,8 +1,8 @@
 //! The reference implementation: a queue in plain vectors with linear search, from which every store must be
 //! indistinguishable.
 //!
-//! It has no indexes, batches or transactions, and it uses neither `transition` nor `fence`, so that they are
-//! checked against it too. Time and ids are arguments: the model test passes the ids that the store under test
+//! It has no indexes, batches or transactions, and it uses none of `transition`, `fence`, `verdict` and
+//! `quarantine`, so that they are checked against it too. Time and ids are arguments: the model test passes the ids that the store under test
 //! chose, so that every answer can be compared directly.
 //!
 //! It also decides questions that the documentation of `Store` leaves open:
@@ -13,6 +13,7 @@
 //! - Whether an ended back-off starts again when the clock is set back remains open, because the stores differ.
 //! - Heartbeats, progress and the renewal of leases change no revision and send no notification.
 
+mod faults;
 mod jobs;
 mod nodes;
 mod readers;
@@ -23,12 +24,14 @@ mod work;
 use std::collections::BTreeMap;
 
 pub(crate) use store::ReferenceStore;
+use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{Credentials, Node, SessionToken};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
+use vmafx_queue::quarantine::NodeFaults;
 use vmafx_queue::store::Sample;
 use vmafx_queue::{Job, JobId, SessionId, TenantId};
 
@@ -43,6 +46,8 @@ pub(crate) struct Queue {
     /// Number of changes and samples so far, which is also the position of a reader that has read everything.
     written: u64,
     swept_at: Option<Timestamp>,
+    /// Failures of nodes since their last score.
+    faults: BTreeMap<(TenantId, String), NodeFaults>,
     /// Notifications that have not been sent yet.
     notifications: Vec<Notification>,
 }
@@ -87,6 +92,7 @@ impl Queue {
             pruned: BTreeMap::new(),
             written: 0,
             swept_at: None,
+            faults: BTreeMap::new(),
             notifications: vec![],
         }
     }
@@ -144,14 +150,27 @@ impl Queue {
 
     /// Ends the running attempt, if there is one. The caller sets the state of the job.
     fn end_attempt(&mut self, index: usize, now: Timestamp, outcome: AttemptOutcome, error: &str) {
+        self.end_attempt_with(index, now, outcome, FailureReason::Unspecified, error);
+    }
+
+    fn end_attempt_with(
+        &mut self,
+        index: usize,
+        now: Timestamp,
+        outcome: AttemptOutcome,
+        reason: FailureReason,
+        error: &str,
+    ) {
         let entry = &mut self.jobs[index];
         entry.holder = None;
         entry.job.lease_expires_at = None;
         entry.job.available_at = None;
         entry.job.progress = None;
+        entry.job.avoids = None;
         if let Some(attempt) = entry.attempts.last_mut().filter(|attempt| attempt.ended.is_none()) {
             attempt.ended = Some((now, outcome));
             error.clone_into(&mut attempt.error);
+            attempt.reason = reason;
         }
     }
 

@@ -33,6 +33,12 @@ pub(crate) enum Broken {
     Idempotency,
     /// A job may lose one attempt more than allowed.
     LostLimit,
+    /// Every reported failure is final, whoever is at fault.
+    Retries,
+    /// A job may return at once to the node that failed it.
+    Avoidance,
+    /// No node is quarantined.
+    Quarantine,
     /// A released job is cancelled instead of being pending again.
     Release,
     /// A heartbeat extends no lease.
@@ -46,6 +52,8 @@ impl Broken {
     pub(crate) fn policy(self, policy: Policy) -> Policy {
         match self {
             Self::SweepGap => Policy { sweep_interval: Duration::from_hours(1), ..policy },
+            Self::Avoidance => Policy { avoid_window: Duration::ZERO, ..policy },
+            Self::Quarantine => Policy { quarantine_after: u32::MAX, ..policy },
             Self::LostLimit => Policy { max_lost_attempts: policy.max_lost_attempts + 1, ..policy },
             _ => policy,
         }
@@ -185,6 +193,12 @@ impl Store for Sabotage {
                 report.attempt = None;
                 let holder = self.holders.lock().unwrap().get(&report.job).cloned();
                 self.inner.report(tenant, holder.as_ref().unwrap_or(node), report).await
+            }
+            Broken::Retries => {
+                if let Err((reason, _)) = &mut report.result {
+                    *reason = vmafx_job::FailureReason::OptionsInvalid;
+                }
+                self.inner.report(tenant, node, report).await
             }
             Broken::Attempts => {
                 report.attempt = None;

@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use vmafx_api::conditions::NodeCondition;
-use vmafx_api::node::{GpuVendor, ManagementPolicy};
+use vmafx_api::node::{GpuVendor, ManagementPolicy, QuarantinedWorkers};
 use vmafx_api::{VmafxNodeSpec, VmafxNodeStatus};
 
 use super::{conditions, count, labels, pod_template, stateful_set, text, time};
@@ -87,13 +87,25 @@ fn toleration() -> impl Strategy<Value = Toleration> {
         })
 }
 
+fn quarantine() -> impl Strategy<Value = QuarantinedWorkers> {
+    (1..=i32::MAX, 1..=i32::MAX, "[A-Z][a-zA-Z]{0,63}", text()).prop_map(
+        |(workers, connected, reason, message)| QuarantinedWorkers { workers, connected, reason, message },
+    )
+}
+
 fn status() -> impl Strategy<Value = VmafxNodeStatus> {
     let types = NodeCondition::ALL.iter().map(|c| c.as_str()).collect();
-    let agent = (option::of(any::<bool>()), option::of(time()), option::of(count()), option::of(text()));
+    let agent = (
+        option::of(any::<bool>()),
+        option::of(time()),
+        option::of(count()),
+        option::of(text()),
+        option::of(quarantine()),
+    );
     let workload = (option::of(stateful_set()), option::of(count()), option::of(count()), option::of(text()));
     let rest = (option::of(text()), option::of(any::<i64>()), conditions(types));
     (agent, workload, rest).prop_map(|(agent, workload, rest)| {
-        let (healthy, last_heartbeat, assigned_jobs, detected_device) = agent;
+        let (healthy, last_heartbeat, assigned_jobs, detected_device, quarantine) = agent;
         let (stateful_set, replicas, ready_replicas, selector) = workload;
         let (current_image, observed_generation, conditions) = rest;
         VmafxNodeStatus {
@@ -101,6 +113,7 @@ fn status() -> impl Strategy<Value = VmafxNodeStatus> {
             last_heartbeat,
             assigned_jobs,
             detected_device,
+            quarantine,
             stateful_set,
             replicas,
             ready_replicas,

@@ -58,6 +58,12 @@ pub(in crate::grpc) fn node(node: Node) -> wire::Node {
         resource: node.resource.map(resource_ref),
         registered_at_ms: node.registered_at.0,
         last_seen_at_ms: node.last_seen_at.0,
+        quarantine: node.quarantine.map(|quarantine| wire::Quarantine {
+            failures: quarantine.failures,
+            until_ms: quarantine.until.0,
+            reason: quarantine.reason.number(),
+            message: quarantine.error,
+        }),
     }
 }
 

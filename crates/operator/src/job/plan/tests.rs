@@ -66,7 +66,12 @@ fn rejected() -> ObservedJob {
     ObservedJob::Rejected(Explanation { reason: Reason::Rejected, message: "message".to_owned() })
 }
 
+fn refused() -> ObservedJob {
+    ObservedJob::Refused(Explanation { reason: Reason::InputRefused, message: "message".to_owned() })
+}
+
 #[rstest]
+#[case::refused(json!({}), false, refused(), JobAction::Wait, PlanReason::Rejected)]
 #[case::new(json!({}), false, ObservedJob::NotAsked, submit("u"), PlanReason::NotSubmitted)]
 #[case::new_and_the_controller_is_down(json!({}), false, down(), JobAction::Wait, PlanReason::ControllerUnreachable)]
 #[case::not_asked(json!({}), true, ObservedJob::NotAsked, JobAction::Get { id: "7".to_owned() }, PlanReason::NotAsked)]

@@ -52,6 +52,51 @@ fn failed(reason: FailureReason) -> Job {
     Job { failure_reason: reason.number(), ..over(JobStatus::Failed, "why") }
 }
 
+fn refused() -> ObservedJob {
+    ObservedJob::Refused(Explanation { reason: Reason::InputRefused, message: "outside".to_owned() })
+}
+
+/// A job that waits for another attempt.
+fn retried(attempt: u32) -> Job {
+    let failure = wire::FailedAttempt {
+        attempt,
+        node: "gpu-0".to_owned(),
+        reason: FailureReason::ScratchFull.number(),
+        message: "no space".to_owned(),
+    };
+    Job { attempt, last_failure: Some(failure), available_at_ms: 1_000_005_000, ..live(JobStatus::Pending) }
+}
+
+#[test]
+fn a_job_that_waits_for_another_attempt_says_why_and_publishes_it_once() {
+    let mut job = job(&json!({}));
+    let mut notes = Vec::new();
+    for attempt in [1, 1, 2] {
+        let observed = observed(retried(attempt));
+        let after = status(&job, &observed, None, at(NOW));
+        let failure = retried(attempt).last_failure;
+        notes.extend(events(job.status.as_ref(), &after, None, failure.as_ref()));
+        job.status = Some(after);
+    }
+    let message = "attempt 2 failed on gpu-0: no space; the next attempt starts after 1970-01-12T13:46:45Z";
+    assert_eq!(job.status.unwrap().message.as_deref(), Some(message));
+    let expected = [1, 2].map(|attempt| {
+        let note = format!("attempt {attempt} failed on gpu-0, and the job was requeued: no space");
+        ResourceEvent::warning(Reason::AttemptFailed, note)
+    });
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn a_refusal_is_published_once() {
+    let mut job = job(&json!({}));
+    for expected in [1, 0] {
+        let after = status(&job, &refused(), None, at(NOW));
+        assert_eq!(events(job.status.as_ref(), &after, None, None).len(), expected);
+        job.status = Some(after);
+    }
+}
+
 #[rstest]
 #[case::new(json!({}), ObservedJob::NotAsked, Phase::Pending, "Reconciling")]
 #[case::down(json!({}), down(), Phase::Pending, "ControllerUnreachable")]
@@ -61,6 +106,11 @@ fn failed(reason: FailureReason) -> Job {
 #[case::scored(json!({}), observed(over(JobStatus::Completed, "")), Phase::Succeeded, "Finished")]
 #[case::failed(json!({}), observed(failed(FailureReason::InputInvalid)), Phase::Failed, "Finished")]
 #[case::refused(json!({}), ObservedJob::Rejected(Explanation { reason: Reason::InputRefused, message: "outside".to_owned() }), Phase::Failed, "Finished")]
+#[case::refused_for_now(json!({}), refused(), Phase::Pending, "InputRefused")]
+#[case::refused_too_long(json!({ "activeDeadlineSeconds": 60 }), refused(), Phase::Failed, "Finished")]
+#[case::refused_not_too_long(json!({ "activeDeadlineSeconds": 2_000_000 }), refused(), Phase::Pending, "InputRefused")]
+#[case::refused_and_suspended(json!({ "suspend": true, "activeDeadlineSeconds": 60 }), refused(), Phase::Pending, "Suspended")]
+#[case::backs_off(json!({}), observed(retried(1)), Phase::Pending, "BackingOff")]
 #[case::given_up(json!({ "cancel": true }), observed(cancelled(CancelCause::Requested)), Phase::Cancelled, "Finished")]
 #[case::given_up_elsewhere(json!({}), observed(over(JobStatus::Cancelled, "by hand")), Phase::Cancelled, "Finished")]
 #[case::given_up_before(json!({ "cancel": true }), ObservedJob::Missing, Phase::Cancelled, "Finished")]
@@ -86,6 +136,9 @@ fn the_phase_follows_from_the_conditions(
 #[case(FailureReason::InputDenied, "InputRefused")]
 #[case(FailureReason::ClipsDiffer, "ScoringFailed")]
 #[case(FailureReason::NodeLost, "AttemptsExhausted")]
+#[case(FailureReason::WorkerCrashed, "AttemptsExhausted")]
+#[case(FailureReason::InputMissingOnNode, "InputUnavailable")]
+#[case(FailureReason::InputDeniedOnNode, "InputRefused")]
 #[case(FailureReason::DeadlineExceeded, "DeadlineExceeded")]
 #[case(FailureReason::Unspecified, "ScoringFailed")]
 fn a_failure_has_a_reason_and_the_words_of_the_node(#[case] why: FailureReason, #[case] reason: &str) {

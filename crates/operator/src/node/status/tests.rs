@@ -14,6 +14,7 @@ fn healthy() -> AgentHealth {
     AgentHealth {
         healthy: true,
         state: ConditionState::met(Reason::AsExpected, "agents report in time"),
+        quarantined: ConditionState::unmet(Reason::AsExpected, ""),
         recheck_after: RECHECK_INTERVAL,
     }
 }
@@ -69,7 +70,7 @@ fn fields_of_the_controller_are_never_written() {
         ..VmafxNodeStatus::default()
     });
     let status = serde_json::to_value(status_of(&node, &workload(Some(two_at_work())), 5)).unwrap();
-    for field in ["lastHeartbeat", "assignedJobs", "detectedDevice"] {
+    for field in ["lastHeartbeat", "assignedJobs", "detectedDevice", "quarantine"] {
         assert!(status.get(field).is_none(), "{status}");
     }
 }

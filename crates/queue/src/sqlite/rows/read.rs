@@ -8,7 +8,7 @@ use super::super::exact::ExactFloat;
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
-use crate::job::Origin;
+use crate::job::{AvoidedNode, FailedAttempt, Origin};
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, UnknownName};
 
@@ -17,7 +17,8 @@ macro_rules! columns {
         "number, id, tenant, state, ready, backend, priority, created_at, seq, revision, attempt, lost_attempts, \
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
-         origin_namespace, origin_name, origin_uid, spec, cancel_cause"
+         origin_namespace, origin_name, origin_uid, spec, cancel_cause, failed_attempt, failed_node, failed_reason, \
+         failed_error, avoid_node, avoid_until"
     };
 }
 
@@ -113,7 +114,18 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
         origin,
         spec: row.get(32)?,
         cancel_cause: cancel_cause(row, 33)?,
+        last_failure: last_failure(row)?,
+        avoids: match (row.get(38)?, time(39)?) {
+            (Some(node), Some(until)) => Some(AvoidedNode { node, until }),
+            _ => None,
+        },
     })
+}
+
+fn last_failure(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<FailedAttempt>> {
+    let Some(attempt) = row.get(34)? else { return Ok(None) };
+    let reason = FailureReason::from_number(row.get(36)?);
+    Ok(Some(FailedAttempt { attempt, node: row.get(35)?, reason, message: row.get(37)? }))
 }
 
 fn cancel_cause(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<CancelCause>> {

@@ -3,6 +3,7 @@
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::SessionId;
+use crate::job::FailedAttempt;
 use crate::transition::{JobEvent, State, Transition, next};
 use vmafx_job::{CancelCause, FailureReason};
 
@@ -19,6 +20,7 @@ impl JobRow {
         self.state = State::Running;
         self.ready = false;
         self.available_at = None;
+        self.avoids = None;
         self.attempt += 1;
         self.node = Some(node.to_owned());
         self.started_at = Some(now);
@@ -31,6 +33,17 @@ impl JobRow {
         self.ready = until.is_none();
         self.available_at = until;
         self.lease = None;
+    }
+
+    /// Returns the job to the queue after its running attempt failed or was lost.
+    pub(in super::super) fn retry(&mut self, reason: FailureReason, message: &str, until: Timestamp) {
+        self.last_failure = Some(FailedAttempt {
+            attempt: self.attempt,
+            node: self.node.clone().unwrap_or_default(),
+            reason,
+            message: message.to_owned(),
+        });
+        self.wait(Some(until));
     }
 
     pub(in super::super) fn complete(&mut self, result: StoredResult, now: Timestamp) {
@@ -58,6 +71,7 @@ impl JobRow {
         self.state = state;
         self.ready = false;
         self.available_at = None;
+        self.avoids = None;
         self.lease = None;
         self.finished_at = Some(now);
     }

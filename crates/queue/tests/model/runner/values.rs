@@ -38,8 +38,10 @@ pub(super) fn submission(op: &Op) -> JobBuilder {
 pub(super) fn registration(op: &Op) -> NodeBuilder {
     let Op::Register { backends, slots, labels, shown, .. } = op else { return node("n") };
     let backends = (1..3).filter(|bit| backends & bit != 0).map(|bit| BACKENDS[bit as usize]);
+    // A name may come back, as that of a node does that registers again.
+    let name = format!("n{}", labels % 2);
     let labels = [("zone", "a"), ("gpu", "b")].into_iter().take(usize::from(*labels));
-    let new = node("n").backends(backends).slots(*slots).labels(labels);
+    let new = node(&name).backends(backends).slots(*slots).labels(labels);
     if *shown { new.resource(origin("video", "gpu")) } else { new }
 }
 

@@ -8,6 +8,16 @@ use super::{Caller, Mismatch, Runner};
 use crate::model::op::{AttemptChoice, Op};
 use crate::support::build::score;
 
+/// Reasons that count against the node are the most frequent, so that nodes are quarantined.
+const REASONS: [FailureReason; 6] = [
+    FailureReason::OutOfMemory,
+    FailureReason::OutOfMemory,
+    FailureReason::InputMissingOnNode,
+    FailureReason::InputMissingOnNode,
+    FailureReason::SourceUnreachable,
+    FailureReason::OptionsInvalid,
+];
+
 impl Runner {
     pub(super) async fn node_step(&mut self, op: &Op, it: Caller) -> Result<(), Mismatch> {
         let (store, now) = (self.store.clone(), self.now());
@@ -29,11 +39,11 @@ impl Runner {
                 let model = self.model.claim(now, &it.whose, &it.who, &it.backends);
                 self.compare(store.claim(&it.whose, &it.who, &it.backends).await.unwrap(), model)
             }
-            Op::Report { job, attempt, score: value, .. } => {
+            Op::Report { job, attempt, score: value, reason, .. } => {
                 let job = self.pick(*job, Some(it.index));
                 let result = value
                     .map(|value| score(f64::from(value)))
-                    .ok_or_else(|| (FailureReason::OutOfMemory, "no memory".to_owned()));
+                    .ok_or_else(|| (REASONS[usize::from(*reason)], "no score".to_owned()));
                 let report = Report { job, attempt: self.attempt(*attempt, job), result };
                 let model = self.model.report(now, &it.whose, &it.who, report.clone());
                 self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)

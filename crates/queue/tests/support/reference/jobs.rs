@@ -49,6 +49,8 @@ impl Queue {
             deadline_at: new.deadline.map(|length| now + length),
             revision: 0,
             cancel_cause: None,
+            last_failure: None,
+            avoids: None,
         };
         let entry = Entry {
             job,
