@@ -94,7 +94,7 @@ impl Harness {
         let scoring =
             ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
         self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
-        self.store.claim(&self.tenant, agent, &[]).await.unwrap();
+        self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
     }
 
     async fn beat(&self, agent: &Credentials, after: Duration) {

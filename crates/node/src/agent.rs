@@ -5,6 +5,7 @@
 //! | `session`           | registers, sends heartbeats, registers again when the controller ended the session  |
 //! | `slot`              | pulls a job, has it scored, reports the result; one loop per slot                    |
 //! | `running_jobs`      | the jobs of this process, their progress, and how to stop them                      |
+//! | `lost_pulls`        | the pulls whose answer was lost, which the controller takes back                    |
 //! | `wire`              | pure: converts a job from the wire, and a result to it                              |
 //! | `controller_client` | the calls to the controller, with their timeouts and retries                        |
 //!
@@ -16,6 +17,7 @@
 //! last: until then they renew the leases of running jobs.
 
 mod controller_client;
+mod lost_pulls;
 mod metrics;
 mod running_jobs;
 mod session;

@@ -7,6 +7,7 @@
 //! | [`node`]         | nodes, sessions, heartbeats and reports            |
 //! | [`transition`]   | the state machine: one total function              |
 //! | [`fence`]        | which reports are accepted                         |
+//! | [`lost_pull`]    | which jobs a node gives back that it never received |
 //! | [`policy`]       | durations, limits, back-off                        |
 //! | [`store`]        | the operations of every store, with their promises |
 //! | [`sqlite`]       | the store in one file, for one controller          |
@@ -27,6 +28,7 @@ pub mod clock;
 pub mod fence;
 pub mod ids;
 pub mod job;
+pub mod lost_pull;
 pub mod node;
 pub mod notification;
 pub mod outcome;
@@ -36,6 +38,6 @@ pub mod sqlite;
 pub mod store;
 pub mod transition;
 
-pub use ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
+pub use ids::{AttemptNumber, IdempotencyKey, JobId, PullId, SessionId, TenantId};
 pub use job::{Job, NewJob};
 pub use store::{Store, StoreError, StoreResult};

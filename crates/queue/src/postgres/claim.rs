@@ -18,7 +18,7 @@ use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, millis};
 use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::ids::{PullId, TenantId};
 use crate::node::Credentials;
 use crate::store::{Claim, StoreResult};
 
@@ -44,9 +44,9 @@ SELECT backend, jobs FROM classes";
 const CLAIM: &str = concat!(
     "
 WITH live AS (
-    SELECT w.n, s.id AS session, s.node_id, s.capability -> 'labels' AS labels,
+    SELECT w.n, w.pull, s.id AS session, s.node_id, s.capability -> 'labels' AS labels,
         row_number() OVER (ORDER BY w.n) AS place
-    FROM unnest($2::uuid[], $3::bytea[]) WITH ORDINALITY AS w (session, token, n)
+    FROM unnest($2::uuid[], $3::bytea[], $8::uuid[]) WITH ORDINALITY AS w (session, token, pull, n)
     JOIN vmafx.node_sessions s
         ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
 ), due AS MATERIALIZED (
@@ -80,7 +80,8 @@ WITH live AS (
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'running', ready = false, available_at = NULL, attempt = job.attempt + 1, node = live.node_id,
-        started_at = $6, updated_at = $6, lease_session = live.session, lease_expires_at = $7,
+        started_at = $6, updated_at = $6, lease_session = live.session, lease_pull = live.pull,
+        lease_expires_at = $7,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM taken JOIN live USING (place) WHERE job.id = taken.id
     RETURNING job.*, live.n, live.labels
@@ -113,6 +114,12 @@ const MAX_LOST_RACES: u32 = 40;
 /// The key is the tenant and the backends that the node may claim for, sorted and including the empty one.
 pub(super) struct Claims(pub(super) Arc<Shared>);
 
+/// A node that claims, and the pull that it claims for.
+pub(super) struct ClaimCaller {
+    pub(super) node: Credentials,
+    pub(super) pull: Option<PullId>,
+}
+
 /// Backends that a node may claim for.
 pub(super) type ClaimableBackends = Arc<[String]>;
 
@@ -126,18 +133,18 @@ pub(super) fn claimable_backends(backends: &[String]) -> ClaimableBackends {
 
 impl BatchOperation for Claims {
     type Key = (TenantId, ClaimableBackends);
-    type Item = Credentials;
+    type Item = ClaimCaller;
     type Answer = Claim;
     const MAX_BATCH_SIZE: usize = 64;
 
-    async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> StoreResult<Vec<Claim>> {
+    async fn run(&self, key: &Self::Key, nodes: &[ClaimCaller]) -> StoreResult<Vec<Claim>> {
         let (tenant, backends) = key;
         let mut answers: Vec<Option<Claim>> = vec![None; nodes.len()];
         let mut max_entries = 2 * nodes.len() + SPARE_ENTRIES;
         let mut lost_races = 0_u32;
         loop {
             let open: Vec<usize> = (0..nodes.len()).filter(|at| answers[*at].is_none()).collect();
-            let asking: Vec<&Credentials> = open.iter().map(|at| &nodes[*at]).collect();
+            let asking: Vec<&ClaimCaller> = open.iter().map(|at| &nodes[*at]).collect();
             let round = self.round(tenant, backends, &asking, max_entries).await?;
             for (at, answer) in open.into_iter().zip(round.answers) {
                 answers[at] = answer;
@@ -182,18 +189,20 @@ impl Claims {
         &self,
         tenant: &TenantId,
         backends: &ClaimableBackends,
-        nodes: &[&Credentials],
+        nodes: &[&ClaimCaller],
         max_entries: usize,
     ) -> StoreResult<Round> {
         let shared = &self.0;
         let now = shared.clock.now();
         let tenant_id = tenant.as_str();
-        let sessions: Vec<Uuid> = nodes.iter().map(|node| node.session.0).collect();
-        let tokens: Vec<Vec<u8>> = nodes.iter().map(|node| node.token.digest().to_vec()).collect();
+        let sessions: Vec<Uuid> = nodes.iter().map(|caller| caller.node.session.0).collect();
+        let tokens: Vec<Vec<u8>> = nodes.iter().map(|caller| caller.node.token.digest().to_vec()).collect();
+        let pulls: Vec<Option<Uuid>> = nodes.iter().map(|caller| caller.pull.map(|pull| pull.0)).collect();
         let limit = i64::try_from(max_entries).unwrap_or(i64::MAX);
         let until = now.0.saturating_add(millis(shared.policy.lease_ttl));
         let backends = &backends[..];
-        let claim: [Value<'_>; 7] = [&tenant_id, &sessions, &tokens, &backends, &limit, &now.0, &until];
+        let claim: [Value<'_>; 8] =
+            [&tenant_id, &sessions, &tokens, &backends, &limit, &now.0, &until, &pulls];
         let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, CLAIM, &claim).await?;
 
         let mut changes = TenantChanges::default();

@@ -30,7 +30,7 @@ use vmafx_queue::notification::Notification;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::Sample;
-use vmafx_queue::{Job, JobId, SessionId, TenantId};
+use vmafx_queue::{Job, JobId, PullId, SessionId, TenantId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -52,6 +52,8 @@ struct Entry {
     job: Job,
     /// The session that runs the job.
     holder: Option<SessionId>,
+    /// The pull that claimed the job last.
+    pull: Option<PullId>,
     attempts: Vec<Attempt>,
     /// Labels of the node that claimed the job last.
     node_labels: BTreeMap<String, String>,

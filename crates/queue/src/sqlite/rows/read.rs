@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::super::exact::ExactFloat;
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
-use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
+use crate::ids::{IdempotencyKey, JobId, PullId, SessionId, TenantId};
 use crate::job::Origin;
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, UnknownName};
@@ -17,7 +17,7 @@ macro_rules! columns {
         "number, id, tenant, state, ready, backend, priority, created_at, seq, revision, attempt, lost_attempts, \
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
-         origin_namespace, origin_name, origin_uid, spec, cancel_cause"
+         origin_namespace, origin_name, origin_uid, spec, cancel_cause, lease_pull"
     };
 }
 
@@ -68,7 +68,8 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
     let time = |column| row.get::<_, Option<i64>>(column).map(|time| time.map(Timestamp));
     let lease = match (row.get::<_, Option<[u8; 16]>>(18)?, time(19)?) {
         (Some(session), Some(expires_at)) => {
-            Some(StoredLease { session: SessionId(Uuid::from_bytes(session)), expires_at })
+            let pull = row.get::<_, Option<[u8; 16]>>(34)?.map(|pull| PullId(Uuid::from_bytes(pull)));
+            Some(StoredLease { session: SessionId(Uuid::from_bytes(session)), expires_at, pull })
         }
         _ => None,
     };
