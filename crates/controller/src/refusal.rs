@@ -31,6 +31,9 @@ pub enum Refusal {
     /// The same call may succeed later.
     #[error("{0}")]
     Unavailable(String),
+    /// The store cannot be reached; the cause is in the log. The call may or may not have had an effect.
+    #[error("the controller cannot reach its store; try again, at another controller if there is one")]
+    StoreUnavailable,
     /// The cause is in the log.
     #[error("internal error")]
     Internal,
@@ -54,7 +57,11 @@ impl From<vmafx_queue::StoreError> for Refusal {
         match error {
             StoreError::Cursor => Self::OutOfRange(error.to_string()),
             StoreError::Closed => Self::Unavailable("the controller is shutting down".to_owned()),
-            StoreError::Unavailable(_) | StoreError::Corrupt { .. } | StoreError::Schema { .. } => {
+            StoreError::Unavailable(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
+                Self::StoreUnavailable
+            }
+            StoreError::Corrupt { .. } | StoreError::Schema { .. } => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
                 Self::Internal
             }

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
+use vmafx_kit::health::ServingSignal;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_queue::Store;
 use vmafx_queue::clock::Clock;
@@ -58,6 +59,8 @@ pub struct ServiceParts {
     pub metrics: ControllerMetrics,
     pub policy: Policy,
     pub limits: ServiceLimits,
+    /// Ends streams when the store is lost.
+    pub serving: ServingSignal,
     /// Ends waiting calls.
     pub shutdown: Shutdown,
 }
@@ -99,6 +102,7 @@ struct Inner {
     metrics: ControllerMetrics,
     policy: Policy,
     limits: ServiceLimits,
+    serving: ServingSignal,
     shutdown: Shutdown,
     dispatch: Dispatch,
     subscriptions: Subscriptions,
@@ -108,7 +112,7 @@ struct Inner {
 impl Service {
     /// Waiting calls are woken by the tasks of [`crate::background`].
     pub fn new(parts: ServiceParts) -> Self {
-        let ServiceParts { store, clock, roots, metrics, policy, limits, shutdown } = parts;
+        let ServiceParts { store, clock, roots, metrics, policy, limits, serving, shutdown } = parts;
         let dispatch = Dispatch::new(clock.clone());
         let subscriptions = Subscriptions::new(limits.max_streams);
         let detached = DetachedTasks::default();
@@ -119,6 +123,7 @@ impl Service {
             metrics,
             policy,
             limits,
+            serving,
             shutdown,
             dispatch,
             subscriptions,
@@ -144,6 +149,17 @@ impl Service {
 
     pub(crate) fn subscriptions(&self) -> &Subscriptions {
         &self.0.subscriptions
+    }
+
+    /// Resolves when streams must end, with the reason.
+    fn stream_end(&self) -> impl Future<Output = Refusal> + Send + use<> {
+        let (begun, lost) = (self.0.shutdown.begun(), self.0.serving.stopped());
+        async {
+            tokio::select! {
+                () = begun => shutting_down(),
+                () = lost => Refusal::StoreUnavailable,
+            }
+        }
     }
 
     /// Waits for the releases and cancellations of calls whose callers went away. Must run after the last call and before

@@ -9,7 +9,7 @@ mod readiness;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use vmafx_kit::health::Readiness;
+use vmafx_kit::health::{Readiness, ServingSignal};
 use vmafx_kit::metrics::Metrics;
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_queue::clock::{Clock, SteadyClock};
@@ -56,6 +56,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
 
     let clock: Arc<dyn Clock> = Arc::new(SteadyClock::start());
     let store = settings.store.open(clock.clone()).await?;
+    let serving = ServingSignal::default();
     let service = Service::new(ServiceParts {
         store: store.clone(),
         clock: clock.clone(),
@@ -68,6 +69,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
             max_streams: settings.max_streams.min(tokio::sync::Semaphore::MAX_PERMITS),
             ..ServiceLimits::default()
         },
+        serving: serving.clone(),
         shutdown: tasks.shutdown(),
     });
     close_store_last(&service, tasks);
@@ -79,11 +81,12 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
     }
 
     let readiness = Readiness::new(tasks.shutdown());
-    tasks.service("readiness", readiness::watch(store, readiness.clone(), tasks.shutdown()));
+    tasks.service("readiness", readiness::watch(store, readiness.clone(), serving.clone(), tasks.shutdown()));
     let parts = listeners::ListenerParts {
         service,
         access,
         readiness,
+        serving,
         metrics: Arc::new(metrics),
         gauges,
         calls,

@@ -95,7 +95,7 @@ impl Harness {
         let scoring =
             ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
         self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
-        self.store.claim(&self.tenant, agent, &[]).await.unwrap();
+        self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
     }
 
     /// Gives the agent a new job and reports its end.

@@ -11,6 +11,7 @@
 //! | [`workload`]   | the StatefulSet of a node or training with its Service and disruption budget              |
 //! | [`render`]     | what all rendered objects have in common                                                  |
 //! | [`webhook`]    | the admission webhooks                                                                    |
+//! | [`http_client`]| the client that probes the controller and polls trainers                                  |
 //! | [`crds`]       | installs the custom resource definitions                                                  |
 //! | [`rbac`], [`reserved`] | the operator's permissions, and the names that users may not set, each in one table |
 //! | [`events`], [`conditions`], [`status`] | events, conditions and the write of a status                      |
@@ -21,6 +22,7 @@ pub mod conditions;
 pub mod crds;
 pub mod error;
 pub mod events;
+pub mod http_client;
 pub mod job;
 pub mod key;
 pub mod lease;

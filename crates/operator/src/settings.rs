@@ -2,7 +2,7 @@
 
 use url::Url;
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable, SettingsError};
+use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable, SettingsError};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
@@ -72,9 +72,10 @@ pub enum Command {
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ControllerArgs {
-    /// gRPC address of the controller; by default that of the Service vmafx-controller in the operator's namespace.
-    #[arg(long, env = "VMAFX_CONTROLLER_GRPC_ADDR", value_name = "HOST:PORT")]
-    pub controller_grpc_addr: Option<HostPort>,
+    /// gRPC addresses of the controller, separated by commas; by default that of the Service vmafx-controller in the
+    /// operator's namespace.
+    #[arg(long, env = "VMAFX_CONTROLLER_GRPC_ADDR", value_name = "HOST:PORT,…")]
+    pub controller_grpc_addr: Option<HostPorts>,
 
     /// HTTP address of the controller with its scheme; by default that of the same Service.
     #[arg(long, env = "VMAFX_CONTROLLER_HTTP_ADDR", value_name = "URL")]
@@ -90,7 +91,7 @@ pub struct ControllerArgs {
 
 impl ControllerArgs {
     /// The address for workers, trainers and the operator itself.
-    pub fn grpc(&self, namespace: &str) -> Result<HostPort, SettingsError> {
+    pub fn grpc(&self, namespace: &str) -> Result<HostPorts, SettingsError> {
         self.controller_grpc_addr.clone().map_or_else(|| default_grpc(namespace), Ok)
     }
 
@@ -111,9 +112,9 @@ impl ControllerArgs {
     }
 }
 
-fn default_grpc(namespace: &str) -> Result<HostPort, SettingsError> {
+fn default_grpc(namespace: &str) -> Result<HostPorts, SettingsError> {
     let address = format!("{}:9090", service(namespace));
-    address.parse().map_err(|error: <HostPort as std::str::FromStr>::Err| SettingsError::Value {
+    address.parse().map_err(|error: <HostPorts as std::str::FromStr>::Err| SettingsError::Value {
         variable: "POD_NAMESPACE".to_owned(),
         value: namespace.to_owned(),
         reason: error.to_string(),
@@ -179,7 +180,7 @@ pub struct WorkerArgs {
 
 impl Settings {
     /// How Pods that the operator renders reach the controller.
-    pub fn controller_access(&self, address: &HostPort) -> ControllerAccess {
+    pub fn controller_access(&self, address: &HostPorts) -> ControllerAccess {
         let controller = &self.controller;
         let channel = &controller.channel;
         ControllerAccess {
@@ -192,7 +193,7 @@ impl Settings {
         }
     }
 
-    pub fn node_defaults(&self, controller: &HostPort) -> NodeDefaults {
+    pub fn node_defaults(&self, controller: &HostPorts) -> NodeDefaults {
         let workers = &self.workers;
         NodeDefaults {
             image: workers.node_image.clone(),
@@ -203,7 +204,7 @@ impl Settings {
         }
     }
 
-    pub fn trainer_defaults(&self, controller: &HostPort) -> TrainerDefaults {
+    pub fn trainer_defaults(&self, controller: &HostPorts) -> TrainerDefaults {
         TrainerDefaults {
             image: self.trainers.trainer_image.clone(),
             controller: self.controller_access(controller),

@@ -3,7 +3,6 @@
 //! Every replica watches, so that its caches are complete when it becomes the leader, and serves webhooks, health and
 //! metrics. Only the leader reconciles.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
@@ -17,6 +16,7 @@ use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use crate::client::{self, ClientMetrics};
 use crate::crds;
 use crate::events::EventRecorder;
+use crate::http_client::{ReloadingClient, system_client};
 use crate::job::in_pod::PodJobs;
 use crate::job::metrics::JobMetrics;
 use crate::job::start::Jobs;
@@ -97,12 +97,15 @@ impl Parts<'_> {
             client: client.clone(),
             nodes: watches.nodes.clone(),
             workloads: Arc::clone(&workloads),
-            prober: Prober::new(http_client(ca_file, controller.scheme() == "https").await?, &controller),
+            prober: Prober::new(
+                ReloadingClient::open(ca_file, controller.scheme() == "https").await?,
+                &controller,
+            ),
             recorder: recorder.clone(),
             defaults: settings.node_defaults(&grpc),
         };
         let trainer_url = settings.trainers.trainer_url.clone();
-        let http = http_client(None, trainer_url.is_https()).await?;
+        let http = system_client(trainer_url.is_https())?;
         let trainings = TrainingReconciler {
             client: client.clone(),
             trainings: watches.trainings.clone(),
@@ -173,23 +176,6 @@ impl Reconcilers {
         controller.run(first, shutdown).await?;
         Ok(())
     }
-}
-
-/// A client for requests to the controller or to trainers, which share its connections.
-pub(crate) async fn http_client(ca_file: Option<&Path>, https: bool) -> Result<reqwest::Client, BoxError> {
-    let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-    let builder = match ca_file {
-        Some(file) => {
-            let pem = tokio::fs::read(file).await.map_err(|error| {
-                format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display())
-            })?;
-            builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(&pem)?)
-        }
-        None if https => builder,
-        // A minimal image has no certificate authorities, which plain HTTP does not need.
-        None => builder.tls_certs_only([]),
-    };
-    Ok(builder.build()?)
 }
 
 /// Serves health and metrics until all other tasks have stopped.

@@ -16,14 +16,17 @@ const DOMAIN: &str = "vmafx.dev";
 pub enum RefusalReason {
     /// A clip or a report is outside the scoring roots of the tenant.
     OutsideScoringRoots,
+    /// The controller cannot use its store now. The call may or may not have had an effect.
+    StoreUnavailable,
 }
 
 impl RefusalReason {
-    const ALL: [Self; 1] = [Self::OutsideScoringRoots];
+    const ALL: [Self; 2] = [Self::OutsideScoringRoots, Self::StoreUnavailable];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::OutsideScoringRoots => "OUTSIDE_SCORING_ROOTS",
+            Self::StoreUnavailable => "STORE_UNAVAILABLE",
         }
     }
 

@@ -9,6 +9,7 @@
 //! | [`fence`]        | which reports are accepted                         |
 //! | [`verdict`]      | what a reported failure means for job and node     |
 //! | [`quarantine`]   | which nodes get no jobs because they fail them     |
+//! | [`lost_pull`]    | which jobs a node gives back that it never received |
 //! | [`policy`]       | durations, limits, back-off                        |
 //! | [`store`]        | the operations of every store, with their promises |
 //! | [`sqlite`]       | the store in one file, for one controller          |
@@ -30,6 +31,7 @@ pub mod clock;
 pub mod fence;
 pub mod ids;
 pub mod job;
+pub mod lost_pull;
 pub mod node;
 pub mod notification;
 pub mod outcome;
@@ -41,6 +43,6 @@ pub mod store;
 pub mod transition;
 pub mod verdict;
 
-pub use ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
+pub use ids::{AttemptNumber, IdempotencyKey, JobId, PullId, SessionId, TenantId};
 pub use job::{Job, NewJob};
 pub use store::{Store, StoreError, StoreResult};

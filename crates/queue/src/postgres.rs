@@ -6,6 +6,7 @@
 //! | `pool`     | connections, and transactions of one round trip                                |
 //! | `batcher`  | group commit: submissions, claims and reports of many callers in one statement |
 //! | `claim`    | claims                                                                         |
+//! | `lost_pull`| jobs that are given back because the answer to a pull was lost                 |
 //! | `report`   | the end of an attempt                                                          |
 //! | `retry`    | the end of an attempt that failed through no fault of the job                  |
 //! | `faults`   | failures of nodes, claims of quarantined ones                                  |
@@ -20,7 +21,8 @@
 //! store is opened.
 //!
 //! A write whose connection breaks before the answer arrives returns [`StoreError::Unavailable`] and may have been
-//! committed. A submission with a key, a report, a cancellation and a release can safely be retried.
+//! committed. A submission with a key, a report, a cancellation and a release can safely be retried; what a claim took is
+//! given back by naming its pull.
 
 mod announce;
 mod batcher;
@@ -35,6 +37,7 @@ mod feed;
 mod jobs;
 mod label;
 mod listen;
+mod lost_pull;
 mod nodes;
 mod pool;
 mod prune;
@@ -64,7 +67,7 @@ use vmafx_job::CancelCause;
 
 use self::announce::Announcer;
 use self::batcher::Batcher;
-use self::claim::Claims;
+use self::claim::{ClaimCaller, Claims};
 use self::clock::StoreClock;
 use self::dsn::Address;
 use self::error::{corrupt, timed_out};
@@ -74,7 +77,7 @@ use self::report::{PendingReport, Reports};
 use self::row::Reader;
 use self::submit::Submits;
 use crate::clock::{Clock, Timestamp};
-use crate::ids::{AttemptNumber, JobId, TenantId};
+use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::{Notification, Notifier};
@@ -247,8 +250,24 @@ impl Store for PostgresStore {
         self.open()?.heartbeat(tenant, node, &heartbeat).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
-        self.claims.run((tenant.clone(), claim::claimable_backends(backends)), node.clone()).await
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
+        let caller = ClaimCaller { node: node.clone(), pull };
+        self.claims.run((tenant.clone(), claim::claimable_backends(backends)), caller).await
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        self.open()?.release_pulls(tenant, node, pulls).await
     }
 
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {

@@ -19,7 +19,7 @@ pub use answer::{
 pub use error::{StoreError, StoreResult};
 pub use query::{Filter, LabelTarget, Page, Retention};
 
-use crate::ids::{AttemptNumber, JobId, TenantId};
+use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::Notification;
@@ -68,8 +68,24 @@ pub trait Store: Send + Sync + 'static {
     ) -> StoreResult<Option<HeartbeatReply>>;
 
     /// Hands out the first job that asks for no backend or for one of `backends`, by priority, creation time and
-    /// id. Jobs that are kept from this node are passed over, and a quarantined node gets nothing.
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim>;
+    /// id. Jobs that are kept from this node are passed over, and a quarantined node gets nothing. `pull` is recorded with
+    /// the job, for [`Store::release_pulls`].
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim>;
+
+    /// Gives back the jobs that this session holds and that these pulls claimed, as [`Store::release`] does; see
+    /// [`crate::lost_pull`]. Returns how many.
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64>;
 
     /// Ends the attempt that this session holds; see [`crate::fence`]. A failure that is not the job's requeues the
     /// job while attempts are left; see [`crate::verdict`].

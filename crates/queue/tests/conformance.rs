@@ -19,6 +19,7 @@ mod conformance {
     pub(crate) mod life;
     pub(crate) mod list;
     pub(crate) mod lost;
+    pub(crate) mod lost_pull;
     pub(crate) mod notifications;
     pub(crate) mod prune;
     pub(crate) mod quarantine;
@@ -37,7 +38,9 @@ mod sabotage {
 
     use futures::FutureExt;
 
-    use crate::conformance::{claim, end, fence, heartbeat, lost, quarantine, race, retry, submit, sweep};
+    use crate::conformance::{
+        claim, end, fence, heartbeat, lost, lost_pull, quarantine, race, retry, submit, sweep,
+    };
     use crate::support::fixture::Fixture;
     use crate::support::sabotage::Broken;
     use crate::support::stores::StoreKind;
@@ -90,6 +93,7 @@ mod sabotage {
         Quarantine: [quarantine::three_failures_in_a_row_quarantine_a_node],
         Release: [end::a_released_job_waits_again_at_once],
         Leases: [heartbeat::a_heartbeat_extends_the_leases_it_names_and_no_others],
+        LostPulls: [lost_pull::a_job_of_a_lost_pull_waits_again_at_once_and_no_attempt_is_lost],
         Atomicity: [
             race::concurrent_submissions_with_one_key_make_one_job,
             race::each_of_many_jobs_is_claimed_exactly_once
@@ -186,6 +190,12 @@ suite! {
         a_node_that_nobody_can_stand_in_for_is_tried_more_often,
         failures_that_another_node_repeats_are_withdrawn,
         a_quarantine_is_of_one_tenant,
+    ],
+    lost_pull: [
+        a_job_of_a_lost_pull_waits_again_at_once_and_no_attempt_is_lost,
+        only_the_named_pulls_of_a_session_are_given_back,
+        a_lost_pull_may_be_named_again,
+        a_claim_that_came_after_its_pull_was_named_is_given_back_when_named_again,
     ],
     fence: [
         a_score_ends_the_job,

@@ -88,7 +88,8 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     async fn pull_work(&self, request: Request<wire::PullWorkRequest>) -> RpcResult<wire::PullWorkResponse> {
         let who = caller(&request)?;
         let delivery = self.0.pull(&who, convert::pull(request.into_inner())).await?;
-        // There is no await between the delivery and the response. If the caller is gone by now, the lease expires.
+        // There is no await between the delivery and the response. If the caller is gone by
+        // now, the node names this pull as lost, or the lease expires.
         let job = delivery.and_then(crate::service::Delivery::deliver).map(convert::assigned_job);
         Ok(Response::new(wire::PullWorkResponse { job }))
     }

@@ -10,6 +10,7 @@ impl From<Refusal> for Status {
         let (code, message) = (code(&refusal), refusal.to_string());
         match refusal {
             Refusal::OutsideRoots { .. } => RefusalReason::OutsideScoringRoots.status(code, message),
+            Refusal::StoreUnavailable => RefusalReason::StoreUnavailable.status(code, message),
             _ => Self::new(code, message),
         }
     }
@@ -24,7 +25,7 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::Conflict(_) => Code::FailedPrecondition,
         Refusal::OutOfRange(_) => Code::OutOfRange,
         Refusal::Exhausted(_) => Code::ResourceExhausted,
-        Refusal::Unavailable(_) => Code::Unavailable,
+        Refusal::Unavailable(_) | Refusal::StoreUnavailable => Code::Unavailable,
         Refusal::Internal => Code::Internal,
     }
 }
@@ -50,8 +51,19 @@ mod tests {
     #[case(Refusal::Exhausted("no".into()), Code::ResourceExhausted, "no")]
     #[case(Refusal::Unavailable("no".into()), Code::Unavailable, "no")]
     #[case(Refusal::Internal, Code::Internal, "internal error")]
+    #[case(
+        Refusal::StoreUnavailable,
+        Code::Unavailable,
+        "the controller cannot reach its store; try again, at another controller if there is one"
+    )]
     fn every_refusal_has_its_code(#[case] refusal: Refusal, #[case] code: Code, #[case] text: &str) {
         let status = Status::from(refusal);
         assert_eq!((status.code(), status.message()), (code, text));
+    }
+
+    #[test]
+    fn a_program_can_tell_that_the_store_is_away() {
+        let status = Status::from(Refusal::StoreUnavailable);
+        assert_eq!(RefusalReason::of(&status), Some(RefusalReason::StoreUnavailable));
     }
 }

@@ -24,7 +24,7 @@ pub(super) const fn status(refusal: &Refusal) -> StatusCode {
         Refusal::Conflict(_) => StatusCode::CONFLICT,
         Refusal::OutOfRange(_) => StatusCode::GONE,
         Refusal::Exhausted(_) => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::Unavailable(_) | Refusal::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

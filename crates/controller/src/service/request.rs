@@ -140,6 +140,8 @@ pub struct Heartbeat {
     pub session: NodeSession,
     pub running_job_ids: Vec<String>,
     pub progress: Vec<(String, AttemptNumber, Progress)>,
+    /// Pulls of which the node will never read a response.
+    pub lost_pull_ids: Vec<String>,
 }
 
 /// A request for one job, sent for a free slot.
@@ -151,6 +153,10 @@ pub struct PullWork {
     pub concurrency: i32,
     /// How long to wait for work.
     pub wait: Duration,
+    /// Identifies this call; empty: the node does not identify its pulls.
+    pub pull_id: String,
+    /// As in [`Heartbeat`].
+    pub lost_pull_ids: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

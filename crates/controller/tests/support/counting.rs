@@ -13,7 +13,7 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
     Reported, Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, Store, StoreError, StoreResult, TenantId};
+use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, PullId, Store, StoreError, StoreResult, TenantId};
 
 pub(crate) struct CountingStore {
     inner: Arc<dyn Store>,
@@ -105,9 +105,15 @@ impl Store for CountingStore {
         self.inner.heartbeat(tenant, node, beat).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
         self.claims.fetch_add(1, Ordering::SeqCst);
-        let claim = self.inner.claim(tenant, node, backends).await;
+        let claim = self.inner.claim(tenant, node, backends, pull).await;
         self.claimed.fetch_add(1, Ordering::SeqCst);
         if self.held.load(Ordering::SeqCst) {
             self.permits.acquire().await.unwrap().forget();
@@ -128,6 +134,15 @@ impl Store for CountingStore {
         reason: &str,
     ) -> StoreResult<Released> {
         self.inner.release(tenant, node, job, attempt, reason).await
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        self.inner.release_pulls(tenant, node, pulls).await
     }
 
     async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {

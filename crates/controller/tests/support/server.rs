@@ -153,6 +153,7 @@ impl TestServer {
             metrics: counted,
             policy: options.policy,
             limits: options.patience,
+            serving: vmafx_kit::health::ServingSignal::default(),
             shutdown: shutdown.clone(),
         });
         let keep = Retention {

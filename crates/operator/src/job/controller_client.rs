@@ -9,7 +9,7 @@ use tonic::{Code, Status, Streaming};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_job::CancelCause;
-use vmafx_kit::channel::{GrpcChannel, streaming};
+use vmafx_kit::channel::{GrpcChannel, repeatable, streaming};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::refusal::RefusalReason;
@@ -54,7 +54,7 @@ impl ControllerClient {
 
     pub async fn get(&self, id: &str) -> ObservedJob {
         let request = wire::GetJobRequest { job_id: id.to_owned() };
-        match self.client.clone().get_job(request).await {
+        match self.client.clone().get_job(repeatable(request)).await {
             Ok(job) => ObservedJob::Present(Arc::new(trimmed(job.into_inner()))),
             Err(status) if status.code() == Code::NotFound => ObservedJob::Missing,
             Err(status) => ObservedJob::Unreachable(self.failure(&status)),
@@ -64,7 +64,7 @@ impl ControllerClient {
     /// The error is what was observed instead of an accepted job.
     pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<wire::SubmitJobResponse, ObservedJob> {
         let request = request::request(job, &self.cluster, key);
-        match self.client.clone().submit_job(request).await {
+        match self.client.clone().submit_job(repeatable(request)).await {
             Ok(answer) => Ok(answer.into_inner()),
             Err(status) => {
                 let explain = |reason| Explanation { reason, message: status.message().to_owned() };
@@ -84,7 +84,7 @@ impl ControllerClient {
             reason: cancel_text(cause).to_owned(),
             cause: wire::CancelCause::from(cause).into(),
         };
-        match self.client.clone().cancel_job(request).await {
+        match self.client.clone().cancel_job(repeatable(request)).await {
             Ok(_) => Ok(()),
             Err(status) if status.code() == Code::NotFound => Ok(()),
             Err(status) => Err(self.failure(&status)),
@@ -97,7 +97,7 @@ impl ControllerClient {
             target: Some(wire::label_job_request::Target::JobId(id.to_owned())),
             ground_truth: Some(request::ground_truth(value)),
         };
-        match self.client.clone().label_job(request).await {
+        match self.client.clone().label_job(repeatable(request)).await {
             Ok(_) => Ok(LabelResponse::Accepted),
             Err(status) if is_label_rejection(status.code()) => {
                 Ok(LabelResponse::Rejected(status.message().to_owned()))
@@ -113,7 +113,7 @@ impl ControllerClient {
             newest_first: true,
             ..wire::ListJobsRequest::default()
         };
-        match self.client.clone().list_jobs(request).await {
+        match self.client.clone().list_jobs(repeatable(request)).await {
             Ok(answer) => {
                 let mut jobs = answer.into_inner().jobs;
                 if jobs.is_empty() {
@@ -135,7 +135,12 @@ impl ControllerClient {
             page_token,
             ..wire::ListJobsRequest::default()
         };
-        let answer = self.client.clone().list_jobs(request).await.map_err(|status| self.failure(&status))?;
+        let answer = self
+            .client
+            .clone()
+            .list_jobs(repeatable(request))
+            .await
+            .map_err(|status| self.failure(&status))?;
         let wire::ListJobsResponse { jobs, next_page_token } = answer.into_inner();
         Ok((jobs, next_page_token))
     }
@@ -143,7 +148,7 @@ impl ControllerClient {
     /// Why a job is pending; `None` if it is not, or if the controller did not answer.
     pub async fn explain(&self, id: &str, now: Timestamp) -> Option<Explanation> {
         let request = wire::ExplainRequest { job_id: id.to_owned() };
-        let answer = self.client.clone().explain(request).await.ok()?.into_inner();
+        let answer = self.client.clone().explain(repeatable(request)).await.ok()?.into_inner();
         let reason = match answer.reason() {
             wire::WaitReason::Unspecified => return None,
             wire::WaitReason::NoNode | wire::WaitReason::NoBackend => Reason::NoMatchingNode,
@@ -205,6 +210,7 @@ enum SubmissionRefusal {
 fn submission_refusal(status: &Status) -> SubmissionRefusal {
     match (status.code(), RefusalReason::of(status)) {
         (_, Some(RefusalReason::OutsideScoringRoots)) => SubmissionRefusal::Liftable(Reason::InputRefused),
+        (_, Some(RefusalReason::StoreUnavailable)) => SubmissionRefusal::Outage,
         (Code::InvalidArgument, None) => SubmissionRefusal::Final(Reason::Rejected),
         (Code::ResourceExhausted, None) => SubmissionRefusal::Liftable(Reason::QuotaExceeded),
         _ => SubmissionRefusal::Outage,
@@ -248,6 +254,10 @@ mod tests {
     #[case::not_a_writer(Status::permission_denied("this call is not allowed"), SubmissionRefusal::Outage)]
     #[case::no_token(Status::unauthenticated("invalid or missing token"), SubmissionRefusal::Outage)]
     #[case::down(Status::unavailable("down"), SubmissionRefusal::Outage)]
+    #[case::no_store(
+        RefusalReason::StoreUnavailable.status(Code::Unavailable, "no store"),
+        SubmissionRefusal::Outage
+    )]
     fn only_a_wrong_request_ends_a_job(#[case] status: Status, #[case] expected: SubmissionRefusal) {
         assert_eq!(submission_refusal(&status), expected);
     }

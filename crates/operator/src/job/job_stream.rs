@@ -94,6 +94,10 @@ impl JobStreamReader {
                 Ok(Ok(None)) => {
                     return StreamEnd::Disconnected("the controller closed the stream".to_owned());
                 }
+                // Not an outage: another controller may be fine, which the next attempt to open the stream tells.
+                Ok(Err(status)) if status.code() == Code::Unavailable => {
+                    return StreamEnd::Disconnected(status.message().to_owned());
+                }
                 Ok(Err(status)) => return self.end(&status),
                 Err(_) => {
                     let problem = format!("the controller sent nothing for {SILENCE_TIMEOUT:?}");

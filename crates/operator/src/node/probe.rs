@@ -9,6 +9,8 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
+use crate::http_client::ReloadingClient;
+
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long an answer is used again.
@@ -26,14 +28,15 @@ pub enum ControllerProbe {
 
 #[derive(Debug)]
 pub struct Prober {
-    client: reqwest::Client,
+    client: ReloadingClient,
     url: String,
     last: Mutex<Option<(Instant, ControllerProbe)>>,
 }
 
 impl Prober {
     /// `address` is that of the controller, with its scheme.
-    pub fn new(client: reqwest::Client, address: &Url) -> Self {
+    pub fn new(client: impl Into<ReloadingClient>, address: &Url) -> Self {
+        let client = client.into();
         let url = format!("{}/healthz", address.as_str().trim_end_matches('/'));
         Self { client, url, last: Mutex::new(None) }
     }
@@ -54,7 +57,7 @@ impl Prober {
     async fn request(&self) -> ControllerProbe {
         let failed = |why: String| ControllerProbe::Failed(format!("the controller at {} {why}", self.url));
         let answer = async {
-            let mut response = self.client.get(&self.url).send().await?;
+            let mut response = self.client.get().await.get(&self.url).send().await?;
             let mut left = MAX_BODY_BYTES;
             while let Some(part) = response.chunk().await?
                 && left > part.len()

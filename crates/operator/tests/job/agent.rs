@@ -40,6 +40,7 @@ impl Agent {
             session_token: self.session_token.clone(),
             capability: Some(capability()),
             wait_ms: u32::try_from(within.as_millis()).unwrap(),
+            ..Default::default()
         };
         self.client.clone().pull_work(request).await.unwrap().into_inner().job
     }

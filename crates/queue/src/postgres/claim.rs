@@ -22,7 +22,7 @@ use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, millis};
 use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::ids::{PullId, TenantId};
 use crate::node::Credentials;
 use crate::store::{Claim, StoreResult};
 
@@ -48,10 +48,10 @@ SELECT backend, jobs FROM classes";
 const CLAIM: &str = concat!(
     "
 WITH known AS (
-    SELECT w.n, s.id AS session, s.node_id, s.capability -> 'labels' AS labels, NOT $9 AND EXISTS (
+    SELECT w.n, w.pull, s.id AS session, s.node_id, s.capability -> 'labels' AS labels, NOT $9 AND EXISTS (
         SELECT FROM vmafx.node_faults f
         WHERE f.tenant_id = $1 AND f.node_id = s.node_id AND f.failures >= $8) AS suspect
-    FROM unnest($2::uuid[], $3::bytea[]) WITH ORDINALITY AS w (session, token, n)
+    FROM unnest($2::uuid[], $3::bytea[], $10::uuid[]) WITH ORDINALITY AS w (session, token, pull, n)
     JOIN vmafx.node_sessions s
         ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
 ), live AS (
@@ -94,7 +94,7 @@ WITH known AS (
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'running', ready = false, available_at = NULL, attempt = job.attempt + 1, node = live.node_id,
-        avoid_node = NULL, avoid_until = NULL,
+        avoid_node = NULL, avoid_until = NULL, lease_pull = live.pull,
         started_at = $6, updated_at = $6, lease_session = live.session, lease_expires_at = $7,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM taken JOIN live USING (place) WHERE job.id = taken.id
@@ -134,6 +134,12 @@ const MAX_LOST_RACES: u32 = 40;
 /// The key is the tenant and the backends that the node may claim for, sorted and including the empty one.
 pub(super) struct Claims(pub(super) Arc<Shared>);
 
+/// A node that claims, and the pull that it claims for.
+pub(super) struct ClaimCaller {
+    pub(super) node: Credentials,
+    pub(super) pull: Option<PullId>,
+}
+
 /// Backends that a node may claim for.
 pub(super) type ClaimableBackends = Arc<[String]>;
 
@@ -147,13 +153,13 @@ pub(super) fn claimable_backends(backends: &[String]) -> ClaimableBackends {
 
 impl BatchOperation for Claims {
     type Key = (TenantId, ClaimableBackends);
-    type Item = Credentials;
+    type Item = ClaimCaller;
     type Answer = Claim;
     const MAX_BATCH_SIZE: usize = 64;
 
-    async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> StoreResult<Vec<Claim>> {
+    async fn run(&self, key: &Self::Key, nodes: &[ClaimCaller]) -> StoreResult<Vec<Claim>> {
         let (tenant, backends) = key;
-        let nodes: Vec<&Credentials> = nodes.iter().collect();
+        let nodes: Vec<&ClaimCaller> = nodes.iter().collect();
         let mut claims = Vec::with_capacity(nodes.len());
         for (answer, node) in self.rounds(tenant, backends, &nodes, false).await?.into_iter().zip(&nodes) {
             claims.push(match answer {
@@ -182,7 +188,7 @@ impl Claims {
         &self,
         tenant: &TenantId,
         backends: &ClaimableBackends,
-        node: &Credentials,
+        node: &ClaimCaller,
     ) -> StoreResult<Claim> {
         let answers = self.rounds(tenant, backends, &[node], true).await?;
         let Some(RoundAnswer::Claim(claim)) = answers.into_iter().next() else { return Ok(Claim::NoSession) };
@@ -198,7 +204,7 @@ impl Claims {
         &self,
         tenant: &TenantId,
         backends: &ClaimableBackends,
-        nodes: &[&Credentials],
+        nodes: &[&ClaimCaller],
         alone: bool,
     ) -> StoreResult<Vec<RoundAnswer>> {
         let mut answers: Vec<Option<RoundAnswer>> = vec![None; nodes.len()];
@@ -206,7 +212,7 @@ impl Claims {
         let mut lost_races = 0_u32;
         loop {
             let open: Vec<usize> = (0..nodes.len()).filter(|at| answers[*at].is_none()).collect();
-            let asking: Vec<&Credentials> = open.iter().map(|at| nodes[*at]).collect();
+            let asking: Vec<&ClaimCaller> = open.iter().map(|at| nodes[*at]).collect();
             let round = self.round(tenant, backends, &asking, max_entries, alone).await?;
             for (at, answer) in open.into_iter().zip(round.answers) {
                 answers[at] = answer;
@@ -251,21 +257,32 @@ impl Claims {
         &self,
         tenant: &TenantId,
         backends: &ClaimableBackends,
-        nodes: &[&Credentials],
+        nodes: &[&ClaimCaller],
         max_entries: usize,
         alone: bool,
     ) -> StoreResult<Round> {
         let shared = &self.0;
         let now = shared.clock.now();
         let tenant_id = tenant.as_str();
-        let sessions: Vec<Uuid> = nodes.iter().map(|node| node.session.0).collect();
-        let tokens: Vec<Vec<u8>> = nodes.iter().map(|node| node.token.digest().to_vec()).collect();
+        let sessions: Vec<Uuid> = nodes.iter().map(|caller| caller.node.session.0).collect();
+        let tokens: Vec<Vec<u8>> = nodes.iter().map(|caller| caller.node.token.digest().to_vec()).collect();
+        let pulls: Vec<Option<Uuid>> = nodes.iter().map(|caller| caller.pull.map(|pull| pull.0)).collect();
         let limit = i64::try_from(max_entries).unwrap_or(i64::MAX);
         let until = now.0.saturating_add(millis(shared.policy.lease_ttl));
         let backends = &backends[..];
         let suspect_from = i64::from(shared.policy.quarantine_after);
-        let claim: [Value<'_>; 9] =
-            [&tenant_id, &sessions, &tokens, &backends, &limit, &now.0, &until, &suspect_from, &alone];
+        let claim: [Value<'_>; 10] = [
+            &tenant_id,
+            &sessions,
+            &tokens,
+            &backends,
+            &limit,
+            &now.0,
+            &until,
+            &suspect_from,
+            &alone,
+            &pulls,
+        ];
         let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, CLAIM, &claim).await?;
 
         let mut changes = TenantChanges::default();
@@ -318,10 +335,10 @@ impl Claims {
         &self,
         tenant: &TenantId,
         backends: &ClaimableBackends,
-        node: &Credentials,
+        node: &ClaimCaller,
     ) -> StoreResult<Option<Timestamp>> {
         let (tenant_id, backends, now) = (tenant.as_str(), &backends[..], self.0.clock.now().0);
-        let values: [Value<'_>; 4] = [&tenant_id, &node.session.0, &backends, &now];
+        let values: [Value<'_>; 4] = [&tenant_id, &node.node.session.0, &backends, &now];
         let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Read, NEXT_KEPT, &values).await?;
         let next = rows.first().map(|row| Reader::new(row).next::<Option<i64>>()).transpose()?;
         Ok(next.flatten().map(Timestamp))

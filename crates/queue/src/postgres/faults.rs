@@ -4,7 +4,7 @@ use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
 
 use super::Shared;
-use super::claim::{ClaimableBackends, Claims};
+use super::claim::{ClaimCaller, ClaimableBackends, Claims};
 use super::error::unavailable;
 use super::nodes::NODES_OF_TENANT;
 use super::pool::{Access, Scope, Value};
@@ -44,11 +44,11 @@ impl Claims {
         &self,
         tenant: &TenantId,
         backends: &ClaimableBackends,
-        node: &Credentials,
+        node: &ClaimCaller,
     ) -> StoreResult<Claim> {
         let shared = &self.0;
-        let digest = node.token.digest();
-        let session: [Value<'_>; 3] = [&tenant.as_str(), &node.session.0, &digest.as_slice()];
+        let digest = node.node.token.digest();
+        let session: [Value<'_>; 3] = [&tenant.as_str(), &node.node.session.0, &digest.as_slice()];
         let of_tenant: [Value<'_>; 1] = [&tenant.as_str()];
         let calls = [(OF_SESSION, &session[..]), (NODES_OF_TENANT, &of_tenant[..])];
         let answers = shared.connections.run_all(Scope::Tenant(tenant), Access::Read, &calls).await?;

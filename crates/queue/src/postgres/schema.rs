@@ -11,13 +11,14 @@ use super::tls::Tls;
 use crate::store::{StoreError, StoreResult};
 
 /// Migration `n` brings the schema from version `n` to version `n + 1`.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
     include_str!("schema/0005.sql"),
     include_str!("schema/0006.sql"),
+    include_str!("schema/0007.sql"),
 ];
 
 /// The schema version of this program.

@@ -15,7 +15,7 @@ use super::unit_of_work::UnitOfWork;
 use super::{attempts, faults};
 use crate::StoreResult;
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::ids::{PullId, TenantId};
 use crate::policy::MAX_BACKENDS;
 use crate::quarantine::Admission;
 use crate::transition::JobEvent;
@@ -35,6 +35,7 @@ pub(super) fn claim(
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     backends: &[String],
+    pull: Option<PullId>,
 ) -> StoreResult<ClaimOutcome> {
     let Some(session) = tx.live.session(tenant, credentials) else { return Ok(ClaimOutcome::NoSession) };
     let node = session.registration.clone();
@@ -60,13 +61,14 @@ pub(super) fn claim(
             row.id, row.state
         )));
     }
-    let lease = StoredLease { session: credentials.session, expires_at: tx.now + tx.policy.lease_ttl };
+    let lease = StoredLease { session: credentials.session, expires_at: tx.now + tx.policy.lease_ttl, pull };
     row.hand_out(&node.name, lease, tx.now);
     tx.store(&mut row)?;
     attempts::begin(tx.connection, &row, credentials.session, &node, tx.now)?;
     let held = Lease {
         number: row.number,
         session: credentials.session,
+        pull,
         attempt: row.attempt,
         expires_at: lease.expires_at,
         progress: None,

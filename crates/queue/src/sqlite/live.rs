@@ -13,8 +13,9 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
 
 use crate::clock::Timestamp;
-use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
+use crate::ids::{AttemptNumber, JobId, PullId, SessionId, TenantId};
 use crate::job::{Origin, Progress};
+use crate::lost_pull::{self, RunningClaim};
 use crate::node::{Capability, Heartbeat, Node};
 use crate::policy::Policy;
 use crate::quarantine::{NodeFaults, Quarantine};
@@ -49,6 +50,7 @@ pub(super) struct CredentialsDigest {
 pub(super) struct Lease {
     pub(super) number: i64,
     pub(super) session: SessionId,
+    pub(super) pull: Option<PullId>,
     pub(super) attempt: AttemptNumber,
     pub(super) expires_at: Timestamp,
     pub(super) progress: Option<Progress>,
@@ -233,6 +235,15 @@ impl LiveState {
         )
     }
 
+    /// The jobs that these pulls of the session claimed.
+    pub(super) fn claimed_by(&self, session: SessionId, pulls: &[PullId]) -> Vec<JobId> {
+        let is_lost = |lease: &Lease| {
+            let running = RunningClaim { session: lease.session, pull: lease.pull };
+            lost_pull::is_released(&running, session, pulls)
+        };
+        self.leases.iter().filter(|(_, lease)| is_lost(lease)).map(|(job, _)| *job).collect()
+    }
+
     /// Matching live sessions, ordered by name and then session, with the number of jobs that each holds.
     pub(super) fn nodes(&self, fits: impl Fn(&NodeRegistration) -> bool, policy: &Policy) -> Vec<LiveNode> {
         let mut held: HashMap<SessionId, u32> = HashMap::new();
@@ -324,7 +335,7 @@ mod tests {
 
     fn lease(attempt: AttemptNumber, expires_at: i64) -> Lease {
         let session = SessionId(Uuid::from_u128(1));
-        Lease { number: 1, session, attempt, expires_at: Timestamp(expires_at), progress: None }
+        Lease { number: 1, session, pull: None, attempt, expires_at: Timestamp(expires_at), progress: None }
     }
 
     #[test]

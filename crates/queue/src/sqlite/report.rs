@@ -10,8 +10,9 @@ use super::{attempts, faults, label};
 use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::fence::{FenceDecision, FenceState, decide};
-use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
+use crate::ids::{AttemptNumber, JobId, PullId, SessionId, TenantId};
 use crate::job::AvoidedNode;
+use crate::lost_pull;
 use crate::outcome::AttemptOutcome;
 use crate::policy::MAX_AVOIDING_JOBS;
 use crate::store::Released;
@@ -190,6 +191,22 @@ pub(super) fn release(
     row.wait(None);
     tx.store(&mut row)?;
     Ok(Released::Moved)
+}
+
+/// Gives back the jobs that these pulls claimed.
+pub(super) fn release_pulls(
+    tx: &mut UnitOfWork<'_>,
+    tenant: &TenantId,
+    credentials: &CredentialsDigest,
+    pulls: &[PullId],
+) -> StoreResult<u64> {
+    let mut released = 0;
+    for job in tx.live.claimed_by(credentials.session, pulls) {
+        let attempt = tx.live.lease(job).map_or(0, |lease| lease.attempt);
+        let moved = release(tx, tenant, credentials, job, attempt, lost_pull::REASON)? == Released::Moved;
+        released += u64::from(moved);
+    }
+    Ok(released)
 }
 
 /// The attempt that a report refers to: the one it names, or else the latest one of its session.

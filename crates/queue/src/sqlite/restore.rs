@@ -27,6 +27,7 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
                 let lease = Lease {
                     number: row.number,
                     session: stored.session,
+                    pull: stored.pull,
                     attempt: row.attempt,
                     expires_at: now + policy.lease_ttl,
                     progress: None,

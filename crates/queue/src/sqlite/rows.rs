@@ -19,7 +19,7 @@ use super::error::corrupt;
 use super::live::Lease;
 use crate::StoreResult;
 use crate::clock::Timestamp;
-use crate::ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
+use crate::ids::{AttemptNumber, IdempotencyKey, JobId, PullId, SessionId, TenantId};
 use crate::job::{AvoidedNode, FailedAttempt, Job, Label, Origin};
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
@@ -63,6 +63,7 @@ pub(super) struct JobRow {
 pub(super) struct StoredLease {
     pub(super) session: SessionId,
     pub(super) expires_at: Timestamp,
+    pub(super) pull: Option<PullId>,
 }
 
 /// The result of a completed job, serialized.

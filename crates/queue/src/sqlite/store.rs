@@ -13,7 +13,7 @@ use super::{
     SqliteStore, attempts, cancel, changes, claim, explain, label, list, migrate, prune, report, samples,
     sessions, stats, submit, sweep,
 };
-use crate::ids::{AttemptNumber, JobId, TenantId};
+use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use crate::notification::Notification;
@@ -91,9 +91,17 @@ impl Store for SqliteStore {
         self.writer.run_in_memory(move |tx| sessions::heartbeat(tx, &tenant, &credentials, &heartbeat)).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
         let (tenant, credentials, backends) = (tenant.clone(), digest_credentials(node), backends.to_vec());
-        Ok(match self.writer.write(move |tx| claim::claim(tx, &tenant, &credentials, &backends)).await? {
+        let claimed =
+            self.writer.write(move |tx| claim::claim(tx, &tenant, &credentials, &backends, pull)).await?;
+        Ok(match claimed {
             ClaimOutcome::NoSession => Claim::NoSession,
             ClaimOutcome::Nothing { next } => Claim::Nothing { next },
             ClaimOutcome::PassedOver { next } => Claim::PassedOver { next },
@@ -134,6 +142,16 @@ impl Store for SqliteStore {
     ) -> StoreResult<Released> {
         let (tenant, credentials, reason) = (tenant.clone(), digest_credentials(node), reason.to_owned());
         self.writer.write(move |tx| report::release(tx, &tenant, &credentials, job, attempt, &reason)).await
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        let (tenant, credentials, pulls) = (tenant.clone(), digest_credentials(node), pulls.to_vec());
+        self.writer.write(move |tx| report::release_pulls(tx, &tenant, &credentials, &pulls)).await
     }
 
     async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {

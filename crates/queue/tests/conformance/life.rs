@@ -81,10 +81,11 @@ pub(crate) async fn a_closed_store_says_so(q: Fixture) {
     closed("label", store.label(whose, &target, percent(1.0)).await.err());
     closed("register", store.register(whose, crate::support::build::node("m").0).await.err());
     closed("heartbeat", store.heartbeat(whose, &node.who, Heartbeat::default()).await.err());
-    closed("claim", store.claim(whose, &node.who, &[]).await.err());
+    closed("claim", store.claim(whose, &node.who, &[], None).await.err());
     let report = Report { job: id, attempt: None, result: Ok(score(1.0)) };
     closed("report", store.report(whose, &node.who, report).await.err());
     closed("release", store.release(whose, &node.who, id, 1, "x").await.err());
+    closed("release_pulls", store.release_pulls(whose, &node.who, &[]).await.err());
     closed("explain", store.explain(whose, id).await.err());
     closed("nodes", store.nodes(whose).await.err());
     closed("nodes_with_resource", store.nodes_with_resource().await.err());

@@ -1,6 +1,7 @@
 //! Opening a store: roles, migrations and TLS.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use rstest::rstest;
 use tokio::task::JoinSet;
@@ -8,6 +9,7 @@ use vmafx_job::CancelCause;
 use vmafx_queue::postgres::{ConnectError, Options, PostgresStore, migrate};
 use vmafx_queue::{Store as _, StoreError};
 use vmafx_testkit::postgres::PostgresServer;
+use vmafx_testkit::wait;
 
 use crate::support::{Raw, database, job, open, tenant};
 
@@ -125,6 +127,37 @@ async fn a_database_restored_into_a_younger_cluster_shows_its_jobs_and_ends_old_
     store.cancel(&tenant("acme"), id, CancelCause::Requested, "").await.unwrap();
     let changes = store.changes(&tenant("acme"), &anew, 10).await.unwrap();
     assert_eq!(changes.jobs.len(), 1);
+}
+
+#[tokio::test]
+async fn an_authority_that_is_replaced_is_used_by_the_next_connection() {
+    let database = database().await;
+    let authority = PostgresServer::shared().await.unwrap().ca_file();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ca.crt");
+    std::fs::copy(&authority, &file).unwrap();
+    let dsn = format!("{}?sslmode=verify-ca&sslrootcert={}", database.dsn(), file.display());
+    let store = PostgresStore::connect(Options::new(dsn)).await.unwrap();
+    let raw = Raw::connect(database.superuser_dsn()).await;
+    let disconnect = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '{}'",
+        database.name()
+    );
+
+    // The authority of the server is not in the file any more, so no new connection succeeds.
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new([]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    std::fs::write(&file, params.self_signed(&key).unwrap().pem()).unwrap();
+    let refused = || async {
+        raw.number(&disconnect).await;
+        store.ready().await.is_err()
+    };
+    wait::until(Duration::from_secs(20), "the store to refuse the server", refused).await.unwrap();
+
+    std::fs::copy(&authority, &file).unwrap();
+    let ready = || async { store.ready().await };
+    wait::until(Duration::from_secs(20), "the store to accept the server", ready).await.unwrap();
 }
 
 #[rstest]

@@ -102,7 +102,7 @@ impl Raw {
 }
 
 pub(crate) async fn take(store: &dyn Store, whose: &TenantId, who: &Credentials) -> StoreResult<Option<Job>> {
-    match store.claim(whose, who, &["cpu".to_owned()]).await? {
+    match store.claim(whose, who, &["cpu".to_owned()], None).await? {
         Claim::Job(job) => Ok(Some(*job)),
         Claim::Nothing { .. } | Claim::PassedOver { .. } | Claim::Quarantined { .. } => Ok(None),
         Claim::NoSession => panic!("a session was lost"),

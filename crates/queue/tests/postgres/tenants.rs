@@ -30,7 +30,7 @@ async fn one_tenant_cannot_see_cancel_or_report_anothers_job_even_by_hand() {
     let store = open(&database).await;
     let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
     let who = store.register(&tenant("acme"), node("n")).await.unwrap();
-    store.claim(&tenant("acme"), &who, &[]).await.unwrap();
+    store.claim(&tenant("acme"), &who, &[], None).await.unwrap();
     let before = store.job(&tenant("acme"), id).await.unwrap();
 
     let raw = Raw::connect(database.dsn()).await;

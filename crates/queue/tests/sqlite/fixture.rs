@@ -58,7 +58,7 @@ impl Fixture {
     }
 
     pub(crate) async fn claim(&self, store: &SqliteStore, node: &Credentials) -> Option<Job> {
-        match store.claim(&self.tenant, node, &["cpu".into()]).await.unwrap() {
+        match store.claim(&self.tenant, node, &["cpu".into()], None).await.unwrap() {
             Claim::Job(job) => Some(*job),
             Claim::Nothing { .. } | Claim::PassedOver { .. } | Claim::Quarantined { .. } => None,
             Claim::NoSession => panic!("the session is gone"),

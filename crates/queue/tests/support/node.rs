@@ -4,7 +4,7 @@ use vmafx_job::{FailureReason, ScoreResult};
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, Report, SessionToken};
 use vmafx_queue::store::{Claim, Released, Reported};
-use vmafx_queue::{Job, JobId};
+use vmafx_queue::{Job, JobId, PullId};
 
 use super::build::score;
 use super::fixture::Fixture;
@@ -49,7 +49,21 @@ impl TestNode {
     }
 
     pub(crate) async fn claim(&self) -> Claim {
-        self.queue.store.claim(&self.queue.tenant, &self.who, &self.backends).await.unwrap()
+        self.queue.store.claim(&self.queue.tenant, &self.who, &self.backends, None).await.unwrap()
+    }
+
+    /// Claims a job for a pull; panics if there is none.
+    pub(crate) async fn take_for(&self, pull: PullId) -> Job {
+        let store = &self.queue.store;
+        match store.claim(&self.queue.tenant, &self.who, &self.backends, Some(pull)).await.unwrap() {
+            Claim::Job(job) => *job,
+            other => panic!("a job was expected, not {other:?}"),
+        }
+    }
+
+    /// Gives back what the pulls claimed; returns how many jobs.
+    pub(crate) async fn lost(&self, pulls: &[PullId]) -> u64 {
+        self.queue.store.release_pulls(&self.queue.tenant, &self.who, pulls).await.unwrap()
     }
 
     /// Claims a job; panics if there is none.

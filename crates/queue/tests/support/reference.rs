@@ -33,7 +33,7 @@ use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::quarantine::NodeFaults;
 use vmafx_queue::store::Sample;
-use vmafx_queue::{Job, JobId, SessionId, TenantId};
+use vmafx_queue::{Job, JobId, PullId, SessionId, TenantId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -57,6 +57,8 @@ struct Entry {
     job: Job,
     /// The session that runs the job.
     holder: Option<SessionId>,
+    /// The pull that claimed the job last.
+    pull: Option<PullId>,
     attempts: Vec<Attempt>,
     /// The token of the session that held the latest attempt when its lease expired.
     expired: Option<SessionToken>,

@@ -17,7 +17,7 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
     Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreResult, TenantId};
+use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, PullId, Store, StoreResult, TenantId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
@@ -43,6 +43,8 @@ pub(crate) enum Broken {
     Release,
     /// A heartbeat extends no lease.
     Leases,
+    /// A job whose assignment was lost keeps its lease.
+    LostPulls,
     /// Submissions and claims read first and write later, so that concurrent calls interfere.
     Atomicity,
 }
@@ -100,13 +102,14 @@ impl Sabotage {
         tenant: &TenantId,
         node: &Credentials,
         backends: &[String],
+        pull: Option<PullId>,
     ) -> StoreResult<Claim> {
         let meanwhile = self.claiming.fetch_add(1, Ordering::SeqCst) > 0;
         yield_now().await;
         let last = self.claimed.lock().unwrap().clone().filter(|_| meanwhile);
         let claim = match last {
             Some(job) => Claim::Job(Box::new(job)),
-            None => self.inner.claim(tenant, node, backends).await?,
+            None => self.inner.claim(tenant, node, backends, pull).await?,
         };
         self.claiming.fetch_sub(1, Ordering::SeqCst);
         if let Claim::Job(job) = &claim {
@@ -171,11 +174,17 @@ impl Store for Sabotage {
         self.inner.heartbeat(tenant, node, heartbeat).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
         if self.broken == Broken::Atomicity {
-            return self.claim_in_two_steps(tenant, node, backends).await;
+            return self.claim_in_two_steps(tenant, node, backends, pull).await;
         }
-        let claim = self.inner.claim(tenant, node, backends).await?;
+        let claim = self.inner.claim(tenant, node, backends, pull).await?;
         if let Claim::Job(job) = &claim {
             self.holders.lock().unwrap().insert(job.id, node.clone());
         }
@@ -221,6 +230,18 @@ impl Store for Sabotage {
             self.inner.cancel(tenant, job, CancelCause::Requested, reason).await?;
         }
         Ok(released)
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        if self.broken == Broken::LostPulls {
+            return Ok(0);
+        }
+        self.inner.release_pulls(tenant, node, pulls).await
     }
 
     async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {

@@ -12,7 +12,7 @@ fn key() -> ObjectKey {
 
 async fn poller(url: &str, interval: Duration) -> Poller {
     vmafx_kit::tls::install_crypto_provider();
-    let client = crate::start::http_client(None, false).await.unwrap();
+    let client = crate::http_client::system_client(false).unwrap();
     Poller::new(client, format!("{url}/{{namespace}}/{{name}}").parse().unwrap(), interval)
 }
 

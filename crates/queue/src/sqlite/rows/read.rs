@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::super::exact::ExactFloat;
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
-use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
+use crate::ids::{IdempotencyKey, JobId, PullId, SessionId, TenantId};
 use crate::job::{AvoidedNode, FailedAttempt, Origin};
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, UnknownName};
@@ -18,7 +18,7 @@ macro_rules! columns {
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
          origin_namespace, origin_name, origin_uid, spec, cancel_cause, failed_attempt, failed_node, failed_reason, \
-         failed_error, avoid_node, avoid_until"
+         failed_error, avoid_node, avoid_until, lease_pull"
     };
 }
 
@@ -69,7 +69,8 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
     let time = |column| row.get::<_, Option<i64>>(column).map(|time| time.map(Timestamp));
     let lease = match (row.get::<_, Option<[u8; 16]>>(18)?, time(19)?) {
         (Some(session), Some(expires_at)) => {
-            Some(StoredLease { session: SessionId(Uuid::from_bytes(session)), expires_at })
+            let pull = row.get::<_, Option<[u8; 16]>>(40)?.map(|pull| PullId(Uuid::from_bytes(pull)));
+            Some(StoredLease { session: SessionId(Uuid::from_bytes(session)), expires_at, pull })
         }
         _ => None,
     };

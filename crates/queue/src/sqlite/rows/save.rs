@@ -10,7 +10,8 @@ pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?
      revision = ?5, attempt = ?6, lost_attempts = ?7, updated_at = ?8, started_at = ?9, finished_at = ?10, available_at = ?11, lease_session = ?12, \
      lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
      details = ?18, node = ?19, error = ?20, cancel_cause = ?21, failed_attempt = ?22, \
-     failed_node = ?23, failed_reason = ?24, failed_error = ?25, avoid_node = ?26, avoid_until = ?27 WHERE number = ?1";
+     failed_node = ?23, failed_reason = ?24, failed_error = ?25, avoid_node = ?26, avoid_until = ?27, \
+     lease_pull = ?28 WHERE number = ?1";
 
 /// Stores every column that can change after the insertion.
 pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite::Result<()> {
@@ -43,6 +44,7 @@ pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite:
         failure.map(|failure| &failure.message),
         row.avoids.as_ref().map(|avoided| &avoided.node),
         row.avoids.as_ref().map(|avoided| avoided.until.0),
+        row.lease.as_ref().and_then(|lease| lease.pull.as_ref()).map(|pull| pull.0.as_bytes()),
     ])?;
     Ok(())
 }

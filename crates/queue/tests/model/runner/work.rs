@@ -36,8 +36,8 @@ impl Runner {
                 self.compare(store.heartbeat(&it.whose, &it.who, heartbeat).await.unwrap(), model)
             }
             Op::Claim { .. } => {
-                let model = self.model.claim(now, &it.whose, &it.who, &it.backends);
-                self.compare(store.claim(&it.whose, &it.who, &it.backends).await.unwrap(), model)
+                let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None);
+                self.compare(store.claim(&it.whose, &it.who, &it.backends, None).await.unwrap(), model)
             }
             Op::Report { job, attempt, score: value, reason, .. } => {
                 let job = self.pick(*job, Some(it.index));

@@ -55,6 +55,7 @@ impl Queue {
         let entry = Entry {
             job,
             holder: None,
+            pull: None,
             attempts: vec![],
             expired: None,
             node_labels: BTreeMap::new(),

@@ -17,7 +17,9 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
     Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, SessionId, Store, StoreError, StoreResult, TenantId};
+use vmafx_queue::{
+    AttemptNumber, Job, JobId, NewJob, PullId, SessionId, Store, StoreError, StoreResult, TenantId,
+};
 
 use super::Queue;
 use crate::support::clock::TestClock;
@@ -121,8 +123,23 @@ impl Store for ReferenceStore {
         self.with_queue(|queue, now| queue.heartbeat(now, tenant, node, &heartbeat))
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
-        self.with_queue(|queue, now| queue.claim(now, tenant, node, backends))
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
+        self.with_queue(|queue, now| queue.claim(now, tenant, node, backends, pull))
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        self.with_queue(|queue, now| queue.release_pulls(now, tenant, node, pulls))
     }
 
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {

@@ -9,9 +9,9 @@ use vmafx_queue::node::{Credentials, Report};
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::transition::State;
-use vmafx_queue::{AttemptNumber, Job, JobId, TenantId};
+use vmafx_queue::{AttemptNumber, Job, JobId, PullId, TenantId};
 
-use super::Queue;
+use super::{Entry, Queue};
 
 impl Queue {
     pub(crate) fn claim(
@@ -20,6 +20,7 @@ impl Queue {
         tenant: &TenantId,
         who: &Credentials,
         backends: &[String],
+        pull: Option<PullId>,
     ) -> Claim {
         let Some(session) = self.session(tenant, who) else { return Claim::NoSession };
         let name = self.sessions[session].node.name.clone();
@@ -58,6 +59,7 @@ impl Queue {
         let entry = &mut self.jobs[index];
         entry.holder = Some(node.session);
         entry.expired = None;
+        entry.pull = pull;
         entry.node_labels = node.capability.labels.clone();
         let job = &mut entry.job;
         job.state = State::Running;
@@ -164,6 +166,24 @@ impl Queue {
         self.changed(index, now);
         self.claimable(index);
         Released::Moved
+    }
+
+    pub(crate) fn release_pulls(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        who: &Credentials,
+        pulls: &[PullId],
+    ) -> u64 {
+        let lost = |entry: &&Entry| {
+            entry.holder == Some(who.session) && entry.pull.is_some_and(|pull| pulls.contains(&pull))
+        };
+        let attempts: Vec<(JobId, AttemptNumber)> =
+            self.jobs.iter().filter(lost).map(|entry| (entry.job.id, entry.job.attempt)).collect();
+        let released = attempts.into_iter().map(|(job, attempt)| {
+            self.release(now, tenant, who, job, attempt, vmafx_queue::lost_pull::REASON)
+        });
+        released.filter(|released| *released == Released::Moved).count() as u64
     }
 }
 
