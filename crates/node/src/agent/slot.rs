@@ -146,6 +146,7 @@ impl Slot {
         let context = ScoringContext {
             scoring_roots: &job.scoring_roots,
             cancel: &running.cancel,
+            is_first_attempt: job.attempt == 1,
             progress: |done, total| running.progress(done, total),
         };
         self.scorer.score(&request, context).await
