@@ -178,7 +178,7 @@ fn adopt(path: &Path) -> io::Result<Option<(Vec<u8>, File)>> {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use vmafx_job::{Failure, FailureReason, ScoreResult};
+    use vmafx_job::{Failure, FailureReason, ScoreDetails, ScoreResult};
 
     use super::*;
 
@@ -188,7 +188,11 @@ mod tests {
             session_token: "secret".to_owned(),
             job_id: job.to_owned(),
             attempt: 2,
-            result: Ok(ScoreResult { score: 0.1 + 0.2, ..ScoreResult::default() }),
+            result: Ok(ScoreResult {
+                score: 0.1 + 0.2,
+                details: Some(ScoreDetails { frames: 48, ..ScoreDetails::default() }),
+                ..ScoreResult::default()
+            }),
         }
     }
 

@@ -13,6 +13,13 @@ use crate::expected::expected;
 use crate::harness::{Harness, Node};
 use crate::processes::processes_below;
 
+/// Leases that a test can wait for, and that a busy machine does not lose by itself.
+const SHORT_LEASES: [(&str, &str); 3] = [
+    ("VMAFX_STORE_LEASE_TTL", "8s"),
+    ("VMAFX_STORE_SESSION_TTL", "8s"),
+    ("VMAFX_STORE_SWEEP_INTERVAL", "1s"),
+];
+
 const PENDING: &str = "vmafx_node_reports_pending";
 
 /// The results in the outbox of all nodes, sorted.
@@ -129,8 +136,7 @@ async fn the_next_process_of_the_agent_delivers_the_results_of_the_last_one(#[ca
 /// The controller evicts the session and takes the leases away, and nobody else claims the jobs.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_counts_after_the_session_was_evicted_if_nobody_claimed_its_job() {
-    let short = [("VMAFX_STORE_LEASE_TTL", "3s"), ("VMAFX_STORE_SESSION_TTL", "3s")];
-    let harness = Harness::with_controller(&[], &short).await;
+    let harness = Harness::with_controller(&[], &SHORT_LEASES).await;
     let mut suspended = SuspendedJobs::start(harness, 2, 3, &[]).await;
     suspended.end_without_controller().await;
     drop(suspended.node.take());
@@ -151,8 +157,7 @@ async fn a_result_counts_after_the_session_was_evicted_if_nobody_claimed_its_job
 /// Another node has scored the job meanwhile: the result is refused and removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_whose_job_another_node_has_taken_is_removed() {
-    let short = [("VMAFX_STORE_LEASE_TTL", "3s"), ("VMAFX_STORE_SESSION_TTL", "3s")];
-    let harness = Harness::with_controller(&[], &short).await;
+    let harness = Harness::with_controller(&[], &SHORT_LEASES).await;
     let mut suspended = SuspendedJobs::start(harness, 1, 3, &[]).await;
     suspended.end_without_controller().await;
     drop(suspended.node.take());
