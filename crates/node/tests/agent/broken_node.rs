@@ -47,7 +47,7 @@ impl Pool {
 
     fn node(&mut self, name: &str, directory: &str) {
         let directory: PathBuf = self.directory.path().join(directory);
-        self.nodes.push(self.harness.node_in(&directory, name, &["--capacity", "2"]));
+        self.nodes.push(self.harness.node_in(&directory, name, &["--slots=2"]));
     }
 
     async fn listed(&self) -> Vec<Node> {

@@ -43,6 +43,13 @@ pub(crate) enum Op {
         /// Why there is no score, by number.
         reason: u8,
     },
+    /// The node claims jobs and fails each at once.
+    FailInARow {
+        node: u8,
+        /// Why, by number.
+        reason: u8,
+        count: u8,
+    },
     Release {
         node: u8,
         fault: CredentialFault,
@@ -174,9 +181,11 @@ fn of_nodes() -> impl Strategy<Value = Op> {
         8 => (0..6_u8, fault()).prop_map(|(node, fault)| Op::Claim { node, fault }),
         4 => (0..6_u8, fault(), vec(pick(), 0..5), option::of((which(), 0..9_u64)))
             .prop_map(|(node, fault, named, progress)| Op::Heartbeat { node, fault, named, progress }),
-        8 => (0..6_u8, fault(), pick(), which(), option::weighted(0.5, 0..=100_u8), 0..6_u8).prop_map(
+        6 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8), 0..6_u8).prop_map(
             |(node, fault, job, attempt, score, reason)| Op::Report { node, fault, job, attempt, score, reason }
         ),
+        3 => (0..6_u8, 0..6_u8, 1..=4_u8)
+            .prop_map(|(node, reason, count)| Op::FailInARow { node, reason, count }),
         2 => (0..6_u8, fault(), pick(), which())
             .prop_map(|(node, fault, job, attempt)| Op::Release { node, fault, job, attempt }),
     ]

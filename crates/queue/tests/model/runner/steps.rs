@@ -8,7 +8,7 @@ use vmafx_queue::store::{LabelTarget, Retention};
 
 use super::values::{list_query, registration, submission};
 use super::{Mismatch, Runner};
-use crate::model::op::{JobChoice, Op};
+use crate::model::op::{CredentialFault, JobChoice, Op};
 use crate::support::build::{key, percent};
 
 impl Runner {
@@ -82,6 +82,10 @@ impl Runner {
             | Op::Claim { node, fault }
             | Op::Report { node, fault, .. }
             | Op::Release { node, fault, .. } => match self.as_node(*node, *fault) {
+                Some(who) => self.node_step(op, who).await,
+                None => Ok(()),
+            },
+            Op::FailInARow { node, .. } => match self.as_node(*node, CredentialFault::None) {
                 Some(who) => self.node_step(op, who).await,
                 None => Ok(()),
             },

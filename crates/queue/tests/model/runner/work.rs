@@ -3,6 +3,7 @@
 use vmafx_job::FailureReason;
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{Heartbeat, Report};
+use vmafx_queue::store::Claim;
 
 use super::{Caller, Mismatch, Runner};
 use crate::model::op::{AttemptChoice, Op};
@@ -47,6 +48,19 @@ impl Runner {
                 let report = Report { job, attempt: self.attempt(*attempt, job), result };
                 let model = self.model.report(now, &it.whose, &it.who, report.clone());
                 self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)
+            }
+            Op::FailInARow { reason, count, .. } => {
+                for _ in 0..*count {
+                    let model = self.model.claim(now, &it.whose, &it.who, &it.backends);
+                    let claim = store.claim(&it.whose, &it.who, &it.backends).await.unwrap();
+                    self.compare(claim, model.clone())?;
+                    let Claim::Job(job) = model else { break };
+                    let result = Err((REASONS[usize::from(*reason)], "no score".to_owned()));
+                    let report = Report { job: job.id, attempt: Some(job.attempt), result };
+                    let model = self.model.report(now, &it.whose, &it.who, report.clone());
+                    self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)?;
+                }
+                Ok(())
             }
             Op::Release { job, attempt, .. } => {
                 let job = self.pick(*job, Some(it.index));
