@@ -95,7 +95,8 @@ fn a_broken_rule_is_noticed(
         Broken::Idempotency,
         Broken::LostLimit,
         Broken::Release,
-        Broken::Leases
+        Broken::Leases,
+        Broken::Updates
     )]
     broken: Broken,
 ) {

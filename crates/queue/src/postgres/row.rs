@@ -25,7 +25,7 @@ macro_rules! job_columns {
          j.attempt, j.lost_attempts, j.max_lost_attempts, j.node, j.progress_done, j.progress_total, \
          j.score, j.features, j.details, j.error, j.failure_reason, j.label, \
          j.created_at, j.updated_at, j.started_at, j.finished_at, j.available_at, j.lease_expires_at, \
-         j.deadline_at, j.revision, j.cancel_cause"
+         j.deadline_at, j.revision, j.cancel_cause, j.next_spec"
     };
 }
 pub(super) use job_columns;
@@ -111,11 +111,12 @@ impl<'a> Reader<'a> {
         let (error, failure_reason) = (self.next()?, FailureReason::from_number(self.next()?));
         let label = self.next::<Option<f64>>()?.map(Label::percent).transpose();
         let label = label.map_err(|_| corrupt("a label"))?;
-        Ok(Job {
+        let mut job = Job {
             id,
             tenant,
             state,
             scoring,
+            next_scoring: None,
             priority,
             key,
             origin,
@@ -137,7 +138,14 @@ impl<'a> Reader<'a> {
             deadline_at: self.time()?,
             revision: self.count()?,
             cancel_cause: self.cancel_cause(state)?,
-        })
+        };
+        // A claim moves the next request to the request, so that one that waits for its claim is shown as the request.
+        match (state, self.json()?) {
+            (State::Pending, Some(next)) => job.scoring = next,
+            (State::Running, next) => job.next_scoring = next,
+            _ => {}
+        }
+        Ok(job)
     }
 
     /// A job that an older controller cancelled has no stored cause and gets the default one.

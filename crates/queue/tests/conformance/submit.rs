@@ -69,6 +69,7 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
         deadline_at: Some(q.now() + seconds(90)),
         revision: found.revision,
         cancel_cause: None,
+        next_scoring: None,
     };
     assert_eq!(found, expected);
     assert_eq!(q.attempts(id).await, []);

@@ -9,7 +9,7 @@ use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{HeartbeatReply, Node};
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Samples, Submitted, Supply,
-    Swept, TenantStats,
+    Swept, TenantStats, Updated,
 };
 
 pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
@@ -105,6 +105,22 @@ impl ComparableAnswer for Option<Cancelled> {
     }
 }
 
+impl ComparableAnswer for Option<Updated> {
+    fn jobs(&mut self) -> Vec<&mut Job> {
+        self.iter_mut().map(|it| &mut it.job).collect()
+    }
+
+    fn labels(&self) -> Vec<&'static str> {
+        vec![match self {
+            None => "updated: nothing",
+            Some(Updated { job, .. }) if job.state.is_final() => "updated: too late",
+            Some(Updated { job, .. }) if job.next_scoring.is_some() => "updated: at the next attempt",
+            Some(Updated { changed: true, .. }) => "updated",
+            Some(Updated { changed: false, .. }) => "updated: the same",
+        }]
+    }
+}
+
 impl ComparableAnswer for Option<Explained> {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.iter_mut().map(|it| &mut it.job).collect()
@@ -183,7 +199,7 @@ impl ComparableAnswer for Swept {
 }
 
 /// Every name that an answer can have.
-pub(crate) const ALL_LABELS: [&str; 36] = [
+pub(crate) const ALL_LABELS: [&str; 41] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
@@ -220,6 +236,11 @@ pub(crate) const ALL_LABELS: [&str; 36] = [
     "swept: lost too often",
     "swept: out of time",
     "swept: requeued",
+    "updated",
+    "updated: at the next attempt",
+    "updated: nothing",
+    "updated: the same",
+    "updated: too late",
 ];
 
 impl ComparableAnswer for Changes {

@@ -17,7 +17,7 @@ macro_rules! columns {
         "number, id, tenant, state, ready, backend, priority, created_at, seq, revision, attempt, lost_attempts, \
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
-         origin_namespace, origin_name, origin_uid, spec, cancel_cause"
+         origin_namespace, origin_name, origin_uid, spec, cancel_cause, next_spec"
     };
 }
 
@@ -113,6 +113,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
         origin,
         spec: row.get(32)?,
         cancel_cause: cancel_cause(row, 33)?,
+        next_spec: row.get(34)?,
     })
 }
 

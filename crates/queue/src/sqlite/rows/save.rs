@@ -9,7 +9,8 @@ use super::JobRow;
 pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?4, \
      revision = ?5, attempt = ?6, lost_attempts = ?7, updated_at = ?8, started_at = ?9, finished_at = ?10, available_at = ?11, lease_session = ?12, \
      lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
-     details = ?18, node = ?19, error = ?20, cancel_cause = ?21 WHERE number = ?1";
+     details = ?18, node = ?19, error = ?20, cancel_cause = ?21, priority = ?22, max_lost_attempts = ?23, \
+     deadline_at = ?24, spec = ?25, next_spec = ?26 WHERE number = ?1";
 
 /// Stores every column that can change after the insertion.
 pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite::Result<()> {
@@ -36,6 +37,11 @@ pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite:
         row.node,
         row.error,
         row.cancel_cause.map(CancelCause::name),
+        row.priority,
+        row.max_lost_attempts,
+        row.deadline_at.map(|time| time.0),
+        row.spec,
+        row.next_spec,
     ])?;
     Ok(())
 }
