@@ -114,6 +114,7 @@ mod tests {
             deadline_at: None,
             revision: 1,
             cancel_cause: None,
+            next_scoring: None,
         }
     }
 

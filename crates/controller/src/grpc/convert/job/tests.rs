@@ -46,6 +46,7 @@ fn whole() -> Job {
         deadline_at: Some(Timestamp(1_700_000_099_000)),
         revision: 4,
         cancel_cause: Some(CancelCause::Replaced),
+        next_scoring: Some(ScoringRequest { reference: "/next.yuv".into(), ..ScoringRequest::default() }),
     }
 }
 
@@ -85,6 +86,7 @@ fn golden() -> wire::Job {
         cursor: String::new(),
         deadline_at_ms: 1_700_000_099_000,
         cancel_cause: 2,
+        next_scoring: Some(wire::ScoringParams { reference: "/next.yuv".into(), ..Default::default() }),
     }
 }
 
