@@ -179,8 +179,8 @@ fn update() -> impl Strategy<Value = Op> {
         pick(),
         option::weighted(0.6, 1..4_u8),
         option::weighted(0.3, -1..=1),
-        option::weighted(0.3, 1..=2_u32),
-        option::weighted(0.3, prop_oneof![Just(0), Just(20), Just(130)]),
+        option::weighted(0.3, 1..=4_u32),
+        option::weighted(0.2, prop_oneof![Just(0), Just(20), Just(130)]),
     )
         .prop_map(|(tenant, job, frame_step, priority, limit, deadline)| Op::Update {
             tenant,
@@ -239,7 +239,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
         6 => submit(),
         12 => of_nodes(),
         1 => (0..2_u8, pick()).prop_map(|(tenant, job)| Op::Cancel { tenant, job }),
-        2 => update(),
+        1 => update(),
         2 => (0..2_u8, pick(), option::weighted(0.5, 0..3_u8), 0..=100_u8)
             .prop_map(|(tenant, job, key, value)| Op::Label { tenant, job, key, value }),
         4 => of_readers(),
