@@ -90,6 +90,12 @@ pub struct VmafxNodeSpec {
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: i32,
 
+    /// Seconds that a new worker must be ready before a rolling update replaces the next one; without it, 0. Only for
+    /// workers that the operator runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 86400))]
+    pub min_ready_seconds: Option<i32>,
+
     /// Who runs the workers: Managed = the operator, in a StatefulSet; External = another system, and the operator only
     /// reports their health.
     #[serde(default)]

@@ -4,7 +4,7 @@
 //! |---------------------------------------|----------------------|----------------------------------------|
 //! | submit                                | `service/submit.rs`  | writer, admin                          |
 //! | job, attempts, jobs, explain, nodes   | `service/read.rs`    | reader, writer, admin                  |
-//! | cancel, label                         | `service/change.rs`  | writer, admin                          |
+//! | cancel, label, update                 | `service/change.rs`  | writer, admin                          |
 //! | snapshot, watch                       | `service/watch.rs`   | reader, writer, admin                  |
 //! | samples                               | `service/samples.rs` | reader, writer, admin                  |
 //! | `score_and_wait`                      | `service/score.rs`   | writer, admin                          |
@@ -18,6 +18,7 @@ mod change;
 pub mod check;
 mod detached;
 mod explain;
+mod page_size;
 mod read;
 pub mod request;
 pub mod response;

@@ -2,7 +2,7 @@
 //!
 //! | module         | holds                                                                                     |
 //! |----------------|-------------------------------------------------------------------------------------------|
-//! | [`settings`]   | environment variables and command line                                                    |
+//! | [`settings`], [`controllers`] | environment variables and command line; which kinds are reconciled         |
 //! | [`start`], `watches` | from settings to a running operator; every watched kind                             |
 //! | [`runtime`]    | watches, caches, the work queue and the workers that take from it                         |
 //! | [`client`]     | the client for the API server: deadlines, metrics, and the gate that every write passes   |
@@ -19,6 +19,7 @@
 pub mod client;
 pub mod cluster;
 pub mod conditions;
+pub mod controllers;
 pub mod crds;
 pub mod error;
 pub mod events;

@@ -6,6 +6,7 @@ use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable, Sett
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
+use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::job::in_pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
 use crate::node::render::{GpuResources, NodeDefaults};
@@ -37,6 +38,12 @@ pub struct Settings {
     #[arg(long, env = "VMAFX_OPERATOR_CONCURRENCY", value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=256))]
     pub concurrency: usize,
+
+    /// Kinds of resources that this operator reconciles: job, node, training. An operator for some of them has a lease of its
+    /// own and needs only their role.
+    #[arg(long, env = "VMAFX_OPERATOR_CONTROLLERS", value_name = "LIST", value_delimiter = ',',
+          value_enum, default_values_t = ReconciledKind::ALL)]
+    pub controllers: Vec<ReconciledKind>,
 
     /// The namespace that the operator runs in; by default the namespace of its credentials.
     #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
@@ -179,6 +186,10 @@ pub struct WorkerArgs {
 }
 
 impl Settings {
+    pub fn kinds(&self) -> ReconciledKinds {
+        ReconciledKinds::new(&self.controllers)
+    }
+
     /// How Pods that the operator renders reach the controller.
     pub fn controller_access(&self, address: &HostPorts) -> ControllerAccess {
         let controller = &self.controller;
@@ -290,7 +301,7 @@ mod tests {
         assert_eq!(settings.metrics_addr.to_string(), ":8081");
         assert_eq!(settings.health_probe_addr.to_string(), ":8082");
         assert_eq!(settings.graceful_shutdown.to_string(), "30s");
-        assert_eq!(settings.lease.settings(), Ok(None));
+        assert_eq!(settings.lease.settings(&settings.kinds()), Ok(None));
         assert_eq!(settings.webhook.webhook_port, 0);
         let controller = &settings.controller;
         let grpc = controller.grpc("vmafx").unwrap().to_string();

@@ -29,12 +29,44 @@ pub struct NewJob {
     pub label: Option<Label>,
 }
 
+/// Changes of a job that has not finished. `None` leaves a field as it is. The job keeps its id and its creation time, and
+/// so its place among the jobs of its priority.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobUpdate {
+    /// Used from the next attempt on. Names the same clips, model and backend as before.
+    pub scoring: Option<ScoringRequest>,
+    pub priority: Option<i32>,
+    /// At least 1. Counts when the next attempt is lost.
+    pub max_lost_attempts: Option<u32>,
+    pub deadline: Option<DeadlineUpdate>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeadlineUpdate {
+    Never,
+    /// Counts from the submission of the job.
+    After(Duration),
+}
+
+impl DeadlineUpdate {
+    /// The deadline of a job that was submitted at `created_at`.
+    pub(crate) fn deadline_at(self, created_at: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Never => None,
+            Self::After(length) => Some(created_at + length),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub id: JobId,
     pub tenant: TenantId,
     pub state: State,
+    /// What the latest attempt scores; of a pending job, what the next one will score.
     pub scoring: ScoringRequest,
+    /// What the next attempt will score, if the job was changed while it runs. Present only while it runs.
+    pub next_scoring: Option<ScoringRequest>,
     pub priority: i32,
     pub key: Option<IdempotencyKey>,
     pub origin: Option<Origin>,

@@ -49,6 +49,7 @@ mod submit;
 mod sweep;
 mod tenant_changes;
 mod tls;
+mod update;
 mod verifier;
 
 use std::collections::BTreeSet;
@@ -78,13 +79,13 @@ use self::row::Reader;
 use self::submit::Submits;
 use crate::clock::{Clock, Timestamp};
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
-use crate::job::{Attempt, Job, Label, NewJob};
+use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::{Notification, Notifier};
 use crate::policy::Policy;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Swept, TenantStats,
+    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Swept, TenantStats, Updated,
 };
 
 pub use self::error::ConnectError;
@@ -231,6 +232,10 @@ impl Store for PostgresStore {
         reason: &str,
     ) -> StoreResult<Option<Cancelled>> {
         self.open()?.cancel(tenant, id, (cause, reason)).await
+    }
+
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        self.open()?.update(tenant, id, &update).await
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {

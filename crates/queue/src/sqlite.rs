@@ -42,6 +42,7 @@ mod store;
 mod submit;
 mod sweep;
 mod unit_of_work;
+mod update;
 mod writer;
 
 use std::path::PathBuf;

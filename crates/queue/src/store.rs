@@ -14,13 +14,13 @@ use vmafx_job::CancelCause;
 
 pub use answer::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, QuarantinedNode, Released, Reported, Sample,
-    Samples, Submitted, Supply, Swept, TenantStats,
+    Samples, Submitted, Supply, Swept, TenantStats, Updated,
 };
 pub use error::{StoreError, StoreResult};
 pub use query::{Filter, LabelTarget, Page, Retention};
 
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
-use crate::job::{Attempt, Job, Label, NewJob};
+use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::Notification;
 
@@ -51,6 +51,10 @@ pub trait Store: Send + Sync + 'static {
         cause: CancelCause,
         reason: &str,
     ) -> StoreResult<Option<Cancelled>>;
+
+    /// Changes a job that has not finished; `None` when there is no such job. The scoring of a running job changes with its
+    /// next attempt, everything else at once.
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>>;
 
     /// Stores the viewers' score of a job. A completed job becomes a sample at once, a pending or running one when
     /// it completes.

@@ -28,6 +28,7 @@ mod conformance {
     pub(crate) mod submit;
     pub(crate) mod sweep;
     pub(crate) mod tenants;
+    pub(crate) mod update;
     pub(crate) mod values;
     pub(crate) mod view;
 }
@@ -39,7 +40,7 @@ mod sabotage {
     use futures::FutureExt;
 
     use crate::conformance::{
-        claim, end, fence, heartbeat, lost, lost_pull, quarantine, race, retry, submit, sweep,
+        claim, end, fence, heartbeat, lost, lost_pull, quarantine, race, retry, submit, sweep, update,
     };
     use crate::support::fixture::Fixture;
     use crate::support::sabotage::Broken;
@@ -94,6 +95,7 @@ mod sabotage {
         Release: [end::a_released_job_waits_again_at_once],
         Leases: [heartbeat::a_heartbeat_extends_the_leases_it_names_and_no_others],
         LostPulls: [lost_pull::a_job_of_a_lost_pull_waits_again_at_once_and_no_attempt_is_lost],
+        Updates: [update::a_running_attempt_keeps_its_request_and_the_next_one_gets_the_new],
         Atomicity: [
             race::concurrent_submissions_with_one_key_make_one_job,
             race::each_of_many_jobs_is_claimed_exactly_once
@@ -251,6 +253,18 @@ suite! {
         a_job_that_ended_in_time_stays_as_it_is,
         a_deadline_goes_on_through_losses_and_releases,
         a_session_cannot_be_guessed,
+    ],
+    update: [
+        a_waiting_job_changes_at_once_and_nothing_else_of_it,
+        a_changed_job_keeps_its_place,
+        a_running_attempt_keeps_its_request_and_the_next_one_gets_the_new,
+        a_lost_attempt_is_followed_by_one_with_the_new_request,
+        a_score_is_recorded_with_the_request_that_it_is_of,
+        a_finished_job_is_left_alone_by_an_update,
+        an_update_without_a_difference_changes_nothing,
+        a_new_deadline_counts_from_the_submission,
+        a_lower_limit_of_losses_counts_at_the_next_loss,
+        an_update_is_a_change_of_its_tenants_job_only,
     ],
     heartbeat: [
         a_heartbeat_extends_the_leases_it_names_and_no_others,

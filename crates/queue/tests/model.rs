@@ -98,7 +98,8 @@ fn a_broken_rule_is_noticed(
         Broken::Avoidance,
         Broken::Quarantine,
         Broken::Release,
-        Broken::Leases
+        Broken::Leases,
+        Broken::Updates
     )]
     broken: Broken,
 ) {

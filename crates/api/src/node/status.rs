@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::Condition;
 use crate::workload::StatefulSetRef;
 
-/// State of the workers. Every field has one writer: the controller writes lastHeartbeat, assignedJobs, detectedDevice
-/// and quarantine from the reports of the agents, and the operator writes the rest.
+/// State of the workers. Every field has one writer at a time: the controller writes lastHeartbeat, assignedJobs,
+/// detectedDevice and quarantine from the reports of the agents, and the operator writes the rest.
 #[derive(Clone, Debug, Default, PartialEq, KubeSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VmafxNodeStatus {
@@ -21,7 +21,12 @@ pub struct VmafxNodeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_heartbeat: Option<Time>,
 
-    /// Jobs that the workers are scoring. Written by the controller.
+    /// When the operator last probed the controller for this status. The time is written when something else of the status
+    /// changes, not with every probe, so that a pool to which nothing happens costs no write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_probe_time: Option<Time>,
+
+    /// Jobs that the workers are scoring. Written by the controller; the operator writes 0 until an agent has reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub assigned_jobs: Option<i32>,

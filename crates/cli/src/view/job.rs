@@ -31,6 +31,7 @@ pub(crate) fn document(job: &wire::Job) -> shape::Job {
         id: Uuid::try_parse(&job.id).unwrap_or_default(),
         status: status(job.status()),
         scoring: job.scoring.as_ref().map(scoring).unwrap_or_default(),
+        next_scoring: job.next_scoring.as_ref().map(scoring),
         priority: job.priority,
         idempotency_key: text(&job.idempotency_key),
         origin: job.origin.as_ref().map(origin),

@@ -142,6 +142,17 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         Ok(Response::new(wire::ListJobsResponse { jobs, next_page_token: page.next }))
     }
 
+    async fn update_job(
+        &self,
+        request: Request<wire::UpdateJobRequest>,
+    ) -> RpcResult<wire::UpdateJobResponse> {
+        let who = caller(&request)?;
+        let (id, update) = convert::update(request.into_inner())?;
+        let updated = self.0.update(&who, &id, update).await?;
+        let (job, changed) = (Some(convert::job(updated.job)), updated.changed);
+        Ok(Response::new(wire::UpdateJobResponse { job, changed }))
+    }
+
     async fn list_nodes(
         &self,
         request: Request<wire::ListNodesRequest>,

@@ -79,6 +79,37 @@ pub struct Submitted {
     pub deduplicated: bool,
 }
 
+/// Changes of a job. What is left out stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateJob {
+    /// The whole scoring, used from the next attempt on. Clips, model and backend must be those of the job.
+    #[serde(default)]
+    pub scoring: Option<Scoring>,
+    /// Jobs of higher priority are assigned first.
+    #[serde(default)]
+    pub priority: Option<i32>,
+    /// The job fails after this many attempts that were lost with their node.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 101))]
+    pub max_lost_attempts: Option<u32>,
+    /// The job fails when it is not finished this many seconds after its submission; 0: no limit.
+    #[serde(default)]
+    #[schemars(range(max = 3_153_600_000_u64))]
+    pub active_deadline_seconds: Option<u64>,
+}
+
+impl From<UpdateJob> for crate::service::request::UpdateJob {
+    fn from(update: UpdateJob) -> Self {
+        Self {
+            scoring: update.scoring.map(|scoring| scoring.0),
+            priority: update.priority,
+            max_lost_attempts: update.max_lost_attempts,
+            active_deadline_seconds: update.active_deadline_seconds,
+        }
+    }
+}
+
 /// Details of a cancellation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -8,7 +8,9 @@ mod node;
 mod report;
 mod text;
 
-pub(super) use self::jobs::{cursor, filter, job_id, label, list, page_token, required_key, samples, submit};
+pub(super) use self::jobs::{
+    cursor, filter, job_id, label, list, page_token, required_key, same_comparison, samples, submit, update,
+};
 pub(super) use self::node::{heartbeat, lost_pulls, pull, register};
 pub(super) use self::report::{release, report};
 pub(super) use self::text::{abbreviated, free_text, path};

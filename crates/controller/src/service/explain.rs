@@ -185,6 +185,7 @@ mod tests {
             cancel_cause: None,
             last_failure: None,
             avoids: None,
+            next_scoring: None,
         }
     }
 

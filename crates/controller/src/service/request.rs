@@ -27,6 +27,16 @@ pub struct SubmitJob {
     pub ground_truth: Option<GroundTruth>,
 }
 
+/// Changes of a job. `None` leaves a field as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateJob {
+    pub scoring: Option<ScoringRequest>,
+    pub priority: Option<i32>,
+    pub max_lost_attempts: Option<u32>,
+    /// Counts from the submission of the job; 0: no limit.
+    pub active_deadline_seconds: Option<u64>,
+}
+
 /// The quality that viewers gave the distorted clip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroundTruth {

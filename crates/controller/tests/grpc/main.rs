@@ -21,3 +21,4 @@ mod postgres;
 mod reflection;
 mod scoring;
 mod streams;
+mod update;

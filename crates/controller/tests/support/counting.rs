@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, broadcast};
 use vmafx_job::CancelCause;
-use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Submitted, Swept, TenantStats,
+    Reported, Retention, Samples, Submitted, Swept, TenantStats, Updated,
 };
 use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, PullId, Store, StoreError, StoreResult, TenantId};
 
@@ -86,6 +86,10 @@ impl Store for CountingStore {
         reason: &str,
     ) -> StoreResult<Option<Cancelled>> {
         self.inner.cancel(tenant, id, cause, reason).await
+    }
+
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        self.inner.update(tenant, id, update).await
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {

@@ -70,8 +70,10 @@ impl JobConditions {
             _ if holds(&self.complete) => JobCondition::Complete,
             _ if holds(&self.failed) => JobCondition::Failed,
             _ if holds(&self.suspended) => JobCondition::Suspended,
-            // The outage matters more than the last observed state of the job.
-            _ if is_outage(self.accepted.reason) => JobCondition::Accepted,
+            // An outage, and a change that was refused, matter more than the last observed state of the job.
+            _ if is_outage(self.accepted.reason) || self.accepted.reason == Reason::ChangeRefused => {
+                JobCondition::Accepted
+            }
             _ if holds(&self.accepted) => JobCondition::Running,
             _ => JobCondition::Accepted,
         }

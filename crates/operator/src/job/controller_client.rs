@@ -20,6 +20,9 @@ use super::request;
 
 const OPEN_JOBS_PAGE_SIZE: u32 = 500;
 
+/// For a whole batch of jobs.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
 const OPEN_STATUSES: [i32; 2] = [wire::JobStatus::Pending as i32, wire::JobStatus::Running as i32];
 
 /// Sees only the jobs of this cluster.
@@ -28,6 +31,8 @@ pub struct ControllerClient {
     client: VmafxControllerClient<GrpcChannel>,
     target: String,
     cluster: Arc<str>,
+    /// Marks the jobs that this installation of the operator submits; empty without leader election.
+    installation: Arc<str>,
     /// When and why a call last failed, shared by all clones.
     last_failure: Arc<Mutex<Option<(Instant, Explanation)>>>,
 }
@@ -40,14 +45,29 @@ pub enum LabelResponse {
     Rejected(String),
 }
 
+/// The controller's answer to a change of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UpdateResponse {
+    /// The job after the call, changed or not.
+    Job(Arc<wire::Job>),
+    Missing,
+    /// The controller does not accept the change; the message says why.
+    Rejected(String),
+}
+
 impl ControllerClient {
     /// `cluster` is the name under which the controller knows this cluster.
-    pub fn new(channel: GrpcChannel, cluster: impl Into<Arc<str>>) -> Self {
+    pub fn new(
+        channel: GrpcChannel,
+        cluster: impl Into<Arc<str>>,
+        installation: impl Into<Arc<str>>,
+    ) -> Self {
         let target = channel.target().to_string();
         Self {
             client: VmafxControllerClient::new(channel),
             target,
             cluster: cluster.into(),
+            installation: installation.into(),
             last_failure: Arc::default(),
         }
     }
@@ -63,9 +83,18 @@ impl ControllerClient {
 
     /// The error is what was observed instead of an accepted job.
     pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<wire::SubmitJobResponse, ObservedJob> {
+        let key = request::marked(&key, &self.installation);
         let request = request::request(job, &self.cluster, key);
         match self.client.clone().submit_job(repeatable(request)).await {
             Ok(answer) => Ok(answer.into_inner()),
+            // The key was used for another request: the resource has changed since its submission was lost.
+            Err(status) if status.code() == Code::AlreadyExists => {
+                let uid = job.metadata.uid.as_deref().unwrap_or_default();
+                Err(match self.find(uid).await {
+                    ObservedJob::Missing => ObservedJob::Unreachable(self.failure(&status)),
+                    found => found,
+                })
+            }
             Err(status) => {
                 let explain = |reason| Explanation { reason, message: status.message().to_owned() };
                 Err(match submission_refusal(&status) {
@@ -87,6 +116,27 @@ impl ControllerClient {
         match self.client.clone().cancel_job(repeatable(request)).await {
             Ok(_) => Ok(()),
             Err(status) if status.code() == Code::NotFound => Ok(()),
+            Err(status) => Err(self.failure(&status)),
+        }
+    }
+
+    /// Changes a job that has not ended. The error says why the controller did not answer.
+    pub async fn update(&self, request: wire::UpdateJobRequest) -> Result<UpdateResponse, Explanation> {
+        let rejected = |message: &str| Ok(UpdateResponse::Rejected(message.to_owned()));
+        match self.client.clone().update_job(request).await {
+            Ok(answer) => {
+                let job = answer.into_inner().job.unwrap_or_default();
+                Ok(UpdateResponse::Job(Arc::new(trimmed(job))))
+            }
+            Err(status) if status.code() == Code::NotFound => Ok(UpdateResponse::Missing),
+            Err(status) if status.code() == Code::Unimplemented => {
+                rejected("this controller cannot change a job; upgrade it, or create a new VmafxJob")
+            }
+            Err(status)
+                if permanent_refusal(&status).is_some() || status.code() == Code::FailedPrecondition =>
+            {
+                rejected(status.message())
+            }
             Err(status) => Err(self.failure(&status)),
         }
     }
@@ -145,6 +195,22 @@ impl ControllerClient {
         Ok((jobs, next_page_token))
     }
 
+    /// Reads these jobs in one call; those that the controller does not have are left out.
+    pub async fn read(&self, ids: Vec<String>) -> Result<Vec<wire::Job>, Explanation> {
+        let request = wire::StreamJobsRequest { job_ids: ids, ..wire::StreamJobsRequest::default() };
+        let read = async {
+            let mut stream = self.client.clone().stream_jobs(streaming(request)).await?.into_inner();
+            let mut jobs = Vec::new();
+            while let Some(job) = stream.message().await? {
+                jobs.push(job);
+            }
+            Ok(jobs)
+        };
+        let no_answer = || Status::deadline_exceeded(format!("no answer within {READ_TIMEOUT:?}"));
+        let jobs = tokio::time::timeout(READ_TIMEOUT, read).await.unwrap_or_else(|_| Err(no_answer()));
+        jobs.map_err(|status: Status| self.failure(&status))
+    }
+
     /// Why a job is pending; `None` if it is not, or if the controller did not answer.
     pub async fn explain(&self, id: &str, now: Timestamp) -> Option<Explanation> {
         let request = wire::ExplainRequest { job_id: id.to_owned() };
@@ -191,6 +257,11 @@ impl ControllerClient {
         outage
     }
 
+    /// Whether this installation of the operator submitted the job.
+    pub fn submitted(&self, job: &wire::Job) -> bool {
+        request::mark(&job.idempotency_key) == &*self.installation
+    }
+
     fn origin(&self) -> wire::ResourceRef {
         wire::ResourceRef { cluster: self.cluster.to_string(), ..wire::ResourceRef::default() }
     }
@@ -229,9 +300,9 @@ fn is_label_rejection(code: Code) -> bool {
     )
 }
 
-/// The job without the fields that repeat its resource.
+/// The job without the fields that nothing reads.
 pub fn trimmed(job: wire::Job) -> wire::Job {
-    wire::Job { scoring: None, idempotency_key: String::new(), cursor: String::new(), ..job }
+    wire::Job { idempotency_key: String::new(), cursor: String::new(), ..job }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE, record
 use super::observe::{Explanation, ObservedJob};
 use super::plan::was_set_aside;
 use super::timing::unaccepted_deadline;
+use super::update::{NEXT_ATTEMPT, SpecProgress, TOO_LATE, progress};
 use super::{CachedJob, JobReconciler, label};
 use crate::conditions::{ConditionState, whole_second};
 use crate::events::ResourceEvent;
@@ -50,21 +51,45 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// `explanation` is why the job is pending, if the controller was asked.
+/// What the operator knows besides the observation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatusContext<'a> {
+    /// Why the job is pending, if the controller was asked.
+    pub explanation: Option<&'a Explanation>,
+    /// Why the controller rejected a change of the spec.
+    pub rejection: Option<&'a str>,
+}
+
 pub fn status(
     job: &VmafxJob,
     observed: &ObservedJob,
-    explanation: Option<&Explanation>,
+    context: StatusContext<'_>,
     now: Timestamp,
 ) -> VmafxJobStatus {
-    let conditions = conditions(job, observed, explanation, now);
+    let conditions = conditions(job, observed, context, now);
     let phase = conditions.phase();
-    let status = conditions.into_status(job, now);
+    let observed_generation = honoured_generation(job, observed);
+    let status = VmafxJobStatus { observed_generation, ..conditions.into_status(job, now) };
     match observed {
         ObservedJob::Present(live) => with_details(status, job, live, phase),
         _ if is_over(&status) => VmafxJobStatus { finished_at: Some(Time(whole_second(now))), ..status },
         _ => status,
     }
+}
+
+/// The newest generation of the spec that the controller's job follows: the one before, if the newest has not reached the
+/// controller, was rejected, or came too late.
+fn honoured_generation(job: &VmafxJob, observed: &ObservedJob) -> Option<i64> {
+    let honoured = match observed {
+        ObservedJob::Present(live) => {
+            matches!(progress(job, live), SpecProgress::UpToDate | SpecProgress::NextAttempt)
+        }
+        ObservedJob::Rejected(_) => true,
+        ObservedJob::Missing => job.spec.cancel || job.spec.suspend,
+        ObservedJob::NotAsked | ObservedJob::Unreachable(_) => false,
+    };
+    let before = job.status.as_ref().and_then(|status| status.observed_generation);
+    if honoured { job.metadata.generation } else { before }
 }
 
 /// The status with the fields that come from the controller's job.
@@ -94,7 +119,7 @@ fn with_details(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase
 fn conditions(
     job: &VmafxJob,
     observed: &ObservedJob,
-    explanation: Option<&Explanation>,
+    context: StatusContext<'_>,
     now: Timestamp,
 ) -> JobConditions {
     let suspended = suspended(job, observed);
@@ -108,7 +133,7 @@ fn conditions(
         return JobConditions::failed(no(reason, &message), Reason::DeadlineExceeded, late, suspended);
     }
     match observed {
-        ObservedJob::Present(live) => live_conditions(job, live, explanation, suspended),
+        ObservedJob::Present(live) => live_conditions(job, live, context, suspended),
         ObservedJob::Missing if job.spec.cancel => {
             let message = "the job was cancelled before it was submitted to the controller";
             JobConditions::failed(no(Reason::Cancelled, ""), Reason::Cancelled, message, suspended)
@@ -146,30 +171,50 @@ fn conditions(
 fn live_conditions(
     job: &VmafxJob,
     live: &Job,
-    explanation: Option<&Explanation>,
+    context: StatusContext<'_>,
     suspended: ConditionState,
 ) -> JobConditions {
-    let accepted = ConditionState::met(Reason::Submitted, "the controller has the job");
+    let progress = progress(job, live);
+    let accepted = match (&progress, context.rejection) {
+        (SpecProgress::Behind(_), Some(problem)) => {
+            let message = format!("the controller has the job, but not its last change: {problem}");
+            ConditionState::met(Reason::ChangeRefused, message)
+        }
+        _ => ConditionState::met(Reason::Submitted, "the controller has the job"),
+    };
+    let with_note = |message: String| match progress {
+        SpecProgress::NextAttempt => format!("{message}; {NEXT_ATTEMPT}"),
+        SpecProgress::TooLate => format!("{message}; {TOO_LATE}"),
+        SpecProgress::UpToDate | SpecProgress::Behind(_) => message,
+    };
     match live.status() {
-        JobStatus::Completed => JobConditions::scored(accepted, completed(job, live.final_score), suspended),
+        JobStatus::Completed => {
+            let complete = completed(job, live.final_score);
+            let complete = ConditionState { message: with_note(complete.message), ..complete };
+            JobConditions::scored(accepted, complete, suspended)
+        }
         JobStatus::Failed => {
             let reason = failure(FailureReason::from_number(live.failure_reason));
-            JobConditions::failed(accepted, reason, &live.error, suspended)
+            JobConditions::failed(accepted, reason, with_note(live.error.clone()), suspended)
         }
         JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => JobConditions::open(
             ConditionState::unmet(Reason::Suspended, SUSPENDED_MESSAGE),
             ConditionState::unmet(Reason::Suspended, ""),
             suspended,
         ),
-        JobStatus::Cancelled => JobConditions::failed(accepted, Reason::Cancelled, &live.error, suspended),
+        JobStatus::Cancelled => {
+            JobConditions::failed(accepted, Reason::Cancelled, with_note(live.error.clone()), suspended)
+        }
         JobStatus::Running => {
             let message = match live.assigned_node.as_str() {
                 "" => "a node is scoring the clips".to_owned(),
                 node => format!("node {node} is scoring the clips"),
             };
-            JobConditions::open(accepted, ConditionState::met(Reason::Scoring, message), suspended)
+            JobConditions::open(accepted, ConditionState::met(Reason::Scoring, with_note(message)), suspended)
         }
-        JobStatus::Pending => JobConditions::open(accepted, pending(job, live, explanation), suspended),
+        JobStatus::Pending => {
+            JobConditions::open(accepted, pending(job, live, context.explanation), suspended)
+        }
     }
 }
 

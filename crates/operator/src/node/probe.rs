@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
@@ -26,11 +27,18 @@ pub enum ControllerProbe {
     Failed(String),
 }
 
+/// The result of a probe, and when it was there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbedController {
+    pub probe: ControllerProbe,
+    pub at: Timestamp,
+}
+
 #[derive(Debug)]
 pub struct Prober {
     client: ReloadingClient,
     url: String,
-    last: Mutex<Option<(Instant, ControllerProbe)>>,
+    last: Mutex<Option<(Instant, ProbedController)>>,
 }
 
 impl Prober {
@@ -42,16 +50,16 @@ impl Prober {
     }
 
     /// The last answer while it is valid, else a new one.
-    pub async fn ask(&self) -> ControllerProbe {
+    pub async fn ask(&self) -> ProbedController {
         let mut last = self.last.lock().await;
-        if let Some((at, probe)) = last.as_ref()
+        if let Some((at, probed)) = last.as_ref()
             && at.elapsed() < VALID_FOR
         {
-            return probe.clone();
+            return probed.clone();
         }
-        let probe = self.request().await;
-        *last = Some((Instant::now(), probe.clone()));
-        probe
+        let probed = ProbedController { probe: self.request().await, at: Timestamp::now() };
+        *last = Some((Instant::now(), probed.clone()));
+        probed
     }
 
     async fn request(&self) -> ControllerProbe {
@@ -92,7 +100,7 @@ mod tests {
         let server = HttpServer::start(|_| Reply::file(b"ok"));
         let prober = prober(&server.url("/"));
         let answers = futures::future::join_all((0..50).map(|_| prober.ask())).await;
-        assert!(answers.iter().all(|answer| *answer == ControllerProbe::Answered));
+        assert!(answers.iter().all(|answer| answer.probe == ControllerProbe::Answered));
         assert_eq!((server.count("/healthz"), server.open_connections()), (1, 1));
     }
 
@@ -100,10 +108,10 @@ mod tests {
     async fn a_failed_probe_has_a_stable_text() {
         let server = HttpServer::start(|_| Reply::status(503));
         let url = server.url("");
-        let probe = prober(&url).ask().await;
+        let probe = prober(&url).ask().await.probe;
         assert_eq!(probe, ControllerProbe::Failed(format!("the controller at {url}/healthz answered 503")));
         drop(server);
-        let probe = prober(&url).ask().await;
+        let probe = prober(&url).ask().await.probe;
         assert_eq!(
             probe,
             ControllerProbe::Failed(format!("the controller at {url}/healthz cannot be reached"))

@@ -66,6 +66,18 @@ impl Agent {
         .await;
     }
 
+    /// Gives an attempt back.
+    pub(crate) async fn release(&self, job: &wire::Job) {
+        let request = wire::ReleaseJobRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            job_id: job.id.clone(),
+            attempt: job.attempt,
+            reason: "as the test asks".to_owned(),
+        };
+        assert!(self.client.clone().release_job(request).await.unwrap().into_inner().ok);
+    }
+
     /// Which of these jobs the controller asks it to stop.
     pub(crate) async fn cancelled(&self, jobs: &[&str]) -> Vec<String> {
         let request = wire::HeartbeatRequest {

@@ -14,7 +14,10 @@ mod label;
 mod operator;
 mod refused;
 mod retried;
+mod silence;
 mod spec_changes;
+mod sweep;
+mod update;
 mod waiting;
 
 #[path = "../faults/fixture/control_plane.rs"]

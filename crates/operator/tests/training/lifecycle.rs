@@ -195,7 +195,7 @@ async fn runs_of_the_same_name_in_two_namespaces_are_independent() {
 #[tokio::test]
 async fn a_run_whose_name_is_too_long_for_a_service_gets_one_with_a_shorter_name() {
     let fixture = TrainingFixture::new().await;
-    let (name, runs) = ("m".repeat(120), fixture.all::<VmafxModelTraining>());
+    let (name, runs) = ("m".repeat(100), fixture.all::<VmafxModelTraining>());
     let say = json!({ "phase": "running", "current_samples": 1 });
     fixture.trainers.set_report(fixture.namespace.name(), &name, &say);
     fixture::create(&runs, &name).await;

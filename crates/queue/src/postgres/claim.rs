@@ -96,6 +96,7 @@ WITH known AS (
         status = 'running', ready = false, available_at = NULL, attempt = job.attempt + 1, node = live.node_id,
         avoid_node = NULL, avoid_until = NULL, lease_pull = live.pull,
         started_at = $6, updated_at = $6, lease_session = live.session, lease_expires_at = $7,
+        spec = coalesce(job.next_spec, job.spec), next_spec = NULL,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM taken JOIN live USING (place) WHERE job.id = taken.id
     RETURNING job.*, live.n, live.labels

@@ -28,7 +28,7 @@ macro_rules! job_columns {
          j.score, j.features, j.details, j.error, j.failure_reason, j.label, \
          j.created_at, j.updated_at, j.started_at, j.finished_at, j.available_at, j.lease_expires_at, \
          j.deadline_at, j.revision, j.cancel_cause, j.failed_attempt, j.failed_node, j.failed_reason, \
-         j.failed_error, j.avoid_node, j.avoid_until"
+         j.failed_error, j.avoid_node, j.avoid_until, j.next_spec"
     };
 }
 pub(super) use job_columns;
@@ -114,11 +114,12 @@ impl<'a> Reader<'a> {
         let (error, failure_reason) = (self.next()?, FailureReason::from_number(self.next()?));
         let label = self.next::<Option<f64>>()?.map(Label::percent).transpose();
         let label = label.map_err(|_| corrupt("a label"))?;
-        Ok(Job {
+        let mut job = Job {
             id,
             tenant,
             state,
             scoring,
+            next_scoring: None,
             priority,
             key,
             origin,
@@ -145,7 +146,14 @@ impl<'a> Reader<'a> {
                 (Some(node), Some(until)) => Some(AvoidedNode { node, until }),
                 _ => None,
             },
-        })
+        };
+        // A claim moves the next request to the request, so that one that waits for its claim is shown as the request.
+        match (state, self.json()?) {
+            (State::Pending, Some(next)) => job.scoring = next,
+            (State::Running, next) => job.next_scoring = next,
+            _ => {}
+        }
+        Ok(job)
     }
 
     fn last_failure(&mut self) -> StoreResult<Option<FailedAttempt>> {

@@ -53,6 +53,8 @@ pub(super) struct JobRow {
     pub(super) key: Option<String>,
     pub(super) origin: Option<Origin>,
     pub(super) spec: String,
+    /// The request of the next attempt, if the job was changed while it ran.
+    pub(super) next_spec: Option<String>,
     pub(super) cancel_cause: Option<CancelCause>,
     pub(super) last_failure: Option<FailedAttempt>,
     pub(super) avoids: Option<AvoidedNode>,
@@ -98,10 +100,18 @@ impl JobRow {
         let id = self.id;
         let broken =
             |what: &str, error: &dyn std::fmt::Display| corrupt(format!("{what} of job {id}: {error}"));
+        let scoring = |spec: &str| serde_json::from_str(spec).map_err(|error| broken("the request", &error));
+        // A claim moves the next request to the request, so that one that waits for its claim is shown as the request.
+        let (spec, next_spec) = match (self.state, self.next_spec) {
+            (State::Pending, Some(next)) => (next, None),
+            (State::Running, next) => (self.spec, next),
+            (_, _) => (self.spec, None),
+        };
         let lease = lease.filter(|lease| self.state == State::Running && lease.attempt == self.attempt);
         Ok(Job {
             id,
-            scoring: serde_json::from_str(&self.spec).map_err(|error| broken("the request", &error))?,
+            scoring: scoring(&spec)?,
+            next_scoring: next_spec.map(|next| scoring(&next)).transpose()?,
             key: self
                 .key
                 .map(|key| IdempotencyKey::new(&key))

@@ -11,16 +11,16 @@ use super::rows::{self, StoredResult};
 use super::sessions::digest_credentials;
 use super::{
     SqliteStore, attempts, cancel, changes, claim, explain, label, list, migrate, prune, report, samples,
-    sessions, stats, submit, sweep,
+    sessions, stats, submit, sweep, update,
 };
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
-use crate::job::{Attempt, Job, Label, NewJob};
+use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use crate::notification::Notification;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned,
     QuarantinedNode, Released, Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted,
-    Supply, Swept, TenantStats,
+    Supply, Swept, TenantStats, Updated,
 };
 use vmafx_job::{CancelCause, ScoreResult};
 
@@ -63,6 +63,16 @@ impl Store for SqliteStore {
         let (tenant, reason) = (tenant.clone(), reason.to_owned());
         let ended = self.writer.write(move |tx| cancel::cancel(tx, &tenant, id, (cause, &reason))).await?;
         ended.map(|(row, moved)| Ok(Cancelled { job: row.job(None)?, moved })).transpose()
+    }
+
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        let tenant = tenant.clone();
+        let spec = update.scoring.as_ref().map(serde_json::to_string).transpose().map_err(unavailable)?;
+        let updated =
+            self.writer.write(move |tx| update::update(tx, &tenant, id, &update, spec.as_deref())).await?;
+        let Some((row, changed)) = updated else { return Ok(None) };
+        let job = self.jobs_of(vec![row])?.pop().ok_or_else(|| corrupt("a job without a row"))?;
+        Ok(Some(Updated { job, changed }))
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {

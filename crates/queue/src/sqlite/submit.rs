@@ -52,6 +52,7 @@ pub(super) fn submit(
         key: job.key.as_ref().map(|key| key.as_str().to_owned()),
         origin: job.origin.clone(),
         spec: spec.to_owned(),
+        next_spec: None,
         cancel_cause: None,
         last_failure: None,
         avoids: None,

@@ -24,6 +24,14 @@ pub struct Cancelled {
     pub moved: bool,
 }
 
+#[derive(Clone, Debug, PartialEq)]
+pub struct Updated {
+    /// The job after the call. If it has finished, the update came too late and changed nothing.
+    pub job: Job,
+    /// Whether this call changed the job.
+    pub changed: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Labelled {
     NotFound,

@@ -72,6 +72,7 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
         cancel_cause: None,
         last_failure: None,
         avoids: None,
+        next_scoring: None,
     };
     assert_eq!(found, expected);
     assert_eq!(q.attempts(id).await, []);

@@ -9,7 +9,7 @@ use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{HeartbeatReply, Node};
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Samples, Submitted, Supply,
-    Swept, TenantStats,
+    Swept, TenantStats, Updated,
 };
 use vmafx_queue::transition::State;
 
@@ -106,6 +106,22 @@ impl ComparableAnswer for Option<Cancelled> {
     }
 }
 
+impl ComparableAnswer for Option<Updated> {
+    fn jobs(&mut self) -> Vec<&mut Job> {
+        self.iter_mut().map(|it| &mut it.job).collect()
+    }
+
+    fn labels(&self) -> Vec<&'static str> {
+        vec![match self {
+            None => "updated: nothing",
+            Some(Updated { job, .. }) if job.state.is_final() => "updated: too late",
+            Some(Updated { job, .. }) if job.next_scoring.is_some() => "updated: at the next attempt",
+            Some(Updated { changed: true, .. }) => "updated",
+            Some(Updated { changed: false, .. }) => "updated: the same",
+        }]
+    }
+}
+
 impl ComparableAnswer for Option<Explained> {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.iter_mut().map(|it| &mut it.job).collect()
@@ -190,7 +206,7 @@ impl ComparableAnswer for Swept {
 }
 
 /// Every name that an answer can have.
-pub(crate) const ALL_LABELS: [&str; 40] = [
+pub(crate) const ALL_LABELS: [&str; 45] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
@@ -231,6 +247,11 @@ pub(crate) const ALL_LABELS: [&str; 40] = [
     "swept: lost too often",
     "swept: out of time",
     "swept: requeued",
+    "updated",
+    "updated: at the next attempt",
+    "updated: nothing",
+    "updated: the same",
+    "updated: too late",
 ];
 
 impl ComparableAnswer for Changes {

@@ -60,6 +60,15 @@ pub(crate) enum Op {
         tenant: u8,
         job: JobChoice,
     },
+    Update {
+        tenant: u8,
+        job: JobChoice,
+        frame_step: Option<u8>,
+        priority: Option<i32>,
+        limit: Option<u32>,
+        /// 0: no deadline.
+        deadline: Option<u64>,
+    },
     Label {
         tenant: u8,
         job: JobChoice,
@@ -173,6 +182,25 @@ fn submit() -> impl Strategy<Value = Op> {
         })
 }
 
+fn update() -> impl Strategy<Value = Op> {
+    (
+        0..2_u8,
+        pick(),
+        option::weighted(0.6, 1..4_u8),
+        option::weighted(0.3, -1..=1),
+        option::weighted(0.3, 1..=4_u32),
+        option::weighted(0.2, prop_oneof![Just(0), Just(20), Just(130)]),
+    )
+        .prop_map(|(tenant, job, frame_step, priority, limit, deadline)| Op::Update {
+            tenant,
+            job,
+            frame_step,
+            priority,
+            limit,
+            deadline,
+        })
+}
+
 fn of_nodes() -> impl Strategy<Value = Op> {
     prop_oneof![
         2 => (0..2_u8, 0..4_u8, 0..3_u32, 0..3_u8, any::<bool>()).prop_map(
@@ -223,6 +251,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
         6 => submit(),
         12 => of_nodes(),
         1 => (0..2_u8, pick()).prop_map(|(tenant, job)| Op::Cancel { tenant, job }),
+        1 => update(),
         2 => (0..2_u8, pick(), option::weighted(0.5, 0..3_u8), 0..=100_u8)
             .prop_map(|(tenant, job, key, value)| Op::Label { tenant, job, key, value }),
         4 => of_readers(),

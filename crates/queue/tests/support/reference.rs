@@ -33,6 +33,7 @@ use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::quarantine::NodeFaults;
 use vmafx_queue::store::Sample;
+use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, PullId, SessionId, TenantId};
 
 #[derive(Clone, Debug)]
@@ -130,10 +131,17 @@ impl Queue {
         self.written
     }
 
-    /// Records a change of a job.
+    /// Records a change of a job. A change of its scoring that waited for the end of the attempt takes effect if the job is
+    /// pending again, and has come too late if the job is over.
     fn changed(&mut self, index: usize, now: Timestamp) {
         let number = self.count();
         let entry = &mut self.jobs[index];
+        if entry.job.state != State::Running
+            && let Some(next) = entry.job.next_scoring.take()
+            && entry.job.state == State::Pending
+        {
+            entry.job.scoring = next;
+        }
         entry.changed = number;
         entry.job.revision += 1;
         entry.job.updated_at = now;

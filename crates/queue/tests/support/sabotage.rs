@@ -9,13 +9,13 @@ use async_trait::async_trait;
 use tokio::sync::broadcast;
 use tokio::task::yield_now;
 use vmafx_job::CancelCause;
-use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
-    Retention, Samples, Submitted, Swept, TenantStats,
+    Retention, Samples, Submitted, Swept, TenantStats, Updated,
 };
 use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, PullId, Store, StoreResult, TenantId};
 
@@ -45,6 +45,8 @@ pub(crate) enum Broken {
     Leases,
     /// A job whose assignment was lost keeps its lease.
     LostPulls,
+    /// A change of a running job takes effect while it runs.
+    Updates,
     /// Submissions and claims read first and write later, so that concurrent calls interfere.
     Atomicity,
 }
@@ -152,6 +154,18 @@ impl Store for Sabotage {
         reason: &str,
     ) -> StoreResult<Option<Cancelled>> {
         self.inner.cancel(tenant, id, cause, reason).await
+    }
+
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        let updated = self.inner.update(tenant, id, update).await?;
+        Ok(updated.map(|mut updated| {
+            if self.broken == Broken::Updates
+                && let Some(next) = updated.job.next_scoring.take()
+            {
+                updated.job.scoring = next;
+            }
+            updated
+        }))
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {

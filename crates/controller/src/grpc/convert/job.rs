@@ -63,6 +63,7 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
         // Only `change` sets it, where a stream can resume.
         cursor: String::new(),
         deadline_at_ms: milliseconds(job.deadline_at),
+        next_scoring: job.next_scoring.map(Into::into),
         cancel_cause: job.cancel_cause.map_or(0, |cause| wire::CancelCause::from(cause).into()),
         last_failure: job.last_failure.map(failed_attempt),
         avoid_node: job.avoids.as_ref().map(|avoided| avoided.node.clone()).unwrap_or_default(),

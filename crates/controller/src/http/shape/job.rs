@@ -34,6 +34,9 @@ pub struct Job {
     pub status: Status,
     /// The clips to compare, and how.
     pub scoring: Scoring,
+    /// The scoring of the next attempt, if the job was changed while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_scoring: Option<Scoring>,
     /// Jobs of higher priority are assigned first.
     pub priority: i32,
     /// The idempotency key of the submission.
@@ -208,6 +211,7 @@ impl From<&queue::Job> for Job {
             id: job.id.0,
             status: job.state.into(),
             scoring: Scoring(job.scoring.clone()),
+            next_scoring: job.next_scoring.clone().map(Scoring),
             priority: job.priority,
             idempotency_key: job.key.as_ref().map(ToString::to_string),
             origin: job.origin.clone().map(Into::into),

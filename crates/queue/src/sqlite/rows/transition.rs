@@ -25,6 +25,9 @@ impl JobRow {
         self.node = Some(node.to_owned());
         self.started_at = Some(now);
         self.lease = Some(lease);
+        if let Some(next) = self.next_spec.take() {
+            self.spec = next;
+        }
     }
 
     /// Returns the job to the queue, at once or after a back-off.

@@ -6,7 +6,7 @@ use vmafx_job::CancelCause;
 use vmafx_queue::node::Heartbeat;
 use vmafx_queue::store::{LabelTarget, Retention};
 
-use super::values::{list_query, registration, submission};
+use super::values::{change, list_query, registration, submission};
 use super::{Mismatch, Runner};
 use crate::model::op::{CredentialFault, JobChoice, Op};
 use crate::support::build::{key, percent};
@@ -96,6 +96,12 @@ impl Runner {
                     store.cancel(&whose, id, CancelCause::Suspended, "unwanted").await.unwrap(),
                     model,
                 )
+            }
+            Op::Update { tenant, job, .. } => {
+                let (whose, id) = (self.tenants[usize::from(*tenant)].clone(), self.pick(*job, None));
+                let update = change(op, self.model.job(&whose, id).as_ref());
+                let model = self.model.update(now, &whose, id, update.clone());
+                self.compare(store.update(&whose, id, update).await.unwrap(), model)
             }
             Op::Label { tenant, job, key: of_key, value } => {
                 let whose = self.tenants[usize::from(*tenant)].clone();

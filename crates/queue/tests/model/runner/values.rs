@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use vmafx_queue::JobId;
+use vmafx_job::FrameStep;
 use vmafx_queue::clock::Timestamp;
+use vmafx_queue::job::{DeadlineUpdate, JobUpdate};
 use vmafx_queue::store::{Filter, Page};
 use vmafx_queue::transition::State;
+use vmafx_queue::{Job, JobId};
 
 use crate::model::op::Op;
 use crate::support::build::{JobBuilder, NodeBuilder, first, job, node, origin};
@@ -33,6 +35,25 @@ pub(super) fn submission(op: &Op) -> JobBuilder {
         new = new.origin(origin("video", &format!("clip {number}")));
     }
     new
+}
+
+/// Changes the scoring of a job without changing its clips and its backend, as a caller must.
+pub(super) fn change(op: &Op, current: Option<&Job>) -> JobUpdate {
+    let Op::Update { frame_step, priority, limit, deadline, .. } = op else { return JobUpdate::default() };
+    let stepped = |step: u8| {
+        let mut scoring = current.map_or_else(|| job().0.scoring, |job| job.scoring.clone());
+        scoring.options.frame_step = FrameStep::try_from(u32::from(step)).ok();
+        scoring
+    };
+    JobUpdate {
+        scoring: frame_step.map(stepped),
+        priority: *priority,
+        max_lost_attempts: *limit,
+        deadline: deadline.map(|seconds| match seconds {
+            0 => DeadlineUpdate::Never,
+            seconds => DeadlineUpdate::After(Duration::from_secs(seconds)),
+        }),
+    }
 }
 
 pub(super) fn registration(op: &Op) -> NodeBuilder {

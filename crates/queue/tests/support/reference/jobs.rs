@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use vmafx_job::CancelCause;
 use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
-use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::job::{Attempt, DeadlineUpdate, JobUpdate, Label};
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
-use vmafx_queue::store::{Cancelled, Filter, LabelTarget, Labelled, Page, Submitted};
+use vmafx_queue::store::{Cancelled, Filter, LabelTarget, Labelled, Page, Submitted, Updated};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, NewJob, TenantId};
 
@@ -28,6 +28,7 @@ impl Queue {
             tenant: tenant.clone(),
             state: State::Pending,
             scoring: new.scoring,
+            next_scoring: None,
             priority: new.priority,
             key: new.key,
             origin: new.origin,
@@ -113,6 +114,41 @@ impl Queue {
             self.changed(index, now);
         }
         Some(Cancelled { job: self.jobs[index].job.clone(), moved })
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        id: JobId,
+        update: JobUpdate,
+    ) -> Option<Updated> {
+        let index = self.index(tenant, id)?;
+        let job = &mut self.jobs[index].job;
+        let before = job.clone();
+        if !job.state.is_final() {
+            job.priority = update.priority.unwrap_or(job.priority);
+            job.max_lost_attempts = update.max_lost_attempts.unwrap_or(job.max_lost_attempts);
+            match update.deadline {
+                None => {}
+                Some(DeadlineUpdate::Never) => job.deadline_at = None,
+                Some(DeadlineUpdate::After(length)) => job.deadline_at = Some(job.created_at + length),
+            }
+            match (update.scoring, job.state) {
+                (None, _) => {}
+                (Some(scoring), State::Running) if scoring == job.scoring => job.next_scoring = None,
+                (Some(scoring), State::Running) => job.next_scoring = Some(scoring),
+                (Some(scoring), _) => job.scoring = scoring,
+            }
+        }
+        let changed = *job != before;
+        if changed {
+            self.changed(index, now);
+            if self.jobs[index].job.state == State::Pending && self.jobs[index].job.available_at.is_none() {
+                self.claimable(index);
+            }
+        }
+        Some(Updated { job: self.jobs[index].job.clone(), changed })
     }
 
     pub(crate) fn label(

@@ -9,13 +9,13 @@ use tokio::sync::broadcast;
 use uuid::Uuid;
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
-use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use vmafx_queue::notification::{Notification, Notifier};
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
-    Retention, Samples, Submitted, Swept, TenantStats,
+    Retention, Samples, Submitted, Swept, TenantStats, Updated,
 };
 use vmafx_queue::{
     AttemptNumber, Job, JobId, NewJob, PullId, SessionId, Store, StoreError, StoreResult, TenantId,
@@ -101,6 +101,10 @@ impl Store for ReferenceStore {
         reason: &str,
     ) -> StoreResult<Option<Cancelled>> {
         self.with_queue(|queue, now| queue.cancel(now, tenant, id, (cause, reason)))
+    }
+
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        self.with_queue(|queue, now| queue.update(now, tenant, id, update))
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {

@@ -53,6 +53,7 @@ fn whole() -> Job {
             message: "full".into(),
         }),
         avoids: Some(AvoidedNode { node: "node-1".into(), until: Timestamp(1_700_000_070_000) }),
+        next_scoring: Some(ScoringRequest { reference: "/next.yuv".into(), ..ScoringRequest::default() }),
     }
 }
 
@@ -100,6 +101,7 @@ fn golden() -> wire::Job {
         }),
         avoid_node: "node-1".into(),
         avoid_until_ms: 1_700_000_070_000,
+        next_scoring: Some(wire::ScoringParams { reference: "/next.yuv".into(), ..Default::default() }),
     }
 }
 
