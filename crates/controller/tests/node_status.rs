@@ -104,7 +104,7 @@ impl Harness {
             ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
         let job = NewJob { scoring, priority: 9, ..NewJob::default() };
         let job = self.store.submit(&self.tenant, job).await.unwrap().id;
-        self.store.claim(&self.tenant, agent, &[]).await.unwrap();
+        self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
         let report = Report { job, attempt: Some(1), result };
         let reported = self.store.report(&self.tenant, agent, report).await.unwrap();
         assert!(matches!(reported, Reported::Moved { .. }), "{reported:?}");

@@ -239,9 +239,9 @@ impl Service {
             Reported::Repeated => Ok(()),
             Reported::Moved { job, .. } => {
                 if job.state == State::Pending {
-                    self.requeued(&job)
+                    self.requeued(&job);
                 } else {
-                    self.ended(&job)
+                    self.ended(&job);
                 }
                 Ok(())
             }

@@ -133,7 +133,8 @@ impl ControllerClient {
                 rejected("this controller cannot change a job; upgrade it, or create a new VmafxJob")
             }
             Err(status)
-                if permanent_refusal(&status).is_some() || status.code() == Code::FailedPrecondition =>
+                if submission_refusal(&status) != SubmissionRefusal::Outage
+                    || status.code() == Code::FailedPrecondition =>
             {
                 rejected(status.message())
             }

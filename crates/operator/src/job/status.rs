@@ -84,7 +84,7 @@ fn honoured_generation(job: &VmafxJob, observed: &ObservedJob) -> Option<i64> {
         ObservedJob::Present(live) => {
             matches!(progress(job, live), SpecProgress::UpToDate | SpecProgress::NextAttempt)
         }
-        ObservedJob::Rejected(_) => true,
+        ObservedJob::Rejected(_) | ObservedJob::Refused(_) => true,
         ObservedJob::Missing => job.spec.cancel || job.spec.suspend,
         ObservedJob::NotAsked | ObservedJob::Unreachable(_) => false,
     };

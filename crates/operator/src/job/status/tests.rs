@@ -77,7 +77,7 @@ fn a_job_that_waits_for_another_attempt_says_why_and_publishes_it_once() {
     let mut notes = Vec::new();
     for attempt in [1, 1, 2] {
         let observed = observed(retried(attempt));
-        let after = status(&job, &observed, None, at(NOW));
+        let after = status(&job, &observed, StatusContext::default(), at(NOW));
         let failure = retried(attempt).last_failure;
         notes.extend(events(job.status.as_ref(), &after, None, failure.as_ref()));
         job.status = Some(after);
@@ -95,7 +95,7 @@ fn a_job_that_waits_for_another_attempt_says_why_and_publishes_it_once() {
 fn a_refusal_is_published_once() {
     let mut job = job(&json!({}));
     for expected in [1, 0] {
-        let after = status(&job, &refused(), None, at(NOW));
+        let after = status(&job, &refused(), StatusContext::default(), at(NOW));
         assert_eq!(events(job.status.as_ref(), &after, None, None).len(), expected);
         job.status = Some(after);
     }

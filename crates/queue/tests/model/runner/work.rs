@@ -51,8 +51,8 @@ impl Runner {
             }
             Op::FailInARow { reason, count, .. } => {
                 for _ in 0..*count {
-                    let model = self.model.claim(now, &it.whose, &it.who, &it.backends);
-                    let claim = store.claim(&it.whose, &it.who, &it.backends).await.unwrap();
+                    let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None);
+                    let claim = store.claim(&it.whose, &it.who, &it.backends, None).await.unwrap();
                     self.compare(claim, model.clone())?;
                     let Claim::Job(job) = model else { break };
                     let result = Err((REASONS[usize::from(*reason)], "no score".to_owned()));
