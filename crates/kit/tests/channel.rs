@@ -1,6 +1,7 @@
 //! The channel against a real gRPC server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
+#[allow(dead_code, reason = "the tests of lifetimes use the rest")]
 mod grpc;
 
 use std::fs;

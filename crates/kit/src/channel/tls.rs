@@ -78,19 +78,15 @@ impl ClientTls {
     }
 
     async fn roots(&self) -> Result<RootCertStore, HandshakeError> {
-        match &self.ca_file {
-            Some(file) => {
-                let read = tokio::fs::read(file).await;
-                authorities(&self.newest(file, read)).ok_or(HandshakeError::NoAuthorities)
-            }
-            // Loading the authorities of the system blocks on file I/O.
-            None => {
-                let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
-                let mut roots = RootCertStore::empty();
-                roots.add_parsable_certificates(loaded.map_err(|_| HandshakeError::NoAuthorities)?.certs);
-                if roots.is_empty() { Err(HandshakeError::NoAuthorities) } else { Ok(roots) }
-            }
+        if let Some(file) = &self.ca_file {
+            let read = tokio::fs::read(file).await;
+            return authorities(&self.newest(file, read)).ok_or(HandshakeError::NoAuthorities);
         }
+        // Loading the authorities of the system blocks on file I/O.
+        let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(loaded.map_err(|_| HandshakeError::NoAuthorities)?.certs);
+        if roots.is_empty() { Err(HandshakeError::NoAuthorities) } else { Ok(roots) }
     }
 
     /// The content to use: what was just read, if it is usable, or what was used before.

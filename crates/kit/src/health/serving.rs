@@ -43,11 +43,11 @@ impl ServingSignal {
     }
 
     fn becomes(&self, state: bool) -> impl Future<Output = ()> + Send + use<> {
-        let (mut changes, _sender) = (self.0.subscribe(), self.0.clone());
+        let (mut changes, sender) = (self.0.subscribe(), self.0.clone());
         async move {
-            let _sender = _sender;
             // An error would mean that the sender is gone, and this future holds it.
             let _ = changes.wait_for(|serving| *serving == state).await;
+            drop(sender);
         }
     }
 }

@@ -97,13 +97,13 @@ where
         async move {
             let response = match limit {
                 None => response.await?,
-                Some(limit) => match timeout(limit, response).await {
-                    Ok(response) => response?,
-                    Err(_) => {
+                Some(limit) => {
+                    let Ok(response) = timeout(limit, response).await else {
                         let status = Status::deadline_exceeded("the deadline of the call has passed");
                         return Ok(status.into_http());
-                    }
-                },
+                    };
+                    response?
+                }
             };
             Ok::<Response<Body>, S::Error>(response.map(Body::new))
         }
@@ -129,12 +129,11 @@ where
         () = too_old => DrainCause::TooOld,
     };
     serving.as_mut().graceful_shutdown();
-    match lifetimes.age.grace(cause) {
-        None => log_end(peer, serving.await),
-        Some(grace) => match timeout(grace, serving).await {
-            Ok(ended) => log_end(peer, ended),
-            Err(_) => tracing::debug!(%peer, ?cause, "closed a connection with unfinished calls"),
-        },
+    let Some(grace) = lifetimes.age.grace(cause) else { return log_end(peer, serving.await) };
+    if let Ok(ended) = timeout(grace, serving).await {
+        log_end(peer, ended);
+    } else {
+        tracing::debug!(%peer, ?cause, "closed a connection with unfinished calls");
     }
 }
 

@@ -71,7 +71,9 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     }
     store.close().await;
     let change = rusqlite::Connection::open(fixture.file()).unwrap();
-    change.execute_batch("ALTER TABLE jobs DROP COLUMN cancel_cause; ALTER TABLE jobs DROP COLUMN next_spec; PRAGMA user_version = 1").unwrap();
+    let older = "ALTER TABLE jobs DROP COLUMN cancel_cause; ALTER TABLE jobs DROP COLUMN lease_pull; \
+                 ALTER TABLE jobs DROP COLUMN next_spec; PRAGMA user_version = 1";
+    change.execute_batch(older).unwrap();
     drop(change);
     let store = fixture.open();
     for (id, error, cause) in expected {
