@@ -205,6 +205,15 @@ async fn a_certificate_for_another_name_is_refused() {
     assert_eq!(server.calls(), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_away_is_reported_as_such_however_often_it_is_called() {
+    let channel = open(&unused_addr().await, &[]);
+    for _ in 0..20 {
+        let status = call(&channel, "Echo", ()).await.unwrap_err();
+        assert!(status.code() == Code::Unavailable && status.message().contains("refused"), "{status}");
+    }
+}
+
 #[tokio::test]
 async fn an_address_that_does_not_answer_is_passed_over() {
     let (nobody, server) = (unused_addr().await, Server::plain().await);

@@ -6,12 +6,16 @@
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
 use super::dial::{DialError, Dialer, Sender};
 use super::order::{self, Failures};
 use crate::random;
+
+/// Longest back-off after which a call is tried again.
+const MAX_WAIT_IN_CALL: Duration = Duration::from_millis(600);
 
 /// A connection. Clones send on the same one.
 #[derive(Clone, Debug)]
@@ -79,6 +83,13 @@ impl Connections {
                 Err(error)
             }
         }
+    }
+
+    /// Whether the next dial comes soon enough for a call to wait for it. While all servers are away a call fails at once,
+    /// with the reason, instead of waiting for its deadline.
+    pub(super) fn dials_soon(&self) -> bool {
+        let not_before = self.state().not_before;
+        not_before.is_none_or(|at| at.saturating_duration_since(Instant::now()) <= MAX_WAIT_IN_CALL)
     }
 
     /// A call was answered.

@@ -111,7 +111,7 @@ impl CallSettings {
             let connection = match timeout_at(until, self.connections.get()).await {
                 Ok(Ok(connection)) => connection,
                 Ok(Err(error)) => {
-                    if CallEnd::NotProcessed.is_retried(call.repeatable, tries) {
+                    if self.is_retried(CallEnd::NotProcessed, &call, tries, until) {
                         continue;
                     }
                     return Err(failure::transport(self.connections.dialer(), error));
@@ -140,10 +140,14 @@ impl CallSettings {
             } else {
                 self.connections.served(&connection);
             }
-            if !(end.is_retried(call.repeatable, tries) && Instant::now() < until) {
+            if !self.is_retried(end, &call, tries, until) {
                 return result.map(|response| self.response(response, connection, deadline, until));
             }
         }
+    }
+
+    fn is_retried(&self, end: CallEnd, call: &PreparedCall, tries: u32, until: Instant) -> bool {
+        end.is_retried(call.repeatable, tries) && Instant::now() < until && self.connections.dials_soon()
     }
 
     fn response(
