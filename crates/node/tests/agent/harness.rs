@@ -114,14 +114,7 @@ impl Harness {
         reference: &str,
         distorted: &str,
     ) -> String {
-        let pixel_format = PlaneLayout::Yuv420p.into();
-        let scoring = ScoringParams {
-            reference: reference.to_owned(),
-            distorted: distorted.to_owned(),
-            model: "vmaf_v0.6.1".into(),
-            input: size.map(|(width, height)| RawVideo { width, height, pixel_format, bit_depth: 8 }),
-            ..ScoringParams::default()
-        };
+        let scoring = params(size, reference, distorted);
         self.submit_params(scoring).await.unwrap()
     }
 
@@ -132,18 +125,8 @@ impl Harness {
         distorted: &str,
         limit: u32,
     ) -> String {
-        let scoring = ScoringParams {
-            reference: self.clip(reference).display().to_string(),
-            distorted: self.clip(distorted).display().to_string(),
-            model: "vmaf_v0.6.1".into(),
-            input: Some(RawVideo {
-                width: 160,
-                height: 90,
-                pixel_format: PlaneLayout::Yuv420p.into(),
-                bit_depth: 8,
-            }),
-            ..ScoringParams::default()
-        };
+        let address = |name: &str| self.clip(name).display().to_string();
+        let scoring = params(Some((160, 90)), &address(reference), &address(distorted));
         let request = SubmitJobRequest {
             scoring: Some(scoring),
             max_lost_attempts: Some(limit),
@@ -205,6 +188,18 @@ impl Harness {
     pub(crate) async fn get(&self, job: &str) -> Job {
         let request = GetJobRequest { job_id: job.to_owned() };
         self.client.clone().get_job(request).await.unwrap().into_inner()
+    }
+}
+
+/// The size is that of headerless clips.
+fn params(size: Option<(u32, u32)>, reference: &str, distorted: &str) -> ScoringParams {
+    let pixel_format = PlaneLayout::Yuv420p.into();
+    ScoringParams {
+        reference: reference.to_owned(),
+        distorted: distorted.to_owned(),
+        model: "vmaf_v0.6.1".into(),
+        input: size.map(|(width, height)| RawVideo { width, height, pixel_format, bit_depth: 8 }),
+        ..ScoringParams::default()
     }
 }
 
