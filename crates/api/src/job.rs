@@ -148,6 +148,11 @@ pub struct VmafxJobSpec {
     #[x_kube(validation = rules::uri())]
     pub report_uri: Option<String>,
 
+    /// Whether the report may overwrite what is at reportURI. By default a job whose report exists already fails, before it
+    /// is scored where that can be told; a report with the same bytes is left as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overwrite_report: bool,
+
     /// Parts of a Pod template, merged by name over the one that runs the job; only with execution: Pod. For volumes,
     /// credentials from Secrets, node selectors, sidecars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +178,7 @@ impl VmafxJobSpec {
             input: self.input,
             options: self.scoring.clone().unwrap_or_default(),
             report_uri: self.report_uri.clone(),
+            overwrite_report: self.overwrite_report,
         }
     }
 

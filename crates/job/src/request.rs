@@ -36,6 +36,9 @@ pub struct ScoringRequest {
     #[serde(rename = "reportURI", alias = "reportUri", default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(length(max = 4096), regex(pattern = PRINTABLE)))]
     pub report_uri: Option<String>,
+    /// Whether the report may overwrite what is at `reportURI`; left out: it is refused, unless it has the same bytes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overwrite_report: bool,
 }
 
 /// A field that cannot be accepted.

@@ -4,6 +4,8 @@
 //! |---------------------|-------------------------------------------------------------------------------------|
 //! | `session`           | registers, sends heartbeats, registers again when the controller ended the session  |
 //! | `slot`              | pulls a job, has it scored, reports the result; one loop per slot                    |
+//! | `reports`           | delivers finished results, however long the controller is away                      |
+//! | `outbox`            | finished results on disk, until the controller has answered                          |
 //! | `running_jobs`      | the jobs of this process, their progress, and how to stop them                      |
 //! | `wire`              | pure: converts a job from the wire, and a result to it                              |
 //! | `controller_client` | the calls to the controller, with their timeouts and retries                        |
@@ -12,11 +14,14 @@
 //! and keeps our leases for us; registering anew would give up jobs that no other node has taken.
 //!
 //! **Shutdown.** When it begins, no slot pulls any more. Jobs run on until the grace period is over; a job that is not
-//! done by then is stopped and released, so that it is pending again at once and is not counted as lost. Heartbeats stop
-//! last: until then they renew the leases of running jobs.
+//! done by then is stopped and released, so that it is pending again at once and is not counted as lost. A result that could
+//! not be delivered by then stays in the outbox for the next process. Heartbeats stop last: until then they renew the leases
+//! of running jobs.
 
 mod controller_client;
 mod metrics;
+mod outbox;
+mod reports;
 mod running_jobs;
 mod session;
 mod slot;
@@ -33,6 +38,8 @@ use vmafx_proto::controller::v1::{NodeCapability, ResourceRef};
 
 use self::controller_client::ControllerClient;
 pub use self::metrics::NodeMetrics;
+pub use self::outbox::{Outbox, OutboxError};
+use self::reports::Reports;
 use self::running_jobs::RunningJobs;
 use self::session::{Session, SessionKeeper};
 use crate::scorer::Scorer;
@@ -58,13 +65,13 @@ pub struct AgentTimeouts {
     pub shutdown_grace: Duration,
 }
 
-/// Adds the agent to the tasks of a process.
+/// Adds the agent to the tasks of a process. Searches the outbox, which blocks for a moment.
 pub fn run(
     tasks: &mut TaskSet,
     channel: &GrpcChannel,
     identity: NodeIdentity,
     timeouts: AgentTimeouts,
-    scorer: Scorer,
+    (scorer, outbox): (Scorer, Outbox),
     metrics: &NodeMetrics,
     registered: ReadinessGate,
 ) {
@@ -72,6 +79,7 @@ pub fn run(
     let backends = identity.capability.backends.clone();
     let controller = ControllerClient::new(channel, timeouts);
     let jobs = RunningJobs::default();
+    let reports = Reports::open(controller.clone(), outbox, metrics.reports_pending.clone());
     let (sender, session) = watch::channel(None::<Session>);
     let scorer = Arc::new(scorer);
     let shutdown = tasks.shutdown();
@@ -80,11 +88,14 @@ pub fn run(
         identity,
         timeouts,
         jobs: jobs.clone(),
+        reports: reports.clone(),
         session: sender,
         registered,
     };
     // Services stop before support tasks, so heartbeats go on while slots finish their jobs.
     tasks.support("session", |last| keeper.run(last));
+    let retries = reports.clone();
+    tasks.support("reports", |last| retries.run(last));
     for number in 0..slots {
         let slot = slot::Slot {
             controller: controller.clone(),
@@ -92,6 +103,7 @@ pub fn run(
             backends: backends.clone(),
             slots,
             jobs: jobs.clone(),
+            reports: reports.clone(),
             scorer: scorer.clone(),
             metrics: metrics.clone(),
             shutdown_grace: timeouts.shutdown_grace,

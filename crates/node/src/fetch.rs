@@ -37,8 +37,9 @@ use vmafx_job::{Failure, FailureReason};
 
 use self::error::FetchError;
 use self::shared_downloads::SharedDownloads;
-use self::source::Source;
+use self::source::{FileMetadata, OpenedSource, Source};
 use crate::paths::local::{LocalError, LocalFile};
+use crate::paths::network::NetworkAccess;
 use crate::paths::{Address, RedactedUri, ScoringRoots};
 use crate::scratch::Scratch;
 
@@ -46,6 +47,7 @@ pub(crate) use error::FetchProblem;
 pub use fetched::FetchedFile;
 pub use progress::Progress;
 pub use settings::{FetchLimits, FetchSettings, StoreVariables};
+pub(crate) use source::Body;
 
 /// Clones share connections and downloads.
 #[derive(Clone, Debug)]
@@ -124,6 +126,26 @@ impl Fetcher {
             () = cancel.cancelled() => Err(FetchError::new(&redacted, FetchProblem::Cancelled).into()),
             fetched = fetched => fetched,
         }
+    }
+
+    /// The metadata of what is at an address that is not local.
+    pub(crate) async fn probe(
+        &self,
+        address: Address,
+        roots: &ScoringRoots,
+        access: NetworkAccess,
+    ) -> Result<FileMetadata, FetchProblem> {
+        Source::new(&self.0, address, roots, access)?.probe().await
+    }
+
+    /// Opens what is at an address that is not local.
+    pub(crate) async fn open_existing(
+        &self,
+        address: Address,
+        roots: &ScoringRoots,
+        access: NetworkAccess,
+    ) -> Result<OpenedSource, FetchProblem> {
+        Source::new(&self.0, address, roots, access)?.open(0, None).await
     }
 
     async fn local(

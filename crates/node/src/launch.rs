@@ -86,7 +86,7 @@ impl Launcher {
 
     /// Runs a task to its end.
     ///
-    /// `progress` is called with the frame pairs scored and expected (0: unknown). A worker that makes no progress for
+    /// `progress` is called with the frame pairs scored and expected (0: unknown). A worker that scores and reads nothing for
     /// `stall_timeout`, or is not done after `deadline`, is killed.
     pub async fn run(
         &self,

@@ -117,7 +117,13 @@ async fn score(
     };
     let scorer = Scorer::open(&args.scorer, limits, Launcher::new(program))
         .map_err(|error| internal("cannot score on this machine", &error))?;
-    let context = ScoringContext { scoring_roots: &args.scoring_roots, cancel, progress: log_progress() };
+    let context = ScoringContext {
+        scoring_roots: &args.scoring_roots,
+        cancel,
+        // The Kubernetes Job may have started an earlier Pod, which cannot be told here.
+        is_first_attempt: false,
+        progress: log_progress(),
+    };
     let mut result = scorer.score(request, context).await.map_err(|unscored| match unscored {
         Unscored::Failed(failure) => failure,
         Unscored::Cancelled => Failure::new(

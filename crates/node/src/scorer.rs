@@ -28,7 +28,7 @@ use crate::machine::SlotShare;
 use crate::models::{Models, RegistryCredentials};
 use crate::paths::local::LocalFile;
 use crate::paths::{RedactedUri, ScoringRoots};
-use crate::publish::Publisher;
+use crate::publish::{Publisher, WriteMode};
 use crate::scratch::Scratch;
 use crate::task::{ClipFile, ExternalEngine, Task, WorkerLimits};
 
@@ -57,6 +57,8 @@ pub struct ScoringContext<'a, P> {
     /// Locations that may be read and written, as configured.
     pub scoring_roots: &'a [String],
     pub cancel: &'a CancellationToken,
+    /// Whether no earlier attempt can have written the report.
+    pub is_first_attempt: bool,
     /// Called with the frame pairs scored and expected (0: unknown).
     pub progress: P,
 }
@@ -121,8 +123,12 @@ impl Scorer {
         let (cancel, progress) = (context.cancel, context.progress);
         let report_format = self.check(request)?;
         let roots = ScoringRoots::parse(context.scoring_roots)?;
+        let write_mode = WriteMode::of(request.overwrite_report);
         if let Some(uri) = &request.report_uri {
             self.publisher.check(uri, &roots)?;
+            if context.is_first_attempt && write_mode == WriteMode::Create {
+                self.publisher.check_absent(uri, &roots).await?;
+            }
         }
         let fetch = |uri| self.fetcher.fetch(uri, &roots, cancel, &|_| {});
         let (reference, distorted, model) = tokio::try_join!(
@@ -158,7 +164,7 @@ impl Scorer {
         let details = result.details.get_or_insert_default();
         self.backend.name().clone_into(&mut details.backend);
         if let (Some(file), Some(uri)) = (&task.report, &request.report_uri) {
-            self.publisher.publish(file, uri, &roots, cancel).await?;
+            self.publisher.publish(file, uri, &roots, write_mode, cancel).await?;
             details.report_uri.clone_from(uri);
         }
         Ok(result)

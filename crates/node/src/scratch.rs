@@ -62,6 +62,12 @@ pub struct ScratchSettings {
     pub scratch_wait: GoDuration,
 }
 
+impl ScratchSettings {
+    pub(crate) fn directory(&self) -> &Path {
+        self.scratch_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY))
+    }
+}
+
 /// What a reservation does when other jobs hold the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReserveMode {
@@ -86,8 +92,7 @@ struct Inner {
 impl Scratch {
     /// Removes the directories of dead processes, and creates that of this one. Blocks; called once, at the start.
     pub fn open(settings: &ScratchSettings) -> Result<Self, ScratchError> {
-        let directory =
-            AgentDirectory::open(settings.scratch_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY)))?;
+        let directory = AgentDirectory::open(settings.directory())?;
         let quota = ScratchQuota::new(settings.scratch_bytes.0, directory.path().to_owned());
         Ok(Self(Arc::new(Inner { directory, quota, wait: settings.scratch_wait.0, next: AtomicU64::new(0) })))
     }

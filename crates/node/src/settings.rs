@@ -1,7 +1,7 @@
 //! Settings of the agent: each is a flag and an environment variable.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use vmafx_kit::channel::ChannelArgs;
@@ -76,12 +76,21 @@ pub struct NodeSettings {
     #[arg(long, env = "VMAFX_WORKER_TIMEOUT", value_name = "DURATION", default_value = "0s")]
     pub worker_timeout: GoDuration,
 
+    /// Directory for finished results that the controller has not accepted yet; it must survive a restart of the process
+    /// [default: `outbox` in the scratch directory]
+    #[arg(long, env = "VMAFX_OUTBOX_DIR", value_name = "DIR")]
+    pub outbox_dir: Option<PathBuf>,
+
     /// Grace period of running jobs at shutdown; a job that is not done by then is released.
     #[arg(long, env = "VMAFX_NODE_GRACEFUL_SHUTDOWN", value_name = "DURATION", default_value = "30s")]
     pub graceful_shutdown: GoDuration,
 }
 
 impl NodeSettings {
+    pub(crate) fn outbox_directory(&self) -> PathBuf {
+        self.outbox_dir.clone().unwrap_or_else(|| self.scorer.scratch.directory().join("outbox"))
+    }
+
     /// Sets the scratch directory unless one is configured.
     pub fn default_scratch_directory(&mut self, directory: &Path) {
         self.scorer.scratch.scratch_dir.get_or_insert_with(|| directory.to_owned());

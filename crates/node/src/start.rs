@@ -14,7 +14,7 @@ use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_proto::controller::v1::NodeCapability;
 
-use crate::agent::{self, AgentTimeouts, NodeIdentity, NodeMetrics};
+use crate::agent::{self, AgentTimeouts, NodeIdentity, NodeMetrics, Outbox};
 use crate::confine;
 use crate::launch::Launcher;
 use crate::machine::{Machine, device};
@@ -70,10 +70,13 @@ pub async fn run(
         deadline: Some(settings.worker_timeout.0).filter(|limit| !limit.is_zero()),
     };
     let backend = settings.scorer.backend;
-    let scorer = {
-        let settings = settings.scorer.clone();
+    let opened = {
+        let (settings, outbox) = (settings.scorer.clone(), settings.outbox_directory());
         let launcher = config.launcher;
-        tokio::task::spawn_blocking(move || Scorer::open(&settings, limits, launcher)).await??
+        let open = move || -> Result<_, BoxError> {
+            Ok((Scorer::open(&settings, limits, launcher)?, Outbox::open(&outbox)?))
+        };
+        tokio::task::spawn_blocking(open).await??
     };
     let vendor = device::Vendor::of_backend(backend);
     let identity = NodeIdentity {
@@ -104,7 +107,7 @@ pub async fn run(
     // Before the first job is pulled: a node whose health nobody can check must not start.
     let listener = listen("VMAFX_HTTP_ADDR", http).await?;
     let http = listener.as_ref().map(TcpListener::local_addr).transpose()?;
-    agent::run(tasks, &config.channel, identity, config.timeouts, scorer, &metrics, registered);
+    agent::run(tasks, &config.channel, identity, config.timeouts, opened, &metrics, registered);
     if let Some(listener) = listener {
         let router = pages(readiness.clone()).merge(metrics::router(Arc::new(registry)));
         tasks.support("http", |last| serve(listener, router, last));

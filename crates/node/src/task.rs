@@ -2,7 +2,7 @@
 //!
 //! The agent writes one [`Task`] as a line of JSON to the worker's standard input and keeps that open: when it closes, the
 //! agent is gone, and the worker stops with everything it has started. The worker writes [`WorkerMessage`]s to its
-//! standard output, one JSON object per line: progress, and at last one [`WorkerMessage::Done`]. A worker that exits
+//! standard output, one JSON object per line: progress and activity, and at last one [`WorkerMessage::Done`]. A worker that exits
 //! without it has crashed; the end of its standard error becomes part of the failure's message.
 
 use std::path::PathBuf;
@@ -94,6 +94,12 @@ pub enum WorkerMessage {
         done: u64,
         /// 0: unknown.
         total: u64,
+    },
+    /// What was read so far, of all clips and for digests: a worker whose numbers grow is alive, also when it scores no frame
+    /// for a long time.
+    Activity {
+        frames: u64,
+        bytes: u64,
     },
     Done(Result<Box<ScoreResult>, Failure>),
 }

@@ -2,7 +2,19 @@
 //!
 //! A node whose lease expired may come back with a score while another node already runs the same job. So only the session
 //! that holds the running attempt may end the job. A session that did not receive the answer to its report may repeat it
-//! without effect. Every other report is fenced.
+//! without effect.
+//!
+//! The score of an attempt whose lease expired still counts while nobody has claimed the job since: the work is done, and
+//! a second attempt would only repeat it. A failure does not, because another node may succeed.
+//!
+//! | attempt of the report             | state of the job | by its session                   | by another |
+//! |-----------------------------------|------------------|----------------------------------|------------|
+//! | running, the latest               | Running          | accepted                         | fenced     |
+//! | completed, failed, cancelled      | any              | repeated                         | fenced     |
+//! | expired, the latest               | Pending          | accepted if it is a score        | fenced     |
+//! | expired otherwise, released, none | any              | fenced                           | fenced     |
+//!
+//! The session of an expired attempt may be evicted by then, so the attempt keeps the digest of its token.
 
 use crate::ids::{AttemptNumber, SessionId};
 use crate::outcome::AttemptOutcome;
@@ -24,6 +36,8 @@ pub struct FenceState {
 pub enum FenceDecision {
     /// The report ends the attempt.
     Accept,
+    /// The lease of the attempt expired, and nobody has claimed the job since: a score ends the job, a failure is fenced.
+    AcceptLateScore,
     /// The report was accepted before, or the job was cancelled meanwhile: success without effect.
     Repeat,
     /// The attempt does not belong to this session, or its lease was taken away.
@@ -39,6 +53,9 @@ pub fn decide(observed: &FenceState, session: SessionId, attempt: AttemptNumber)
         Some((owner, Some(outcome))) if owner == session => match outcome {
             AttemptOutcome::Completed | AttemptOutcome::Failed | AttemptOutcome::Cancelled => {
                 FenceDecision::Repeat
+            }
+            AttemptOutcome::Expired if observed.state == State::Pending && observed.attempt == attempt => {
+                FenceDecision::AcceptLateScore
             }
             AttemptOutcome::Released | AttemptOutcome::Expired => FenceDecision::Fenced,
         },
@@ -71,10 +88,28 @@ mod tests {
     #[test]
     fn an_ended_attempt_may_be_repeated_by_its_owner_unless_its_lease_was_taken_away() {
         for outcome in AttemptOutcome::ALL {
-            let taken = matches!(outcome, AttemptOutcome::Released | AttemptOutcome::Expired);
-            let expected = if taken { FenceDecision::Fenced } else { FenceDecision::Repeat };
+            let expected = match outcome {
+                AttemptOutcome::Released => FenceDecision::Fenced,
+                AttemptOutcome::Expired => FenceDecision::AcceptLateScore,
+                _ => FenceDecision::Repeat,
+            };
             assert_eq!(decide(&ended(outcome), ME, 2), expected, "{outcome:?}");
             assert_eq!(decide(&ended(outcome), OTHER, 2), FenceDecision::Fenced, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_late_score_counts_only_while_its_job_waits_and_no_later_attempt_was_started() {
+        for state in State::ALL {
+            for latest in [2, 3] {
+                let observed = FenceState { state, attempt: latest, ..ended(AttemptOutcome::Expired) };
+                let expected = if (state, latest) == (State::Pending, 2) {
+                    FenceDecision::AcceptLateScore
+                } else {
+                    FenceDecision::Fenced
+                };
+                assert_eq!(decide(&observed, ME, 2), expected, "{state:?}, attempt {latest}");
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The state machine of a job: one total function.
 //!
-//! | from \ event | Claim   | Complete  | Fail   | Release | Lose              | Cancel    | Overrun |
-//! |--------------|---------|-----------|--------|---------|-------------------|-----------|---------|
-//! | Pending      | Running | refused   | refused| refused | refused           | Cancelled | Failed  |
-//! | Running      | refused | Completed | Failed | Pending | Pending or Failed | Cancelled | Failed  |
-//! | the others   | stays   | stays     | stays  | stays   | stays             | stays     | stays   |
+//! | from \ event | Claim   | Complete  | `CompleteLate` | Fail   | Release | Lose              | Cancel    | Overrun |
+//! |--------------|---------|-----------|----------------|--------|---------|-------------------|-----------|---------|
+//! | Pending      | Running | refused   | Completed      | refused| refused | refused           | Cancelled | Failed  |
+//! | Running      | refused | Completed | refused        | Failed | Pending | Pending or Failed | Cancelled | Failed  |
+//! | the others   | stays   | stays     | stays          | stays  | stays   | stays             | stays     | stays   |
 //!
 //! A lost attempt fails the job if it was the last one allowed; otherwise the job is pending again.
 
@@ -47,6 +47,8 @@ impl State {
 pub enum JobEvent {
     Claim,
     Complete,
+    /// The score of the latest attempt arrives after its lease expired.
+    CompleteLate,
     Fail,
     /// The node gives the attempt back.
     Release,
@@ -77,13 +79,15 @@ pub const fn next(from: State, event: JobEvent) -> Transition {
         (_, JobEvent::Cancel) => Transition::To(State::Cancelled),
         (_, JobEvent::Overrun) | (State::Running, JobEvent::Fail) => Transition::To(State::Failed),
         (State::Pending, JobEvent::Claim) => Transition::To(State::Running),
-        (State::Running, JobEvent::Complete) => Transition::To(State::Completed),
+        (State::Running, JobEvent::Complete) | (State::Pending, JobEvent::CompleteLate) => {
+            Transition::To(State::Completed)
+        }
         (State::Running, JobEvent::Release) => Transition::To(State::Pending),
         (State::Running, JobEvent::Lose { lost, allowed }) => {
             Transition::To(if lost >= allowed { State::Failed } else { State::Pending })
         }
         (State::Pending, JobEvent::Complete | JobEvent::Fail | JobEvent::Release | JobEvent::Lose { .. })
-        | (State::Running, JobEvent::Claim) => Transition::Refuse,
+        | (State::Running, JobEvent::Claim | JobEvent::CompleteLate) => Transition::Refuse,
     }
 }
 
@@ -91,9 +95,10 @@ pub const fn next(from: State, event: JobEvent) -> Transition {
 mod tests {
     use super::*;
 
-    const EVENTS: [JobEvent; 8] = [
+    const EVENTS: [JobEvent; 9] = [
         JobEvent::Claim,
         JobEvent::Complete,
+        JobEvent::CompleteLate,
         JobEvent::Fail,
         JobEvent::Release,
         JobEvent::Lose { lost: 1, allowed: 3 },
@@ -107,12 +112,26 @@ mod tests {
         use State::{Cancelled, Completed, Failed, Pending, Running};
         use Transition::{Refuse, Stay, To};
         let rows = [
-            (Pending, [To(Running), Refuse, Refuse, Refuse, Refuse, Refuse, To(Cancelled), To(Failed)]),
+            (
+                Pending,
+                [
+                    To(Running),
+                    Refuse,
+                    To(Completed),
+                    Refuse,
+                    Refuse,
+                    Refuse,
+                    Refuse,
+                    To(Cancelled),
+                    To(Failed),
+                ],
+            ),
             (
                 Running,
                 [
                     Refuse,
                     To(Completed),
+                    Refuse,
                     To(Failed),
                     To(Pending),
                     To(Pending),
@@ -121,9 +140,9 @@ mod tests {
                     To(Failed),
                 ],
             ),
-            (Completed, [Stay; 8]),
-            (Failed, [Stay; 8]),
-            (Cancelled, [Stay; 8]),
+            (Completed, [Stay; 9]),
+            (Failed, [Stay; 9]),
+            (Cancelled, [Stay; 9]),
         ];
         for (from, expected) in rows {
             assert_eq!(EVENTS.map(|event| next(from, event)), expected, "from {from:?}");

@@ -13,6 +13,7 @@
 //! - No decoder outlives its source: dropping a source, or stopping it from another thread, kills and reaps the decoder
 //!   (`tests/inputs/process.rs`).
 
+mod activity;
 mod digest;
 mod digest_table;
 mod error;
@@ -32,6 +33,7 @@ use std::path::PathBuf;
 
 use vmafx_job::RawVideo;
 
+pub use activity::ReadActivity;
 pub use digest::{digest, digest_until};
 pub use digest_table::DigestTable;
 pub use error::InputError;
@@ -87,6 +89,8 @@ pub struct ReadOptions {
     /// A source that reads all of a Y4M or raw file, from its first frame to its end, inserts the digest of the file here.
     /// Such a source also reads the frames that it skips.
     pub digests: Option<DigestTable>,
+    /// Counts what the source reads.
+    pub activity: ReadActivity,
 }
 
 impl ReadOptions {
@@ -99,6 +103,7 @@ impl ReadOptions {
             decoder_threads: None,
             scale_filter: ScaleFilter::default(),
             digests: None,
+            activity: ReadActivity::default(),
         }
     }
 }
@@ -154,6 +159,18 @@ pub fn open(
         return Ok(Box::new(local::FileSource::open(clip, probe, options)?));
     }
     Ok(Box::new(ffmpeg::DecoderSource::open(clip, probe, options, tools)?))
+}
+
+/// The number of frames that the file itself tells, without decoding: `None` for coded video. A file that is cut off within a
+/// frame is an error.
+pub(crate) fn frames_without_decoding(clip: &Clip, probe: &Probe) -> Result<Option<u64>, InputError> {
+    match (probe.frames, probe.storage.is_local()) {
+        (Some(frames), _) => Ok(Some(frames)),
+        (None, true) => {
+            local::FileSource::open(clip, probe, &ReadOptions::whole(probe.format))?.count().map(Some)
+        }
+        (None, false) => Ok(None),
+    }
 }
 
 /// Whether this process reads the clip itself and delivers this format without `ffmpeg`.

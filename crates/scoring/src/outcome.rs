@@ -34,6 +34,10 @@ pub struct InputDetails {
     /// Frames per second, if the file says it.
     pub frame_rate: Option<f64>,
     pub frames: u64,
+    /// Whether the number of frames is an estimate or a lower bound: the clip is longer than the other and was not decoded to
+    /// its end.
+    #[serde(skip_serializing_if = "is_false")]
+    pub frames_estimated: bool,
     /// Digest of the whole file, `blake3:` and 64 hexadecimal digits.
     pub digest: String,
 }
@@ -56,6 +60,14 @@ pub struct Alignment {
     pub unpaired_reference: u64,
     /// Frames of the distorted clip beyond the end of the reference.
     pub unpaired_distorted: u64,
+    /// Whether the number of unpaired frames is an estimate or a lower bound.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unpaired_estimated: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -105,6 +117,9 @@ pub enum Warning {
         reference: u64,
         /// Unpaired frames of the distorted clip.
         distorted: u64,
+        /// Whether the numbers are estimates or lower bounds.
+        #[serde(skip_serializing_if = "is_false")]
+        estimated: bool,
     },
     /// One clip has full range and the other limited range; samples were compared as they are.
     RangesDiffer { reference_full: bool },

@@ -27,6 +27,7 @@ mod request;
 mod run;
 
 pub use error::ScoreError;
+pub use lengths::FrameCount;
 pub use progress::ProgressObserver;
 pub use request::Request;
 pub use run::run;

@@ -16,6 +16,7 @@ fn input(path: &str, frames: u64) -> InputDetails {
         format: FORMAT,
         frame_rate: Some(25.0),
         frames,
+        frames_estimated: false,
         digest: format!("blake3:{}", "0a".repeat(32)),
     }
 }
@@ -33,6 +34,7 @@ pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             step: 1,
             unpaired_reference: 0,
             unpaired_distorted: 0,
+            unpaired_estimated: false,
         },
         frames: (0..count).collect(),
         models: vec![ModelScores {

@@ -93,6 +93,10 @@ pub struct SubmitArgs {
     #[arg(long, value_name = "URI", default_value = "", hide_default_value = true, help_heading = "Scoring")]
     report: String,
 
+    /// Overwrite the report if it exists
+    #[arg(long, help_heading = "Scoring")]
+    overwrite_report: bool,
+
     /// Priority; jobs with a higher priority are scored first
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Job")]
     priority: i32,
@@ -134,6 +138,7 @@ impl SubmitArgs {
         let scoring = ScoringRequest {
             reference: address::absolute(&pair.reference, directory),
             report_uri: self.report(&distorted, directory),
+            overwrite_report: self.overwrite_report,
             distorted,
             model: (!model.is_empty()).then_some(model),
             backend: self.backend,

@@ -13,7 +13,6 @@ use vmafx_proto::controller::v1::{
 
 use super::AgentTimeouts;
 
-const REPORT_ATTEMPTS: usize = 8;
 const RELEASE_ATTEMPTS: usize = 4;
 
 /// Clones share one connection.
@@ -47,19 +46,9 @@ impl ControllerClient {
         Ok(self.client.clone().pull_work(request).await?.into_inner().job)
     }
 
-    /// Reports the result of an attempt, with retries.
+    /// Reports the result of an attempt, once.
     pub(super) async fn report(&self, message: ReportResultRequest) -> Result<(), Status> {
-        let backoff = ExponentialBuilder::default()
-            .with_jitter()
-            .with_min_delay(Duration::from_millis(500))
-            .with_max_delay(Duration::from_secs(15))
-            .with_max_times(REPORT_ATTEMPTS - 1);
-        let call = || async { self.client.clone().report_result(self.request(message.clone())).await };
-        call.retry(backoff)
-            .sleep(tokio::time::sleep)
-            .when(|status| is_retryable(status.code()))
-            .await
-            .map(drop)
+        self.client.clone().report_result(self.request(message)).await.map(drop)
     }
 
     /// Gives an attempt back, with retries.

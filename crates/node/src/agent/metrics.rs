@@ -17,6 +17,8 @@ closed_label! {
         Released = "released",
         /// The node had lost the attempt, or the controller did not accept the result.
         Lost = "lost",
+        /// The node shut down before the controller answered; the next process reports the result.
+        Undelivered = "undelivered",
     }
 }
 
@@ -51,6 +53,7 @@ impl MetricLabel for Vendor {
 pub struct NodeMetrics {
     backend: BackendLabel,
     running: Gauge,
+    pub(super) reports_pending: Gauge,
     jobs: CounterBy<(BackendLabel, JobOutcome)>,
     seconds: HistogramBy<(BackendLabel,)>,
 }
@@ -65,6 +68,8 @@ impl NodeMetrics {
         Self {
             backend,
             running: metrics.gauge("node_jobs_running", "Jobs that run on this node"),
+            reports_pending: metrics
+                .gauge("node_reports_pending", "Finished results that the controller has not answered"),
             jobs: metrics.counter_by("node_jobs", "Jobs that ended on this node, by outcome"),
             seconds: metrics.histogram_by("node_job_duration_seconds", "Duration of jobs", JOB_SECONDS),
         }

@@ -43,6 +43,7 @@ struct RunningJob {
 pub(super) struct RunningJobGuard {
     jobs: RunningJobs,
     job: String,
+    attempt: u32,
     pub(super) cancel: CancellationToken,
 }
 
@@ -61,7 +62,7 @@ impl RunningJobs {
         if let Some(older) = self.lock().insert(job.to_owned(), running) {
             older.cancel.cancel();
         }
-        RunningJobGuard { jobs: self.clone(), job: job.to_owned(), cancel }
+        RunningJobGuard { jobs: self.clone(), job: job.to_owned(), attempt, cancel }
     }
 
     /// The jobs of a session, and the progress that no heartbeat has reported yet, which counts as reported from now on.
@@ -114,25 +115,35 @@ impl RunningJobs {
 
 impl RunningJobGuard {
     pub(super) fn progress(&self, done: u64, total: u64) {
-        if let Some(state) = self.jobs.lock().get_mut(&self.job) {
-            state.progress = Progress { frames_done: done, frames_total: total };
-        }
+        self.with_own(|state| state.progress = Progress { frames_done: done, frames_total: total });
         self.jobs.0.progressed.send_replace(());
     }
 
     /// Stops the job for the shutdown of this node, unless it was stopped before.
     pub(super) fn stop_for_shutdown(&self) {
-        self.jobs.stop([&self.job], StopCause::Shutdown);
+        self.with_own(|state| {
+            state.stop_cause.get_or_insert(StopCause::Shutdown);
+        });
+        self.cancel.cancel();
     }
 
+    /// An attempt that a newer one has replaced is lost.
     pub(super) fn stop_cause(&self) -> Option<StopCause> {
-        self.jobs.lock().get(&self.job).and_then(|state| state.stop_cause)
+        self.with_own(|state| state.stop_cause).unwrap_or(Some(StopCause::Lost))
+    }
+
+    /// Applies `change` to the entry of this attempt; `None` if a newer attempt of the job has replaced it.
+    fn with_own<T>(&self, change: impl FnOnce(&mut RunningJob) -> T) -> Option<T> {
+        self.jobs.lock().get_mut(&self.job).filter(|state| state.attempt == self.attempt).map(change)
     }
 }
 
 impl Drop for RunningJobGuard {
     fn drop(&mut self) {
-        self.jobs.lock().remove(&self.job);
+        let mut jobs = self.jobs.lock();
+        if jobs.get(&self.job).is_some_and(|state| state.attempt == self.attempt) {
+            jobs.remove(&self.job);
+        }
     }
 }
 
@@ -162,6 +173,22 @@ mod tests {
         job.stop_for_shutdown();
         assert!(job.cancel.is_cancelled());
         assert_eq!(job.stop_cause(), Some(StopCause::Cancelled));
+    }
+
+    #[test]
+    fn the_end_of_an_older_attempt_leaves_the_newer_one_alone() {
+        let jobs = RunningJobs::default();
+        let older = jobs.add("a", 1, "s");
+        let newer = jobs.add("a", 2, "s");
+        assert!(older.cancel.is_cancelled());
+        assert_eq!(older.stop_cause(), Some(StopCause::Lost));
+        older.progress(5, 10);
+        older.stop_for_shutdown();
+        drop(older);
+        assert_eq!(jobs.heartbeat("s"), (vec!["a".to_owned()], vec![]), "its lease is still renewed");
+        assert_eq!((newer.stop_cause(), newer.cancel.is_cancelled()), (None, false));
+        drop(newer);
+        assert_eq!(jobs.heartbeat("s").0, [""; 0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Registers, sends heartbeats, registers again when the controller ended the session.
 
+use std::convert::Infallible;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -11,6 +12,7 @@ use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1::{HeartbeatRequest, RegisterNodeRequest};
 
 use super::controller_client::ControllerClient;
+use super::reports::Reports;
 use super::running_jobs::{RunningJobs, StopCause};
 use super::{AgentTimeouts, NodeIdentity};
 
@@ -38,6 +40,7 @@ pub(super) struct SessionKeeper {
     pub(super) identity: NodeIdentity,
     pub(super) timeouts: AgentTimeouts,
     pub(super) jobs: RunningJobs,
+    pub(super) reports: Reports,
     pub(super) session: watch::Sender<Option<Session>>,
     pub(super) registered: ReadinessGate,
 }
@@ -46,10 +49,12 @@ impl SessionKeeper {
     /// Runs until the last slot has stopped.
     pub(super) async fn run(self, last: Shutdown) -> Result<(), BoxError> {
         while let Some(session) = last.run_until_begun(self.register()).await {
-            self.session.send_replace(Some(session.clone()));
             self.registered.open();
             tracing::info!(node_id = session.node_id, heartbeat_interval = ?session.heartbeat_interval, "registered");
-            let over = last.run_until_begun(self.send_heartbeats(&session)).await;
+            let over = tokio::select! {
+                over = last.run_until_begun(self.send_heartbeats(&session)) => over,
+                never = self.open_slots(&session) => match never {},
+            };
             self.session.send_replace(None);
             if over.is_none() {
                 break;
@@ -58,6 +63,14 @@ impl SessionKeeper {
             self.jobs.lose_session(&session.node_id);
         }
         Ok(())
+    }
+
+    /// Lets the slots pull with the session, after every result that waits was tried once: its job may be pending again, and
+    /// would be scored a second time.
+    async fn open_slots(&self, session: &Session) -> Infallible {
+        self.reports.send_all().await;
+        self.session.send_replace(Some(session.clone()));
+        std::future::pending().await
     }
 
     /// Retries until there is a session.

@@ -6,13 +6,15 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tonic::Status;
-use vmafx_job::{Failure, ScoreResult};
+use tokio_util::sync::CancellationToken;
+use vmafx_job::ScoreResult;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_proto::controller::v1::{Job, NodeCapability, PullWorkRequest, ReleaseJobRequest};
 
 use super::controller_client::ControllerClient;
 use super::metrics::{JobOutcome, NodeMetrics};
+use super::outbox::StoredReport;
+use super::reports::{Delivery, Reports};
 use super::running_jobs::{RunningJobGuard, RunningJobs, StopCause};
 use super::session::Session;
 use super::wire;
@@ -30,6 +32,7 @@ pub(super) struct Slot {
     pub(super) backends: Vec<String>,
     pub(super) slots: i32,
     pub(super) jobs: RunningJobs,
+    pub(super) reports: Reports,
     pub(super) scorer: Arc<Scorer>,
     pub(super) metrics: NodeMetrics,
     pub(super) shutdown_grace: Duration,
@@ -89,26 +92,18 @@ impl Slot {
         let _counted = self.metrics.job_started();
         let start = Instant::now();
         tracing::info!(job = job.id, attempt = job.attempt, "job started");
-        let grace_over = async {
+        let grace_over = CancellationToken::new();
+        let grace_period = async {
             shutdown.begun().await;
             tokio::time::sleep(self.shutdown_grace).await;
-            // The scorer returns by itself then.
+            // The scorer and the delivery of the result return by themselves then.
             running.stop_for_shutdown();
+            grace_over.cancel();
             std::future::pending::<()>().await;
         };
-        let scored = tokio::select! {
-            scored = self.score(&job, &running) => scored,
-            () = grace_over => return,
-        };
-        let outcome = match (scored, running.stop_cause()) {
-            // A result is reported even if the job was stopped meanwhile: the controller knows whether it still counts.
-            (Ok(score), _) => self.report(&job, session, Ok(score), JobOutcome::Completed).await,
-            (Err(Unscored::Failed(failure)), None) => {
-                self.report(&job, session, Err(failure), JobOutcome::Failed).await
-            }
-            (Err(_), Some(StopCause::Shutdown)) => self.release(&job, session).await,
-            (Err(_), Some(StopCause::Cancelled)) => JobOutcome::Cancelled,
-            (Err(_), Some(StopCause::Lost) | None) => JobOutcome::Lost,
+        let outcome = tokio::select! {
+            outcome = self.score_and_report(&job, session, &running, &grace_over) => outcome,
+            () = grace_period => return,
         };
         self.metrics.job_ended(outcome, start.elapsed());
         tracing::info!(job = job.id, attempt = job.attempt, ?outcome, elapsed = ?start.elapsed(), "job ended");
@@ -116,27 +111,45 @@ impl Slot {
         drop(running);
     }
 
+    async fn score_and_report(
+        &self,
+        job: &Job,
+        session: &Session,
+        running: &RunningJobGuard,
+        grace_over: &CancellationToken,
+    ) -> JobOutcome {
+        let result = match (self.score(job, running).await, running.stop_cause()) {
+            // A result is reported even if the job was stopped meanwhile: the controller knows whether it still counts.
+            (Ok(score), _) => Ok(score),
+            (Err(Unscored::Failed(failure)), None) => Err(failure),
+            (Err(_), Some(StopCause::Shutdown)) => return self.release(job, session).await,
+            (Err(_), Some(StopCause::Cancelled)) => return JobOutcome::Cancelled,
+            (Err(_), Some(StopCause::Lost) | None) => return JobOutcome::Lost,
+        };
+        let outcome = if result.is_ok() { JobOutcome::Completed } else { JobOutcome::Failed };
+        let report = StoredReport {
+            node_id: session.node_id.clone(),
+            session_token: session.token.clone(),
+            job_id: job.id.clone(),
+            attempt: job.attempt,
+            result,
+        };
+        match self.reports.deliver(report, grace_over).await {
+            Delivery::Accepted => outcome,
+            Delivery::Kept => JobOutcome::Undelivered,
+            Delivery::Refused | Delivery::Dropped => JobOutcome::Lost,
+        }
+    }
+
     async fn score(&self, job: &Job, running: &RunningJobGuard) -> Result<ScoreResult, Unscored> {
         let request = wire::request(job)?;
         let context = ScoringContext {
             scoring_roots: &job.scoring_roots,
             cancel: &running.cancel,
+            is_first_attempt: job.attempt == 1,
             progress: |done, total| running.progress(done, total),
         };
         self.scorer.score(&request, context).await
-    }
-
-    async fn report(
-        &self,
-        job: &Job,
-        session: &Session,
-        result: Result<ScoreResult, Failure>,
-        outcome: JobOutcome,
-    ) -> JobOutcome {
-        match self.controller.report(wire::report(job, session, result)).await {
-            Ok(()) => outcome,
-            Err(status) => lost(job, &status, "the result was not accepted"),
-        }
     }
 
     async fn release(&self, job: &Job, session: &Session) -> JobOutcome {
@@ -150,15 +163,12 @@ impl Slot {
         match self.controller.release(request).await {
             Ok(()) => JobOutcome::Released,
             Err(status) => {
-                lost(job, &status, "the job was not released; it is pending again when its lease expires")
+                let (code, error) = (status.code(), status.message());
+                tracing::warn!(job = job.id, ?code, error, "the job was not released; its lease will expire");
+                JobOutcome::Lost
             }
         }
     }
-}
-
-fn lost(job: &Job, status: &Status, what: &str) -> JobOutcome {
-    tracing::warn!(job = job.id, code = ?status.code(), error = status.message(), "{what}");
-    JobOutcome::Lost
 }
 
 fn retry_delays() -> backon::ExponentialBackoff {

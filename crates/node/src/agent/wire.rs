@@ -3,7 +3,7 @@
 use vmafx_job::{Failure, InvalidRequest, ScoreResult, ScoringRequest};
 use vmafx_proto::controller::v1 as wire;
 
-use super::session::Session;
+use super::outbox::StoredReport;
 use crate::scorer::invalid_request;
 
 /// The request of a job. The controller has checked it; another controller may not have.
@@ -12,26 +12,21 @@ pub(super) fn request(job: &wire::Job) -> Result<ScoringRequest, Failure> {
     params.and_then(ScoringRequest::try_from).map_err(|error| invalid_request(&error))
 }
 
-/// The final report of an attempt.
-pub(super) fn report(
-    job: &wire::Job,
-    session: &Session,
-    result: Result<ScoreResult, Failure>,
-) -> wire::ReportResultRequest {
-    let (score, error, failure_reason) = match result {
+pub(super) fn report(report: &StoredReport) -> wire::ReportResultRequest {
+    let (score, error, failure_reason) = match report.result.clone() {
         Ok(score) => (score, String::new(), 0),
         Err(failure) => (ScoreResult::default(), failure.message, failure.reason.number()),
     };
     wire::ReportResultRequest {
-        node_id: session.node_id.clone(),
-        session_token: session.token.clone(),
-        job_id: job.id.clone(),
+        node_id: report.node_id.clone(),
+        session_token: report.session_token.clone(),
+        job_id: report.job_id.clone(),
         r#final: true,
         score: score.score,
         features: score.features,
         partial_scores: Vec::new(),
         error,
-        attempt: job.attempt,
+        attempt: report.attempt,
         result: score.details.map(Into::into),
         failure_reason,
     }

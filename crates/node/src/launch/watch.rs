@@ -38,15 +38,15 @@ pub(super) struct WorkerWatch<P> {
     stall_timeout: Option<Duration>,
     deadline: Option<Duration>,
     progress: P,
-    /// Most frame pairs reported so far. A repetition is not progress.
-    most_done: Option<u64>,
+    /// The largest numbers reported so far. A repetition is not progress.
+    furthest: Furthest,
     pub(super) stderr: Tail,
 }
 
 impl<P: FnMut(u64, u64)> WorkerWatch<P> {
     pub(super) fn new(stall_timeout: Duration, deadline: Option<Duration>, progress: P) -> Self {
         let stderr = Tail::new(MAX_STDERR_BYTES);
-        Self { stall_timeout: Some(stall_timeout), deadline, progress, most_done: None, stderr }
+        Self { stall_timeout: Some(stall_timeout), deadline, progress, furthest: Furthest::default(), stderr }
     }
 
     /// Replaces the stall timeout by a deadline, for a worker that cannot report progress.
@@ -88,6 +88,24 @@ impl<P: FnMut(u64, u64)> WorkerWatch<P> {
         self.stderr = tail;
         end
     }
+}
+
+#[derive(Debug, Default)]
+struct Furthest {
+    /// Frame pairs that were scored.
+    done: Option<u64>,
+    /// Frames that were read.
+    frames: Option<u64>,
+    bytes: Option<u64>,
+}
+
+/// Whether the number is larger than all before it, which it replaces then.
+fn advances(furthest: &mut Option<u64>, number: u64) -> bool {
+    let advances = furthest.is_none_or(|furthest| number > furthest);
+    if advances {
+        *furthest = Some(number);
+    }
+    advances
 }
 
 struct MessageReader<'a, P, C> {
@@ -137,11 +155,17 @@ impl<P: FnMut(u64, u64), C: FnMut(Vec<String>)> MessageReader<'_, P, C> {
                             WorkerMessage::Done(result) => return WatchEnd::Done(result),
                             WorkerMessage::Confined(measures) => (self.confined)(measures),
                             WorkerMessage::Progress { done, total } => {
-                                if self.watch.most_done.is_none_or(|most| done > most) {
-                                    self.watch.most_done = Some(done);
+                                if advances(&mut self.watch.furthest.done, done) {
                                     last_progress = now;
                                 }
                                 (self.watch.progress)(done, total);
+                            }
+                            WorkerMessage::Activity { frames, bytes } => {
+                                let furthest = &mut self.watch.furthest;
+                                let more_frames = advances(&mut furthest.frames, frames);
+                                if advances(&mut furthest.bytes, bytes) || more_frames {
+                                    last_progress = now;
+                                }
                             }
                         }
                     }

@@ -1,10 +1,13 @@
 //! The job itself, from clips to a score and a report.
 
 use std::io::Write;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use vmafx_job::{Failure, FailureReason, ScoreResult};
-use vmafx_scoring::input::{self, Tools};
+use vmafx_scoring::input::{self, ReadActivity, Tools};
 use vmafx_scoring::report::ScoringReport;
 use vmafx_scoring::score::plan::{ClipProperties, plan};
 use vmafx_scoring::score::{self, Request, ScoreError};
@@ -12,7 +15,10 @@ use vmafx_scoring::score::{self, Request, ScoreError};
 use super::message_writer::MessageWriter;
 use super::path_redactor::PathRedactor;
 use super::{admission, classify, internal, request, result};
-use crate::task::Task;
+use crate::task::{Task, WorkerMessage};
+
+/// Interval between two reports of what was read; far below every sensible stall timeout.
+const ACTIVITY_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) fn score<W: Write + Send>(
     task: &Task,
@@ -23,8 +29,10 @@ pub(super) fn score<W: Write + Send>(
     let mut request = request::request(task);
     request.threads = admitted_threads(task, &request, tools, &redactor)?;
     // The token is never cancelled: a worker whose job is cancelled is killed.
-    let outcomes = score::run(&request, tools, writer, &CancellationToken::new())
-        .map_err(|error| classify::scoring_failure(&error, &redactor))?;
+    let outcomes = reporting_activity(&request.activity, writer, || {
+        score::run(&request, tools, writer, &CancellationToken::new())
+    })?
+    .map_err(|error| classify::scoring_failure(&error, &redactor))?;
     let Some(outcome) = outcomes.into_iter().next() else {
         return Err(internal("the comparison has no outcome"));
     };
@@ -37,6 +45,32 @@ pub(super) fn score<W: Write + Send>(
             .map_err(|error| Failure::new(FailureReason::ReportNotWritten, redactor.message(&error)))?;
     }
     Ok(scored)
+}
+
+/// Runs `work`, and reports meanwhile what was read, from another thread because `work` may block.
+fn reporting_activity<T, W: Write + Send>(
+    activity: &ReadActivity,
+    writer: &MessageWriter<W>,
+    work: impl FnOnce() -> T,
+) -> Result<T, Failure> {
+    let (finished, wait) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let report = move || {
+            let mut last = (0, 0);
+            while wait.recv_timeout(ACTIVITY_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let now = (activity.frames(), activity.bytes());
+                if now != last {
+                    writer.send(&WorkerMessage::Activity { frames: now.0, bytes: now.1 });
+                    last = now;
+                }
+            }
+        };
+        let started = thread::Builder::new().name("activity".to_owned()).spawn_scoped(scope, report);
+        started.map_err(|error| internal(format!("cannot start a thread: {error}")))?;
+        let result = work();
+        drop(finished);
+        Ok(result)
+    })
 }
 
 /// How many of the task's threads fit into its memory.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::controller::v1::{
-    CancelJobRequest, GetJobRequest, Job, JobStatus, PlaneLayout, RawVideo, ScoringParams, SubmitJobRequest,
+    CancelJobRequest, GetJobRequest, Job, JobStatus, ListNodesRequest, PlaneLayout, RawVideo, ScoringParams,
+    SubmitJobRequest,
 };
 use vmafx_testkit::controller::{ControllerChannel, ControllerServer};
 use vmafx_testkit::wait;
@@ -29,6 +30,11 @@ impl Harness {
 
     /// With further scoring roots.
     pub(crate) async fn with_roots(more: &[&str]) -> Self {
+        Self::with_controller(more, &[]).await
+    }
+
+    /// With further scoring roots and settings of the controller.
+    pub(crate) async fn with_controller(more: &[&str], settings: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let clips = directory.path().join("clips");
         std::fs::create_dir(&clips).unwrap();
@@ -46,7 +52,7 @@ impl Harness {
 
         let clips = clips.display().to_string();
         let roots: Vec<&str> = more.iter().copied().chain([clips.as_str()]).collect();
-        let config = controller_config().env("VMAFX_SCORING_ROOTS", roots.join(","));
+        let config = controller_config().env("VMAFX_SCORING_ROOTS", roots.join(",")).envs(settings);
         let controller = config.start().await.unwrap();
         let client = VmafxControllerClient::new(controller.channel(None));
         Self { directory, controller, client }
@@ -75,6 +81,21 @@ impl Harness {
         Node(child)
     }
 
+    pub(crate) fn kill_controller(&mut self) {
+        self.controller.kill().unwrap();
+    }
+
+    /// Starts the controller again with its store.
+    pub(crate) async fn restart_controller(&mut self) {
+        self.controller.restart().await.unwrap();
+    }
+
+    /// The names of the registered nodes.
+    pub(crate) async fn nodes(&self) -> Vec<String> {
+        let nodes = self.client.clone().list_nodes(ListNodesRequest::default()).await.unwrap().into_inner();
+        nodes.nodes.into_iter().map(|node| node.name).collect()
+    }
+
     pub(crate) async fn submit(&self, reference: &str, distorted: &str) -> String {
         let address = |name: &str| self.clip(name).display().to_string();
         self.submit_of(Some((160, 90)), &address(reference), &address(distorted)).await
@@ -87,15 +108,25 @@ impl Harness {
         reference: &str,
         distorted: &str,
     ) -> String {
-        let pixel_format = PlaneLayout::Yuv420p.into();
-        let scoring = ScoringParams {
-            reference: reference.to_owned(),
-            distorted: distorted.to_owned(),
-            model: "vmaf_v0.6.1".into(),
-            input: size.map(|(width, height)| RawVideo { width, height, pixel_format, bit_depth: 8 }),
-            ..ScoringParams::default()
-        };
+        let scoring = params(size, reference, distorted);
         self.submit_params(scoring).await.unwrap()
+    }
+
+    /// Submits a job that fails when this many of its attempts were lost.
+    pub(crate) async fn submit_with_lost_limit(
+        &self,
+        reference: &str,
+        distorted: &str,
+        limit: u32,
+    ) -> String {
+        let address = |name: &str| self.clip(name).display().to_string();
+        let scoring = params(Some((160, 90)), &address(reference), &address(distorted));
+        let request = SubmitJobRequest {
+            scoring: Some(scoring),
+            max_lost_attempts: Some(limit),
+            ..SubmitJobRequest::default()
+        };
+        self.client.clone().submit_job(request).await.unwrap().into_inner().job_id
     }
 
     pub(crate) async fn submit_params(&self, scoring: ScoringParams) -> Result<String, tonic::Status> {
@@ -151,6 +182,18 @@ impl Harness {
     pub(crate) async fn get(&self, job: &str) -> Job {
         let request = GetJobRequest { job_id: job.to_owned() };
         self.client.clone().get_job(request).await.unwrap().into_inner()
+    }
+}
+
+/// The size is that of headerless clips.
+fn params(size: Option<(u32, u32)>, reference: &str, distorted: &str) -> ScoringParams {
+    let pixel_format = PlaneLayout::Yuv420p.into();
+    ScoringParams {
+        reference: reference.to_owned(),
+        distorted: distorted.to_owned(),
+        model: "vmaf_v0.6.1".into(),
+        input: size.map(|(width, height)| RawVideo { width, height, pixel_format, bit_depth: 8 }),
+        ..ScoringParams::default()
     }
 }
 

@@ -6,6 +6,7 @@ mod expected;
 mod harness;
 mod labels;
 mod open_request;
+mod outbox;
 mod processes;
 mod shutdown;
 

@@ -144,6 +144,34 @@ async fn a_bad_request_fails_before_anything_is_fetched() {
     assert_eq!(frontends.requests_for_clips(), 0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_exists_is_overwritten_only_on_request() {
+    let frontends = Frontends::start().await;
+    let uri = frontends.clip("report.json");
+    let mut request = ScoringRequest {
+        report_uri: Some(uri.clone()),
+        ..frontends.request(ClipKind::Mp4ByHttp, ClipKind::Mp4ByHttp)
+    };
+    std::fs::write(&uri, "precious").unwrap();
+    let queued = frontends.agent(&request).await.unwrap_err();
+    assert_eq!(frontends.requests_for_clips(), 0, "the first attempt looks before it fetches anything");
+    // A Pod does not know whether an earlier one wrote the report, so it compares at the end.
+    let in_pod = frontends.run_once(&request).unwrap_err();
+    for failure in [queued, in_pod] {
+        assert_eq!(failure.reason, FailureReason::OptionsInvalid, "{failure:?}");
+        assert!(failure.message.contains("overwriteReport"), "{failure:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&uri).unwrap(), "precious");
+
+    request.overwrite_report = true;
+    frontends.agent(&request).await.unwrap();
+    let report = std::fs::read_to_string(&uri).unwrap();
+    assert_ne!(report, "precious");
+    request.overwrite_report = false;
+    frontends.run_once(&request).expect("an earlier Pod has written the same report");
+    assert_eq!(std::fs::read_to_string(&uri).unwrap(), report);
+}
+
 /// Kills the worker on the first `crashes` runs of the decoder for a job.
 fn crashing_decoder(crashes: u32) -> String {
     format!(

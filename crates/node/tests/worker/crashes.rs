@@ -77,6 +77,7 @@ async fn the_message_names_the_cause(
 #[case::repeats_its_progress(format!("while sleep 0.05; do echo '{PROGRESS}'; done"))]
 #[case::closes_its_pipes("exec >&- 2>&-; sleep 1000".to_owned())]
 #[case::ignores_every_signal_it_can(format!("trap '' TERM INT HUP; echo '{PROGRESS}'; while :; do sleep 1000; done"))]
+#[case::repeats_its_activity(r#"while sleep 0.05; do echo '{"activity":{"frames":7,"bytes":9}}'; done"#.to_owned())]
 #[tokio::test]
 async fn a_worker_without_progress_is_killed(#[case] script: String) {
     let fixture = Fixture::new();

@@ -6,6 +6,7 @@
     reason = "the helpers of a test may fail it"
 )]
 
+mod activity;
 mod confined;
 mod crashes;
 mod engine;

@@ -38,6 +38,7 @@ impl TryFrom<wire::ScoringParams> for ScoringRequest {
                 length_mismatch: length_mismatch(params.length_mismatch)?,
             },
             report_uri: non_empty(params.report_uri),
+            overwrite_report: params.overwrite_report,
         })
     }
 }

@@ -26,6 +26,7 @@ fn whole() -> ScoringRequest {
             length_mismatch: Some(LengthMismatch::Shortest),
         },
         report_uri: Some("/clips/r.json".into()),
+        overwrite_report: true,
     }
 }
 

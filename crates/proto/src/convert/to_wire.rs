@@ -27,6 +27,7 @@ impl From<ScoringRequest> for wire::ScoringParams {
             }
             .into(),
             report_uri: request.report_uri.unwrap_or_default(),
+            overwrite_report: request.overwrite_report,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Reports, batched.
 //!
 //! The statement ends exactly the jobs whose running attempt is held by the reporting session, which is the one
-//! case that [`crate::fence`] accepts. A report that ended no attempt is classified afterwards. That decision is final,
-//! because an ended attempt never runs again.
+//! case that [`crate::fence`] accepts at once. A report that ended no attempt is classified afterwards, and a late score is
+//! then stored by a statement of its own. That decision is final, because an ended attempt never runs again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, text};
 use super::tenant_changes::TenantChanges;
 use crate::fence::{FenceDecision, FenceState, decide};
-use crate::ids::{SessionId, TenantId};
+use crate::ids::{AttemptNumber, SessionId, TenantId};
 use crate::node::{Credentials, Report};
 use crate::outcome::AttemptOutcome;
 use crate::store::{Reported, StoreError, StoreResult};
 use crate::transition::State;
-use vmafx_job::{FailureReason, ScoreDetails};
+use vmafx_job::{FailureReason, ScoreDetails, ScoreResult};
 
 const REPORT: &str = concat!(
     "
@@ -64,12 +64,45 @@ SELECT reports.n, j.id IS NOT NULL AND EXISTS (SELECT FROM sampled WHERE sampled
     " FROM reports LEFT JOIN j USING (n)"
 );
 
-/// A job and the attempt that a report refers to: the one it names, or else the latest one of its session.
+/// Ends a job by the score of its latest attempt, whose lease expired. The attempt no longer counts as lost. The row of the
+/// job is locked first, so a claim either comes before, and the statement finds no pending job, or waits for it.
+const REPORT_LATE: &str = concat!(
+    "
+WITH locked AS (
+    SELECT j.id, j.attempt FROM vmafx.jobs j
+    WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1 AND j.status = 'pending' AND j.attempt = $4
+    FOR NO KEY UPDATE
+), ended AS (
+    UPDATE vmafx.job_attempts AS a SET ended_at = $8, outcome = 'completed', error = ''
+    FROM locked
+    WHERE a.job_id = locked.id AND a.attempt = locked.attempt AND a.session_id = $3 AND a.outcome = 'expired'
+    RETURNING a.job_id, a.node_labels
+), j AS (
+    UPDATE vmafx.jobs AS job SET
+        status = 'completed', ready = false, available_at = NULL, score = $5, features = $6, details = $7, error = '',
+        failure_reason = 0, lost_attempts = greatest(job.lost_attempts - 1, 0), updated_at = $8, finished_at = $8,
+        revision = job.revision + 1, change_xid = pg_current_xact_id()
+    FROM ended WHERE job.id = ended.job_id
+    RETURNING job.*
+), sampled AS (
+    INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
+    SELECT $1, j.id, j.features, j.label, ended.node_labels, $8
+    FROM j JOIN ended ON ended.job_id = j.id
+    WHERE j.label IS NOT NULL
+    RETURNING job_id
+)
+SELECT EXISTS (SELECT FROM sampled), ",
+    job_columns!(),
+    " FROM j"
+);
+
+/// A job and the attempt that a report refers to: the one it names, or else the latest one of its session. The last column
+/// tells whether the attempt kept the token that the report presents.
 const REPORTED_ATTEMPT: &str = "
-SELECT j.status, j.attempt, j.lease_session, a.attempt, a.session_id, a.outcome
+SELECT j.status, j.attempt, j.lease_session, a.attempt, a.session_id, a.outcome, coalesce(a.token_sha256 = $5, false)
 FROM vmafx.jobs j
 LEFT JOIN LATERAL (
-    SELECT a.attempt, a.session_id, a.outcome FROM vmafx.job_attempts a
+    SELECT a.attempt, a.session_id, a.outcome, a.token_sha256 FROM vmafx.job_attempts a
     WHERE a.job_id = j.id AND CASE WHEN $4::bigint IS NULL THEN a.session_id = $3 ELSE a.attempt = $4 END
     ORDER BY a.attempt DESC LIMIT 1
 ) a ON true
@@ -109,8 +142,8 @@ impl BatchOperation for Reports {
         ];
         let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, REPORT, &values).await?;
 
-        let mut answers: Vec<Option<Reported>> =
-            (0..reports.len()).map(|_| Some(Reported::NoSession)).collect();
+        let mut answers: Vec<Result<Reported, SessionState>> =
+            (0..reports.len()).map(|_| Err(SessionState::Evicted)).collect();
         let mut changes = TenantChanges::default();
         for row in &rows {
             let mut reader = Reader::new(row);
@@ -120,49 +153,106 @@ impl BatchOperation for Reports {
             changes.changed |= job.is_some();
             changes.sampled |= sampled;
             if let Some(answer) = answers.get_mut(number.saturating_sub(1)) {
-                *answer = job.map(|job| Reported::Moved { job, sampled });
+                *answer = job.map(|job| Reported::Moved { job, sampled }).ok_or(SessionState::Live);
             }
         }
         shared.notify(tenant, changes);
         let mut reported = Vec::with_capacity(reports.len());
         for (answer, pending) in answers.into_iter().zip(reports) {
             reported.push(match answer {
-                Some(answer) => answer,
-                None => self.classify(tenant, pending).await?,
+                Ok(answer) => answer,
+                Err(session) => self.classify(tenant, pending, session).await?,
             });
         }
         Ok(reported)
     }
 }
 
+/// Whether the session of a report exists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SessionState {
+    Live,
+    /// The session was evicted, or never existed, or its token is another.
+    Evicted,
+}
+
 impl Reports {
     /// Classifies a report that ended no attempt.
-    async fn classify(&self, tenant: &TenantId, pending: &PendingReport) -> StoreResult<Reported> {
+    async fn classify(
+        &self,
+        tenant: &TenantId,
+        pending: &PendingReport,
+        state: SessionState,
+    ) -> StoreResult<Reported> {
+        let refused = || if state == SessionState::Live { Reported::Fenced } else { Reported::NoSession };
         let (tenant_id, session) = (tenant.as_str(), pending.node.session);
         let attempt = pending.report.attempt.map(i64::from);
-        let values: [Value<'_>; 4] = [&tenant_id, &pending.report.job.0, &session.0, &attempt];
+        let token = pending.node.token.digest();
+        let values: [Value<'_>; 5] =
+            [&tenant_id, &pending.report.job.0, &session.0, &attempt, &token.as_slice()];
         let rows =
             self.0.connections.run(Scope::Tenant(tenant), Access::Read, REPORTED_ATTEMPT, &values).await?;
-        let Some(row) = rows.first() else { return Ok(Reported::Fenced) };
+        let Some(row) = rows.first() else { return Ok(refused()) };
         let mut reader = Reader::new(row);
-        let state = State::from_name(reader.next()?).ok_or_else(|| corrupt("a status"))?;
+        let job_state = State::from_name(reader.next()?).ok_or_else(|| corrupt("a status"))?;
         let (running, holder) = (reader.count()?, reader.next::<Option<Uuid>>()?.map(SessionId));
-        let Some(number) = reader.next::<Option<i64>>()? else { return Ok(Reported::Fenced) };
+        let Some(number) = reader.next::<Option<i64>>()? else { return Ok(refused()) };
         let number = u32::try_from(number).map_err(|_| corrupt("an attempt"))?;
         let owner = SessionId(reader.next()?);
         let outcome = reader.next::<Option<&str>>()?.and_then(AttemptOutcome::from_name);
-        let observed =
-            FenceState { state, attempt: running, session: holder, reported: Some((owner, outcome)) };
-        Ok(match decide(&observed, session, number) {
-            FenceDecision::Repeat => Reported::Repeated,
-            FenceDecision::Fenced => Reported::Fenced,
+        let kept_token: bool = reader.next()?;
+        if state == SessionState::Evicted && !kept_token {
+            return Ok(Reported::NoSession);
+        }
+        let observed = FenceState {
+            state: job_state,
+            attempt: running,
+            session: holder,
+            reported: Some((owner, outcome)),
+        };
+        Ok(match (decide(&observed, session, number), &pending.report.result) {
+            (FenceDecision::Repeat, _) => Reported::Repeated,
+            (FenceDecision::AcceptLateScore, Ok(result)) => {
+                self.accept_late(tenant, pending, number, result).await?.unwrap_or_else(refused)
+            }
+            (FenceDecision::AcceptLateScore, Err(_)) | (FenceDecision::Fenced, _) => refused(),
             // The session claimed the job after its report had been processed; the caller retries.
-            FenceDecision::Accept => {
+            (FenceDecision::Accept, _) => {
                 return Err(StoreError::Unavailable(
                     "the job was claimed at the same moment; report again".into(),
                 ));
             }
         })
+    }
+
+    /// Stores a late score; `None` if the job was claimed or ended in the meantime.
+    async fn accept_late(
+        &self,
+        tenant: &TenantId,
+        pending: &PendingReport,
+        attempt: AttemptNumber,
+        result: &ScoreResult,
+    ) -> StoreResult<Option<Reported>> {
+        let shared = &self.0;
+        let now = shared.clock.now().0;
+        let details = result.details.as_ref().map(Json);
+        let values: [Value<'_>; 8] = [
+            &tenant.as_str(),
+            &pending.report.job.0,
+            &pending.node.session.0,
+            &i64::from(attempt),
+            &result.score,
+            &Json(&result.features),
+            &details,
+            &now,
+        ];
+        let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, REPORT_LATE, &values).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let mut reader = Reader::new(row);
+        let sampled = reader.next()?;
+        let job = Box::new(reader.job()?);
+        shared.notify(tenant, TenantChanges { changed: true, sampled, ..TenantChanges::default() });
+        Ok(Some(Reported::Moved { job, sampled }))
     }
 }
 

@@ -11,11 +11,12 @@ use super::tls::Tls;
 use crate::store::{StoreError, StoreResult};
 
 /// Migration `n` brings the schema from version `n` to version `n + 1`.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
+    include_str!("schema/0005.sql"),
 ];
 
 /// The schema version of this program.

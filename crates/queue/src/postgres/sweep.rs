@@ -77,7 +77,9 @@ WITH ended AS (
     FROM ended WHERE job.id = ended.id
     RETURNING job.*, ended.outcome, ended.error AS attempt_error
 ), attempts AS (
-    UPDATE vmafx.job_attempts AS a SET ended_at = $1, outcome = j.outcome, error = j.attempt_error
+    UPDATE vmafx.job_attempts AS a SET ended_at = $1, outcome = j.outcome, error = j.attempt_error,
+        token_sha256 = CASE WHEN j.outcome = 'expired' THEN
+            (SELECT s.token_sha256 FROM vmafx.node_sessions s WHERE s.id = a.session_id) END
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt AND a.ended_at IS NULL
 )
 SELECT ",

@@ -46,6 +46,48 @@ pub(super) fn end(
     Ok(())
 }
 
+/// Keeps the digest of the token of the session that held the latest attempt of the row.
+pub(super) fn keep_token(connection: &Connection, row: &JobRow, token: &[u8; 32]) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE attempts SET token_sha256 = ?3 WHERE job = ?1 AND attempt = ?2")?
+        .execute(params![row.number, row.attempt, token])?;
+    Ok(())
+}
+
+/// The digest of the token of the session that held an expired attempt.
+pub(super) fn token(
+    connection: &Connection,
+    job: i64,
+    attempt: AttemptNumber,
+) -> rusqlite::Result<Option<[u8; 32]>> {
+    let token = connection
+        .prepare_cached("SELECT token_sha256 FROM attempts WHERE job = ?1 AND attempt = ?2")?
+        .query_row(params![job, attempt], |row| row.get(0))
+        .optional()?;
+    Ok(token.flatten())
+}
+
+/// Turns the latest attempt of the row, which has expired, into a completed one.
+pub(super) fn complete_expired(
+    connection: &Connection,
+    row: &JobRow,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE attempts SET ended_at = ?3, outcome = ?4, error = '' \
+             WHERE job = ?1 AND attempt = ?2 AND outcome = ?5",
+        )?
+        .execute(params![
+            row.number,
+            row.attempt,
+            now.0,
+            AttemptOutcome::Completed.name(),
+            AttemptOutcome::Expired.name()
+        ])?;
+    Ok(())
+}
+
 /// The session that held an attempt, and how the attempt ended.
 pub(super) fn owner(
     connection: &Connection,

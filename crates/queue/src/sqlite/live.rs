@@ -74,6 +74,12 @@ impl LiveState {
         })
     }
 
+    /// The digest of the token of the session that holds the job.
+    pub(super) fn token_of_holder(&self, job: JobId) -> Option<[u8; 32]> {
+        let holder = self.leases.get(&job)?.session;
+        self.sessions.get(&holder).map(|session| session.digest)
+    }
+
     pub(super) fn put_session(&mut self, id: SessionId, session: Session) {
         let previous = self.sessions.insert(id, session);
         self.undo_log.push(UndoEntry::Session(id, previous));

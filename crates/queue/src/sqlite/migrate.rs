@@ -20,10 +20,14 @@ impl From<rusqlite::Error> for UnusableDatabase {
 }
 
 /// Migration `n` brings the schema from version `n` to version `n + 1`.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// The schema version of this program.
-pub(super) const SCHEMA_VERSION: i64 = 2;
+pub(super) const SCHEMA_VERSION: i64 = 3;
 
 /// The `application_id` of our files ("VMFX"). It keeps another program's database from being taken for an empty
 /// one.

@@ -1,5 +1,7 @@
 //! Reports and releases of attempts.
 
+use subtle::ConstantTimeEq as _;
+
 use super::live::CredentialsDigest;
 use super::rows::{self, JobRow, StoredResult};
 use super::unit_of_work::UnitOfWork;
@@ -35,18 +37,53 @@ pub(super) fn report(
     credentials: &CredentialsDigest,
     report: &SerializedReport,
 ) -> StoreResult<ReportOutcome> {
-    if tx.live.session(tenant, credentials).is_none() {
+    let live = tx.live.session(tenant, credentials).is_some();
+    let refused = || if live { ReportOutcome::Fenced } else { ReportOutcome::NoSession };
+    let Some(row) = rows::by_id(tx.connection, tenant, report.job)? else { return Ok(refused()) };
+    let Some(attempt) = referenced_attempt(tx, &row, credentials.session, report.attempt)? else {
+        return Ok(refused());
+    };
+    if !live && !held_expired_attempt(tx, &row, credentials, attempt)? {
         return Ok(ReportOutcome::NoSession);
     }
-    let Some(row) = rows::by_id(tx.connection, tenant, report.job)? else { return Ok(ReportOutcome::Fenced) };
-    let Some(attempt) = referenced_attempt(tx, &row, credentials.session, report.attempt)? else {
-        return Ok(ReportOutcome::Fenced);
-    };
-    match decision(tx, &row, credentials.session, attempt)? {
-        FenceDecision::Fenced => Ok(ReportOutcome::Fenced),
-        FenceDecision::Repeat => Ok(ReportOutcome::Repeated),
-        FenceDecision::Accept => accept(tx, row, report),
+    match (decision(tx, &row, credentials.session, attempt)?, &report.result) {
+        (FenceDecision::Repeat, _) => Ok(ReportOutcome::Repeated),
+        (FenceDecision::Accept, _) => accept(tx, row, report),
+        (FenceDecision::AcceptLateScore, Ok(result)) => accept_late(tx, row, result),
+        (FenceDecision::AcceptLateScore, Err(_)) | (FenceDecision::Fenced, _) => Ok(refused()),
     }
+}
+
+/// Whether the credentials are those of the evicted session that held the attempt when its lease expired.
+fn held_expired_attempt(
+    tx: &UnitOfWork<'_>,
+    row: &JobRow,
+    credentials: &CredentialsDigest,
+    attempt: AttemptNumber,
+) -> StoreResult<bool> {
+    let token = attempts::token(tx.connection, row.number, attempt)?;
+    Ok(token.is_some_and(|token| token.ct_eq(&credentials.digest).into()))
+}
+
+/// Ends a job by the score of an attempt whose lease expired. The attempt no longer counts as lost.
+fn accept_late(
+    tx: &mut UnitOfWork<'_>,
+    mut row: JobRow,
+    result: &StoredResult,
+) -> StoreResult<ReportOutcome> {
+    if row.next_state(JobEvent::CompleteLate).is_none() {
+        return Ok(ReportOutcome::Fenced);
+    }
+    attempts::complete_expired(tx.connection, &row, tx.now)?;
+    row.lost_attempts = row.lost_attempts.saturating_sub(1);
+    row.complete(result.clone(), tx.now);
+    stored(tx, row)
+}
+
+fn stored(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> StoreResult<ReportOutcome> {
+    tx.store(&mut row)?;
+    let sampled = label::sample(tx, &row)?;
+    Ok(ReportOutcome::Moved { row: Box::new(row), sampled })
 }
 
 fn accept(tx: &mut UnitOfWork<'_>, mut row: JobRow, report: &SerializedReport) -> StoreResult<ReportOutcome> {
@@ -65,9 +102,7 @@ fn accept(tx: &mut UnitOfWork<'_>, mut row: JobRow, report: &SerializedReport) -
         }
     }
     tx.live.end_lease(row.id);
-    tx.store(&mut row)?;
-    let sampled = label::sample(tx, &row)?;
-    Ok(ReportOutcome::Moved { row: Box::new(row), sampled })
+    stored(tx, row)
 }
 
 /// Gives an attempt back: the job can be claimed again at once.

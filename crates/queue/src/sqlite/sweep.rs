@@ -86,10 +86,14 @@ fn overrun(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> StoreResult<Option<JobRo
 /// Ends an attempt whose lease expired: the job goes into back-off, or fails after its last allowed attempt.
 fn lose(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> StoreResult<Option<JobRow>> {
     let (lost, allowed) = (row.lost_attempts + 1, row.max_lost_attempts);
+    let token = tx.live.token_of_holder(row.id);
     tx.live.end_lease(row.id);
     let Some(state) = row.next_state(JobEvent::Lose { lost, allowed }) else { return Ok(None) };
     let text = Policy::lost_text(row.attempt, lost, allowed);
     attempts::end(tx.connection, &row, AttemptOutcome::Expired, &text, tx.now)?;
+    if let Some(token) = token {
+        attempts::keep_token(tx.connection, &row, &token)?;
+    }
     row.lost_attempts = lost;
     if state == State::Failed {
         row.fail(FailureReason::NodeLost, &text, tx.now);

@@ -98,13 +98,87 @@ pub(crate) async fn a_late_report_cannot_end_a_newer_attempt_of_the_same_node(q:
     assert_eq!(node.complete(&first).await, ReportKind::Fenced);
 }
 
-pub(crate) async fn a_late_report_cannot_end_a_job_that_waits_again(q: Fixture) {
+pub(crate) async fn a_late_failure_cannot_end_a_job_that_waits_again(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;
     q.lose_leases(&[&node]).await;
+    let waiting = q.job(taken.id).await;
+    assert_eq!(node.fail(&taken, "too late").await, ReportKind::Fenced);
+    assert_eq!(q.job(taken.id).await, waiting);
+}
+
+pub(crate) async fn a_late_score_ends_a_job_that_nobody_claimed_since_and_nothing_is_lost(q: Fixture) {
+    let node = q.node("n").await;
+    let taken = node.holds(job().label(50.0)).await;
+    q.lose_leases(&[&node]).await;
+    let waiting = q.job(taken.id).await;
+    let mut subscriber = q.subscribe();
+    let from = q.position().await;
+    assert_eq!(node.complete_with(&taken, score(93.5)).await, ReportKind::Moved);
+    let over = q.job(taken.id).await;
+    let expected = Job {
+        state: State::Completed,
+        result: Some(score(93.5)),
+        lost_attempts: 0,
+        available_at: None,
+        finished_at: Some(q.now()),
+        revision: waiting.revision + 1,
+        ..waiting
+    };
+    assert_eq!(over, expected);
+    let attempts = q.attempts(taken.id).await;
+    assert_eq!(attempts.len(), 1);
+    assert_eq!(attempts[0].ended, Some((q.now(), AttemptOutcome::Completed)));
+    assert_eq!(attempts[0].error, "");
+    assert_eq!(q.all_samples().await.len(), 1);
+    assert_eq!(q.changed_ids(&from).await, [taken.id]);
+    subscriber.changed(&q.tenant).await;
+    assert_eq!(node.complete(&taken).await, ReportKind::Repeated);
+    q.wait_for(taken.id, &[&node]).await;
+    assert!(node.has_nothing().await, "a completed job is not claimed again");
+}
+
+pub(crate) async fn a_late_score_of_an_evicted_session_counts_too(q: Fixture) {
+    let node = q.node("n").await;
+    let taken = node.holds(job()).await;
+    let evicted = q.pass(q.policy().session_ttl.max(q.policy().lease_ttl), &[]).await.evicted;
+    assert_eq!(evicted, [(q.tenant.clone(), "n".to_owned())]);
+    q.wait_for(taken.id, &[]).await;
+    let waiting = q.job(taken.id).await;
+    assert_eq!(node.with_wrong_token().complete(&taken).await, ReportKind::NoSession);
+    assert_eq!(node.of("other").complete(&taken).await, ReportKind::NoSession);
+    assert_eq!(node.fail(&taken, "too late").await, ReportKind::NoSession);
+    assert_eq!(q.job(taken.id).await, waiting);
+    let (again, q) = (node.clone(), q.reopened().await);
+    let node = TestNode { queue: q.clone(), ..again };
+    assert_eq!(without_attempt(&node, taken.id).await, ReportKind::Moved);
+    let over = q.job(taken.id).await;
+    assert_eq!((over.state, over.attempt, over.lost_attempts), (State::Completed, 1, 0));
+    assert_eq!(node.complete(&taken).await, ReportKind::Repeated);
+}
+
+pub(crate) async fn an_evicted_session_cannot_end_an_attempt_that_another_node_claimed(q: Fixture) {
+    let (slow, quick) = (q.node("slow").await, q.node("quick").await);
+    let first = slow.holds(job()).await;
+    q.pass(q.policy().session_ttl.max(q.policy().lease_ttl), &[&quick]).await;
+    q.wait_for(first.id, &[&quick]).await;
+    let second = quick.take().await;
+    assert_eq!(slow.complete(&first).await, ReportKind::NoSession);
+    assert_eq!(slow.complete(&second).await, ReportKind::NoSession);
+    assert_eq!(q.job(first.id).await, second);
+    q.lose_leases(&[&quick]).await;
+    assert_eq!(slow.complete(&first).await, ReportKind::NoSession, "the latest attempt is another one");
+    assert_eq!(quick.complete(&second).await, ReportKind::Moved);
+    assert_eq!(q.job(first.id).await.lost_attempts, 1, "that of the other node");
+}
+
+pub(crate) async fn a_late_score_does_not_revive_a_job_that_failed_by_its_last_loss(q: Fixture) {
+    let node = q.node("n").await;
+    let taken = node.holds(job().lost_limit(1)).await;
+    q.lose_leases(&[&node]).await;
+    let failed = q.job(taken.id).await;
     assert_eq!(node.complete(&taken).await, ReportKind::Fenced);
-    assert_eq!(without_attempt(&node, taken.id).await, ReportKind::Fenced);
-    assert_eq!(q.job(taken.id).await.state, State::Pending);
+    assert_eq!(q.job(taken.id).await, failed);
 }
 
 pub(crate) async fn a_lease_that_ran_out_is_good_until_the_sweep_ends_it(q: Fixture) {

@@ -32,6 +32,7 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
             length_mismatch: Some(LengthMismatch::Shortest),
         },
         report_uri: Some("s3://reports/one.json".into()),
+        overwrite_report: true,
     };
     let new = job()
         .scoring(scoring)

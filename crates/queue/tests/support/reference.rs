@@ -53,6 +53,8 @@ struct Entry {
     /// The session that runs the job.
     holder: Option<SessionId>,
     attempts: Vec<Attempt>,
+    /// The token of the session that held the latest attempt when its lease expired.
+    expired: Option<SessionToken>,
     /// Labels of the node that claimed the job last.
     node_labels: BTreeMap<String, String>,
     /// The number of the latest change.

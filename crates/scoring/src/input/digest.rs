@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::activity::ReadActivity;
 use super::error::InputError;
 
 /// Large enough that BLAKE3 uses its widest vectors and the cost of system calls is negligible.
@@ -11,11 +12,15 @@ const BUFFER_BYTES: usize = 256 * 1024;
 
 /// `blake3:` and 64 hexadecimal digits of the whole file.
 pub fn digest(path: &Path) -> Result<String, InputError> {
-    digest_until(path, || false)
+    digest_until(path, &ReadActivity::default(), || false)
 }
 
 /// The same; `stopped` is called before every read and ends it with [`InputError::Stopped`].
-pub fn digest_until(path: &Path, stopped: impl Fn() -> bool) -> Result<String, InputError> {
+pub fn digest_until(
+    path: &Path,
+    activity: &ReadActivity,
+    stopped: impl Fn() -> bool,
+) -> Result<String, InputError> {
     let mut file = File::open(path).map_err(|source| InputError::Open { path: path.to_owned(), source })?;
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; BUFFER_BYTES];
@@ -25,7 +30,10 @@ pub fn digest_until(path: &Path, stopped: impl Fn() -> bool) -> Result<String, I
         }
         match file.read(&mut buffer) {
             Ok(0) => return Ok(text(&hasher)),
-            Ok(read) => _ = hasher.update(&buffer[..read]),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                activity.add_bytes(read);
+            }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(source) => return Err(InputError::Digest { path: path.to_owned(), source }),
         }
@@ -59,7 +67,10 @@ mod tests {
             asked.set(asked.get() + 1);
             asked.get() == 2
         };
-        assert!(matches!(digest_until(file.path(), stopped), Err(InputError::Stopped { .. })));
+        assert!(matches!(
+            digest_until(file.path(), &ReadActivity::default(), stopped),
+            Err(InputError::Stopped { .. })
+        ));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
+use super::activity::ReadActivity;
 use super::digest;
 use super::digest_table::DigestTable;
 
@@ -17,6 +18,7 @@ const BLOCK_BYTES: usize = 128 * 1024;
 pub(super) struct HashingReader {
     file: File,
     hash: Option<RunningHash>,
+    activity: ReadActivity,
 }
 
 #[derive(Debug)]
@@ -35,13 +37,13 @@ impl RunningHash {
 }
 
 impl HashingReader {
-    pub(super) fn without_hash(file: File) -> Self {
-        Self { file, hash: None }
+    pub(super) fn without_hash(file: File, activity: ReadActivity) -> Self {
+        Self { file, hash: None, activity }
     }
 
     /// The file must be at its start. Its digest is inserted into the table when its end is read.
-    pub(super) fn hashing(file: File, path: PathBuf, digests: DigestTable) -> Self {
-        Self { file, hash: Some(RunningHash { path, digests, hasher: Box::default() }) }
+    pub(super) fn hashing(file: File, path: PathBuf, digests: DigestTable, activity: ReadActivity) -> Self {
+        Self { file, hash: Some(RunningHash { path, digests, hasher: Box::default() }), activity }
     }
 
     /// Whether every byte so far was hashed.
@@ -56,9 +58,11 @@ impl HashingReader {
 
 impl Read for HashingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(hash) = &mut self.hash else { return self.file.read(buffer) };
-        let room = buffer.len().min(hash.bytes_left_in_block());
+        let room =
+            self.hash.as_ref().map_or(buffer.len(), |hash| buffer.len().min(hash.bytes_left_in_block()));
         let read = self.file.read(&mut buffer[..room])?;
+        self.activity.add_bytes(read);
+        let Some(hash) = &mut self.hash else { return Ok(read) };
         hash.hasher.update(&buffer[..read]);
         if read == 0 && room > 0 {
             hash.digests.insert(&hash.path, digest::text(&hash.hasher));
@@ -91,7 +95,9 @@ mod tests {
 
     fn hashing(path: &Path) -> (HashingReader, DigestTable) {
         let digests = DigestTable::default();
-        (HashingReader::hashing(File::open(path).unwrap(), path.to_owned(), digests.clone()), digests)
+        let file = File::open(path).unwrap();
+        let reader = HashingReader::hashing(file, path.to_owned(), digests.clone(), ReadActivity::default());
+        (reader, digests)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
+use super::activity::ReadActivity;
 use super::error::InputError;
 use super::hashing::HashingReader;
 use super::planes::{PlaneError, PlaneReader};
@@ -18,6 +19,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 pub(super) struct FileSource {
     path: PathBuf,
     reader: BufReader<HashingReader>,
+    activity: ReadActivity,
     planes: PlaneReader,
     stored: PictureFormat,
     wanted: PictureFormat,
@@ -37,13 +39,14 @@ impl FileSource {
         let file = match &options.digests {
             // A source that starts in the middle does not see the whole file.
             Some(digests) if options.skip == 0 && digests.claim(&clip.path) => {
-                HashingReader::hashing(file, clip.path.clone(), digests.clone())
+                HashingReader::hashing(file, clip.path.clone(), digests.clone(), options.activity.clone())
             }
-            _ => HashingReader::without_hash(file),
+            _ => HashingReader::without_hash(file, options.activity.clone()),
         };
         let mut source = Self {
             path: clip.path.clone(),
             reader: BufReader::with_capacity(BUFFER_BYTES, file),
+            activity: options.activity.clone(),
             planes: PlaneReader::new(probe.format, options.format),
             stored: probe.format,
             wanted: options.format,
@@ -105,6 +108,7 @@ impl FileSource {
             self.reader.seek_relative(bytes.cast_signed()).map_err(|source| self.failed(source))?;
         }
         self.frame += 1;
+        self.activity.add_frame();
         Ok(true)
     }
 
@@ -154,6 +158,7 @@ impl FrameSource for FileSource {
             Err(error) => return Err(error.at(&self.path, self.frame, self.stored, self.wanted)),
         }
         self.frame += 1;
+        self.activity.add_frame();
         self.left -= 1;
         Ok(true)
     }

@@ -20,9 +20,10 @@ pub fn warning(warning: &Warning) -> String {
              the bad frames: prefer an odd one, such as {}.",
             step + 1
         ),
-        Warning::Shortened { reference, distorted } => format!(
-            "The clips differ in length and only the common part was scored: {reference} frames of the reference \
-             and {distorted} of the distorted clip were not scored."
+        Warning::Shortened { reference, distorted, estimated } => format!(
+            "The clips differ in length and only the common part was scored: {}{reference} frames of the reference \
+             and {distorted} of the distorted clip were not scored.",
+            about(*estimated)
         ),
         Warning::RangesDiffer { reference_full } => {
             let range = |full: bool| if full { "full" } else { "limited" };
@@ -61,20 +62,21 @@ pub fn alignment(alignment: &Alignment) -> String {
     );
     let unpaired =
         [("reference", alignment.unpaired_reference), ("distorted clip", alignment.unpaired_distorted)];
-    words.extend(
-        unpaired
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(side, count)| format!("{} of the {side} unpaired", frames(count))),
-    );
+    words.extend(unpaired.into_iter().filter(|(_, count)| *count > 0).map(|(side, count)| {
+        format!("{}{} of the {side} unpaired", about(alignment.unpaired_estimated), frames(count))
+    }));
     words.join(", ")
+}
+
+const fn about(estimated: bool) -> &'static str {
+    if estimated { "about " } else { "" }
 }
 
 /// An input, such as `h264, 1920x1080 yuv420p 8 bit, 25 fps, 48 frames`.
 pub fn input(input: &InputDetails) -> String {
     let mut words = vec![input.codec.clone(), input.format.to_string()];
     words.extend(input.frame_rate.map(|rate| format!("{} fps", trimmed(rate))));
-    words.push(frames(input.frames));
+    words.push(format!("{}{}", about(input.frames_estimated), frames(input.frames)));
     words.join(", ")
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Request;
-use super::lengths::Lengths;
+use super::lengths::{FrameCount, Lengths};
 use super::pass::ProbedClip;
 use super::plan::{Comparison, hdr_warnings, near_zero_warning};
 use crate::engine;
@@ -26,7 +26,9 @@ pub(super) fn outcome(
     digests: &BTreeMap<PathBuf, String>,
 ) -> ScoringOutcome {
     let (lengths, paired) = (finished.lengths, finished.lengths.paired());
-    let (unpaired_reference, unpaired_distorted) = (lengths.reference - paired, lengths.distorted - paired);
+    let [unpaired_reference, unpaired_distorted] =
+        [lengths.reference, lengths.distorted].map(|frames| frames.number().saturating_sub(paired));
+    let estimated = !(lengths.reference.is_exact() && lengths.distorted.is_exact());
     let mut warnings = comparison.warnings;
     warnings.extend(hdr_warnings(
         finished.models.iter().map(|model| model.name.as_str()),
@@ -34,7 +36,11 @@ pub(super) fn outcome(
         &distorted.properties(),
     ));
     if unpaired_reference + unpaired_distorted > 0 {
-        warnings.push(Warning::Shortened { reference: unpaired_reference, distorted: unpaired_distorted });
+        warnings.push(Warning::Shortened {
+            reference: unpaired_reference,
+            distorted: unpaired_distorted,
+            estimated,
+        });
     }
     let models: Vec<ModelScores> = finished
         .models
@@ -49,17 +55,18 @@ pub(super) fn outcome(
         })
         .collect();
     warnings.extend(models.iter().filter_map(|model| near_zero_warning(&model.name, &model.scores)));
-    let details = |clip: ProbedClip<'_>, frames: u64| InputDetails {
+    let details = |clip: ProbedClip<'_>, frames: FrameCount, offset: u64| InputDetails {
         path: clip.clip.path.clone(),
         codec: clip.probe.codec.clone(),
         format: clip.probe.format,
         frame_rate: clip.probe.frame_rate,
-        frames,
+        frames: frames.number() + offset,
+        frames_estimated: !frames.is_exact(),
         digest: digests.get(&clip.clip.path).cloned().unwrap_or_default(),
     };
     ScoringOutcome {
-        reference: details(reference, lengths.reference + request.reference_offset),
-        distorted: details(distorted, lengths.distorted + request.distorted_offset),
+        reference: details(reference, lengths.reference, request.reference_offset),
+        distorted: details(distorted, lengths.distorted, request.distorted_offset),
         alignment: Alignment {
             format: comparison.format,
             scaled_by: comparison.scaled.then(|| request.scale_filter.name().to_owned()),
@@ -68,6 +75,7 @@ pub(super) fn outcome(
             step: request.step(),
             unpaired_reference,
             unpaired_distorted,
+            unpaired_estimated: estimated,
         },
         frames: finished.scores.frames,
         models,

@@ -12,13 +12,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::pass::ProbedClip;
 use super::plan::ScoringPlan;
 use super::{Request, ScoreError};
-use crate::input::{DigestTable, InputError, digest_until, reads_without_ffmpeg};
+use crate::input::{DigestTable, InputError, ReadActivity, digest_until, reads_without_ffmpeg};
 
 /// Digests that are being computed. Dropping this stops the thread without waiting for it, so that a failed run ends at once.
 pub(super) struct PendingDigests {
     table: DigestTable,
     paths: Vec<PathBuf>,
     thread: Option<JoinHandle<Result<(), InputError>>>,
+    activity: ReadActivity,
     stop: CancellationToken,
     _guard: DropGuard,
 }
@@ -53,11 +54,13 @@ impl PendingDigests {
         } else {
             let path = reference.clip.path.clone();
             let (table, stop) = (table.clone(), stop.clone());
-            let work = move || complete(&table, &unread, &stop);
+            let activity = request.activity.clone();
+            let work = move || complete(&table, &unread, &activity, &stop);
             let thread = thread::Builder::new().name("digest".to_owned()).spawn(work);
             Some(thread.map_err(|source| ScoreError::Thread { path, source })?)
         };
-        Ok(Self { table, paths, thread, _guard: stop.clone().drop_guard(), stop })
+        let activity = request.activity.clone();
+        Ok(Self { table, paths, thread, activity, _guard: stop.clone().drop_guard(), stop })
     }
 
     /// Where passes insert the digests of the files that they read.
@@ -71,16 +74,21 @@ impl PendingDigests {
             let gone = |_| ScoreError::ReaderGone { path: self.paths.first().cloned().unwrap_or_default() };
             thread.join().map_err(gone)??;
         }
-        complete(&self.table, &self.paths, &self.stop)?;
+        complete(&self.table, &self.paths, &self.activity, &self.stop)?;
         Ok(self.paths.iter().filter_map(|path| Some((path.clone(), self.table.get(path)?))).collect())
     }
 }
 
 /// Computes the digests that are missing.
-fn complete(table: &DigestTable, paths: &[PathBuf], stop: &CancellationToken) -> Result<(), InputError> {
+fn complete(
+    table: &DigestTable,
+    paths: &[PathBuf],
+    activity: &ReadActivity,
+    stop: &CancellationToken,
+) -> Result<(), InputError> {
     for path in paths {
         if table.get(path).is_none() {
-            table.insert(path, digest_until(path, || stop.is_cancelled())?);
+            table.insert(path, digest_until(path, activity, || stop.is_cancelled())?);
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ mod class;
 use std::path::PathBuf;
 
 use super::chunk::MergeError;
+use super::lengths::FrameCount;
 use crate::engine::{EngineError, LibvmafError};
 use crate::input::InputError;
 use crate::picture::PictureFormat;
@@ -39,7 +40,12 @@ pub enum ScoreError {
         reference.display(),
         distorted.display()
     )]
-    LengthsDiffer { reference: PathBuf, reference_frames: u64, distorted: PathBuf, distorted_frames: u64 },
+    LengthsDiffer {
+        reference: PathBuf,
+        reference_frames: FrameCount,
+        distorted: PathBuf,
+        distorted_frames: FrameCount,
+    },
     #[error("{} has no frame to compare after leaving out {offset} at its start", path.display())]
     NoFrames { path: PathBuf, offset: u64 },
     #[error("cannot allocate pictures of {format}")]

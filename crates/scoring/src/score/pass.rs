@@ -2,10 +2,11 @@
 
 mod open;
 
-use self::open::OpenClip;
+use self::open::{CountedClip, OpenClip};
 use super::cancel::OpenSources;
 use super::chunk::Chunk;
 use super::feed::FeedFrame;
+use super::lengths::FrameCount;
 use super::plan::ClipProperties;
 use super::progress::Counter;
 use super::{Request, ScoreError};
@@ -41,14 +42,15 @@ pub(super) struct Pass<'a> {
 pub(super) struct PassResult {
     /// One entry for each distorted clip.
     pub(super) scores: Vec<FrameScores>,
-    /// Frames of the reference after its offset; if the pass scored the whole clip, all of them.
-    pub(super) reference: u64,
+    /// Frames of the reference after its offset.
+    pub(super) reference: FrameCount,
     /// The same for each distorted clip.
-    pub(super) distorted: Vec<u64>,
+    pub(super) distorted: Vec<FrameCount>,
 }
 
 impl Pass<'_> {
-    /// Scores whole clips, and counts the frames of all clips to their end.
+    /// Scores whole clips, as far as they are paired. A clip that is longer than the others is read only a frame or two
+    /// further than they are.
     pub(super) fn score_all(&self, counter: &mut Counter<'_>) -> Result<PassResult, ScoreError> {
         self.score(&Chunk::whole(), None, counter)
     }
@@ -92,15 +94,17 @@ impl Pass<'_> {
             })
             .collect();
         if lengths.is_none() {
-            self.count(&mut reference)?;
-            for clip in &mut distorted {
-                self.count(clip)?;
+            // The next frame of a clip that has not ended tells whether it ends here, and its source verifies the end.
+            for clip in distorted.iter_mut().chain([&mut reference]) {
+                self.sources.check_cancelled()?;
+                clip.next()?;
             }
         }
-        let (reference, frames) = (reference.frames, distorted.iter().map(|clip| clip.frames).collect());
-        drop(distorted);
+        let (length, lengths) = (reference.count(), distorted.iter().map(OpenClip::count).collect());
+        // Stops the decoders of clips that were not read to their end.
+        drop((reference, distorted));
         self.sources.clear();
-        Ok(PassResult { scores: session.finish(&ends)?, reference, distorted: frames })
+        Ok(PassResult { scores: session.finish(&ends)?, reference: length, distorted: lengths })
     }
 
     /// Feeds pair by pair, until the reference or all distorted clips end.
@@ -151,25 +155,28 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Counts the frames to the end of a clip.
-    fn count(&self, clip: &mut OpenClip) -> Result<(), ScoreError> {
-        while !clip.ended {
-            self.sources.check_cancelled()?;
-            clip.next()?;
+    /// Counts the frames of all clips after their offsets, side by side and only as far as the comparison needs them.
+    pub(super) fn lengths(&self) -> Result<(FrameCount, Vec<FrameCount>), ScoreError> {
+        let mut reference = self.counted(self.reference, self.request.reference_offset)?;
+        let mut distorted = Vec::with_capacity(self.distorted.len());
+        for clip in &self.distorted {
+            distorted.push(self.counted(*clip, self.request.distorted_offset)?);
         }
-        Ok(())
-    }
-
-    /// Counts the frames of a clip after its offset.
-    pub(super) fn length(&self, clip: ProbedClip<'_>, offset: u64) -> Result<u64, ScoreError> {
-        let mut source = self.source(clip, offset, None)?;
-        let mut frames = 0;
-        while source.skip()? {
-            self.sources.check_cancelled()?;
-            frames += 1;
+        let shortest = self.request.options.scores_shortest();
+        loop {
+            let ended = distorted.iter().filter(|clip| clip.ended).count();
+            let enough = if shortest { ended == distorted.len() } else { ended > 0 };
+            if reference.ended || enough {
+                break;
+            }
+            for clip in distorted.iter_mut().chain([&mut reference]) {
+                self.sources.check_cancelled()?;
+                clip.skip()?;
+            }
         }
-        drop(source);
+        let lengths = (reference.count(), distorted.iter().map(CountedClip::count).collect());
+        drop((reference, distorted));
         self.sources.clear();
-        Ok(frames)
+        Ok(lengths)
     }
 }

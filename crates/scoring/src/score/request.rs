@@ -6,7 +6,7 @@ use vmafx_job::ScoringOptions;
 
 use crate::engine::models::ModelChoice;
 use crate::engine::session::Registration;
-use crate::input::{Clip, ScaleFilter};
+use crate::input::{Clip, ReadActivity, ScaleFilter};
 
 /// A comparison of one reference with one or several distorted clips. Start with [`Request::new`] and change what matters.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Request {
     /// Frames to leave out at the start of the distorted clips.
     pub distorted_offset: u64,
     pub scale_filter: ScaleFilter,
+    /// Counts what is read of the clips, from another thread too.
+    pub activity: ReadActivity,
     /// See [`crate::engine::session::SessionSetup::registration`].
     #[doc(hidden)]
     pub registration: Registration,
@@ -49,6 +51,7 @@ impl Request {
             reference_offset: 0,
             distorted_offset: 0,
             scale_filter: ScaleFilter::default(),
+            activity: ReadActivity::default(),
             registration: Registration::default(),
             cpu_mask: 0,
         }

@@ -5,9 +5,9 @@ use tokio_util::sync::CancellationToken;
 use super::assemble::{FinishedComparison, outcome};
 use super::cancel::{OpenSources, cancellable};
 use super::digests::PendingDigests;
-use super::lengths::Lengths;
+use super::lengths::{FrameCount, Lengths};
 use super::pass::{Pass, ProbedClip};
-use super::plan::{ClipProperties, ComparisonGroup, plan};
+use super::plan::{ClipProperties, plan};
 use super::progress::{Counter, ProgressObserver};
 use super::{Request, ScoreError, chunk};
 use crate::engine::models::{Model, ModelChoice, ModelError};
@@ -73,7 +73,7 @@ fn run_until_stopped(
             reference,
             distorted: group.clips.iter().map(|clip| distorted[*clip]).collect(),
         };
-        for (clip, (scores, lengths)) in group.clips.iter().zip(score_group(&pass, group, &mut counter)?) {
+        for (clip, (scores, lengths)) in group.clips.iter().zip(score_group(&pass, &mut counter)?) {
             finished[*clip] = Some(FinishedComparison { scores, lengths, models: models.clone() });
         }
     }
@@ -92,32 +92,22 @@ fn run_until_stopped(
 /// Scores the clips of a group, whole or in chunks, and checks their lengths.
 fn score_group(
     pass: &Pass<'_>,
-    group: &ComparisonGroup,
     counter: &mut Counter<'_>,
 ) -> Result<Vec<(FrameScores, Lengths)>, ScoreError> {
     let request = pass.request;
     if request.chunks <= 1 {
         let result = pass.score_all(counter)?;
-        let mut all = Vec::with_capacity(group.clips.len());
-        for ((clip, scores), frames) in pass.distorted.iter().zip(result.scores).zip(result.distorted) {
-            let lengths = Lengths { reference: result.reference, distorted: frames };
-            check(request, pass.reference, *clip, lengths)?;
-            all.push((scores, lengths));
-        }
-        return Ok(all);
+        let lengths = checked_lengths(pass, result.reference, &result.distorted)?;
+        return Ok(result.scores.into_iter().zip(lengths).collect());
     }
     // The lengths must be known before a clip can be cut into chunks.
-    let frames = |clip: ProbedClip<'_>, offset: u64| match clip.probe.frames {
-        Some(frames) => Ok(frames.saturating_sub(offset)),
-        None => pass.length(clip, offset),
+    let known = pass.distorted.iter().map(|clip| known_lengths(request, pass.reference.probe, clip.probe));
+    let lengths = if let Some(lengths) = known.collect::<Option<Vec<Lengths>>>() {
+        lengths
+    } else {
+        let (reference, distorted) = pass.lengths()?;
+        checked_lengths(pass, reference, &distorted)?
     };
-    let reference = frames(pass.reference, request.reference_offset)?;
-    let mut lengths = Vec::with_capacity(group.clips.len());
-    for clip in &pass.distorted {
-        let pair = Lengths { reference, distorted: frames(*clip, request.distorted_offset)? };
-        check(request, pass.reference, *clip, pair)?;
-        lengths.push(pair);
-    }
     let paired: Vec<u64> = lengths.iter().map(|lengths| lengths.paired()).collect();
     let mut parts: Vec<Vec<FrameScores>> = vec![Vec::new(); paired.len()];
     for chunk in chunk::plan(paired.iter().copied().max().unwrap_or(0), request.chunks) {
@@ -136,6 +126,35 @@ fn score_group(
             Ok((whole, lengths))
         })
         .collect()
+}
+
+/// The lengths of each pair, if the clips may be compared.
+fn checked_lengths(
+    pass: &Pass<'_>,
+    reference: FrameCount,
+    distorted: &[FrameCount],
+) -> Result<Vec<Lengths>, ScoreError> {
+    let request = pass.request;
+    let reference = as_the_file_says(pass.reference, request.reference_offset, reference)?;
+    let mut all = Vec::with_capacity(distorted.len());
+    for (clip, frames) in pass.distorted.iter().zip(distorted) {
+        let distorted = as_the_file_says(*clip, request.distorted_offset, *frames)?;
+        let lengths = Lengths { reference, distorted };
+        check(request, pass.reference, *clip, lengths)?;
+        all.push(lengths);
+    }
+    Ok(all)
+}
+
+/// The length of a clip that was not read to its end, as precisely as its file tells it. A file that is cut off is an error
+/// also where it was not read.
+fn as_the_file_says(clip: ProbedClip<'_>, offset: u64, frames: FrameCount) -> Result<FrameCount, ScoreError> {
+    if frames.is_exact() {
+        return Ok(frames);
+    }
+    let after_offset = |frames: u64| frames.saturating_sub(offset);
+    let exactly = input::frames_without_decoding(clip.clip, clip.probe)?.map(after_offset);
+    Ok(frames.or_as_the_file_says(exactly, clip.probe.frames_estimate.map(after_offset)))
 }
 
 /// The requested models without duplicates.
@@ -172,10 +191,10 @@ fn check(
 
 /// The lengths, if both are certain before a frame is read.
 fn known_lengths(request: &Request, reference: &Probe, distorted: &Probe) -> Option<Lengths> {
-    Some(Lengths {
-        reference: reference.frames?.saturating_sub(request.reference_offset),
-        distorted: distorted.frames?.saturating_sub(request.distorted_offset),
-    })
+    Some(Lengths::exactly(
+        reference.frames?.saturating_sub(request.reference_offset),
+        distorted.frames?.saturating_sub(request.distorted_offset),
+    ))
 }
 
 /// The number of pairs to be scored, for a progress bar.

@@ -17,6 +17,7 @@ fn input(path: &str, frames: u64) -> InputDetails {
         format: FORMAT,
         frame_rate: Some(50.0),
         frames,
+        frames_estimated: false,
         digest: format!("blake3:{}", "c4".repeat(32)),
     }
 }
@@ -42,6 +43,7 @@ pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             step: 2,
             unpaired_reference: 0,
             unpaired_distorted: 0,
+            unpaired_estimated: false,
         },
         frames: (0..frames).step_by(2).collect(),
         models: vec![model("vmaf_v0.6.1", 0.0), model("vmaf_v0.6.1neg", 1.0)],

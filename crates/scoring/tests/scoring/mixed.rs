@@ -10,7 +10,7 @@ use vmafx_scoring::score::{Request, ScoreError};
 use crate::clips::{Clips, format, named, outcome, raw, run};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Content {
+pub(crate) enum Content {
     Raw,
     Y4m,
     /// Lossless, so that it has the score of its samples.
@@ -18,7 +18,7 @@ enum Content {
 }
 
 /// Converts a raw clip.
-fn converted(clips: &Clips, from: &Clip, content: Content, name: &str) -> PathBuf {
+pub(crate) fn converted(clips: &Clips, from: &Clip, content: Content, name: &str) -> PathBuf {
     let path = clips.path(name);
     let size = format!("{}x{}", clips.format.width, clips.format.height);
     let arguments: &[&str] = match content {

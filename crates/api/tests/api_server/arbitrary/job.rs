@@ -17,12 +17,13 @@ pub(crate) fn job() -> impl Strategy<Value = (VmafxJobSpec, VmafxJobStatus)> {
 fn spec() -> impl Strategy<Value = VmafxJobSpec> {
     let what = (uri(), uri(), option::of(text()), backend(), count(), any::<bool>(), any::<bool>());
     let limits = (0..=100, option::of(1..i64::MAX), option::of(count()), option::of(raw_video()));
-    let how = (option::of(scoring()), option::of(percent()), option::of(percent()), option::of(uri()));
+    let report = (option::of(uri()), any::<bool>());
+    let how = (option::of(scoring()), option::of(percent()), option::of(percent()), report);
     // A Pod template is only allowed with Pod execution.
     (what, limits, how, option::of(option::of(pod_template()))).prop_map(|(what, limits, how, pod)| {
         let (reference, distorted, model, backend, priority, suspend, cancel) = what;
         let (backoff_limit, active_deadline_seconds, ttl_seconds_after_finished, input) = limits;
-        let (scoring, min_score, ground_truth, report_uri) = how;
+        let (scoring, min_score, ground_truth, (report_uri, overwrite_report)) = how;
         VmafxJobSpec {
             reference,
             distorted,
@@ -40,6 +41,7 @@ fn spec() -> impl Strategy<Value = VmafxJobSpec> {
             min_score,
             ground_truth,
             report_uri,
+            overwrite_report,
             pod_template: pod.flatten(),
         }
     })

@@ -131,6 +131,10 @@ pub(in crate::cluster) struct SubmitArgs {
     /// into that directory
     #[arg(long, value_name = "URI", help_heading = "Scoring")]
     pub(super) report: Option<String>,
+
+    /// Overwrite the report if it exists
+    #[arg(long, help_heading = "Scoring")]
+    pub(super) overwrite_report: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -35,6 +35,7 @@ pub(super) fn spec(args: &SubmitArgs, pair: &ClipPair, backend: Option<Backend>)
         min_score: pair.min_score.or(args.min_score),
         ground_truth: pair.label.or(args.label),
         report_uri: pair.report.clone().or_else(|| report(args, &pair.distorted)),
+        overwrite_report: args.overwrite_report,
         pod_template: None,
     }
 }

@@ -227,6 +227,7 @@ mod tests {
                 length_mismatch: None,
             },
             report_uri: None,
+            overwrite_report: false,
         };
         assert_eq!(with_options(options), Ok(expected));
     }

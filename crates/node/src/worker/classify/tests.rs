@@ -7,6 +7,7 @@ use rstest::rstest;
 use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::engine::LibvmafError;
 use vmafx_scoring::picture::PictureFormat;
+use vmafx_scoring::score::FrameCount;
 use vmafx_scoring::score::chunk::MergeError;
 
 use super::*;
@@ -136,9 +137,9 @@ fn sizes_differ() -> ScoreError {
 fn lengths_differ() -> ScoreError {
     ScoreError::LengthsDiffer {
         reference: path(),
-        reference_frames: 1,
+        reference_frames: FrameCount::Exactly(1),
         distorted: path(),
-        distorted_frames: 2,
+        distorted_frames: FrameCount::AtLeast(2),
     }
 }
 

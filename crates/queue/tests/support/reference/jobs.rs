@@ -50,7 +50,14 @@ impl Queue {
             revision: 0,
             cancel_cause: None,
         };
-        let entry = Entry { job, holder: None, attempts: vec![], node_labels: BTreeMap::new(), changed: 0 };
+        let entry = Entry {
+            job,
+            holder: None,
+            attempts: vec![],
+            expired: None,
+            node_labels: BTreeMap::new(),
+            changed: 0,
+        };
         self.jobs.push(entry);
         let index = self.jobs.len() - 1;
         self.changed(index, now);

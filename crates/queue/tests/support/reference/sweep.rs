@@ -72,6 +72,9 @@ impl Queue {
         job.lost_attempts += 1;
         let (lost, allowed) = (job.lost_attempts, job.max_lost_attempts);
         let text = Policy::lost_text(job.attempt, lost, allowed);
+        let holder = self.jobs[index].holder;
+        let session = self.sessions.iter().find(|session| Some(session.node.session) == holder);
+        self.jobs[index].expired = session.map(|session| session.token.clone());
         self.end_attempt(index, now, AttemptOutcome::Expired, &text);
         if lost >= allowed {
             return self.fail(index, now, FailureReason::NodeLost, &text);

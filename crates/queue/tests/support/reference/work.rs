@@ -39,6 +39,7 @@ impl Queue {
         let node = &self.sessions[session].node;
         let entry = &mut self.jobs[index];
         entry.holder = Some(node.session);
+        entry.expired = None;
         entry.node_labels = node.capability.labels.clone();
         let job = &mut entry.job;
         job.state = State::Running;
@@ -66,20 +67,36 @@ impl Queue {
         who: &Credentials,
         report: Report,
     ) -> Reported {
-        if self.session(tenant, who).is_none() {
-            return Reported::NoSession;
-        }
-        let Some(index) = self.index(tenant, report.job) else { return Reported::Fenced };
+        let live = self.session(tenant, who).is_some();
+        let refused = if live { Reported::Fenced } else { Reported::NoSession };
+        let Some(index) = self.index(tenant, report.job) else { return refused };
         let entry = &self.jobs[index];
         let reported = entry.attempts.iter().rev().find(|attempt| {
             attempt.session == who.session && report.attempt.is_none_or(|number| attempt.number == number)
         });
-        match reported.map(|attempt| attempt.ended) {
-            None | Some(Some((_, AttemptOutcome::Expired | AttemptOutcome::Released))) => {
-                return Reported::Fenced;
+        let Some(reported) = reported else { return refused };
+        // An evicted session proves itself by the token that its expired attempt has kept.
+        let latest = reported.number == entry.job.attempt;
+        let proven = latest && entry.expired.as_ref() == Some(&who.token);
+        if !live && !proven {
+            return refused;
+        }
+        match reported.ended {
+            Some((_, AttemptOutcome::Expired)) => {
+                let waits = latest && entry.job.state == State::Pending;
+                if !waits || report.result.is_err() {
+                    return refused;
+                }
+                // The attempt is not lost after all.
+                self.jobs[index].job.lost_attempts -= 1;
+                if let Some(attempt) = self.jobs[index].attempts.last_mut() {
+                    attempt.ended = None;
+                    attempt.error.clear();
+                }
             }
-            Some(Some(_)) => return Reported::Repeated,
-            Some(None) => {}
+            Some((_, AttemptOutcome::Released)) => return refused,
+            Some(_) => return Reported::Repeated,
+            None => {}
         }
         match report.result {
             Ok(result) => {

@@ -6,6 +6,7 @@ use std::process::{ChildStderr, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::super::activity::{CountingReader, ReadActivity};
 use super::super::error::InputError;
 use super::super::planes::{PlaneError, PlaneReader};
 use super::super::probe::{Probe, SampleStorage};
@@ -24,7 +25,8 @@ const BUFFER_BYTES: usize = 32 * 1024;
 pub(in crate::input) struct DecoderSource {
     path: PathBuf,
     child: Arc<Child>,
-    reader: BufReader<ChildStdout>,
+    reader: BufReader<CountingReader<ChildStdout>>,
+    activity: ReadActivity,
     log_reader: Option<JoinHandle<DecoderLog>>,
     planes: PlaneReader,
     delivered: PictureFormat,
@@ -61,7 +63,7 @@ impl DecoderSource {
         // The bit depth is raised after decoding, so that every kind of input reaches it in the same way.
         let delivered = PictureFormat { depth: probe.format.depth, ..options.format };
         let (decoders, demuxer) = log_names(probe);
-        let expected = expected(clip, probe)?;
+        let expected = expected(clip, probe, &options.activity)?;
         let (child, stdout, stderr) =
             Child::start(program, &arguments::decode(clip, probe, options, delivered), Stdio::null())
                 .map_err(|source| InputError::FfmpegStart {
@@ -75,7 +77,11 @@ impl DecoderSource {
             path: clip.path.clone(),
             stop_handle: StopHandle::of_child(Arc::clone(&child)),
             child,
-            reader: BufReader::with_capacity(BUFFER_BYTES, stdout),
+            reader: BufReader::with_capacity(
+                BUFFER_BYTES,
+                CountingReader::new(stdout, options.activity.clone()),
+            ),
+            activity: options.activity.clone(),
             log_reader: Some(std::thread::spawn(move || {
                 read_log(stderr, DecoderLog::new(decoders, demuxer))
             })),
@@ -159,6 +165,7 @@ impl DecoderSource {
             self.finish(true)?;
         }
         self.frame += 1;
+        self.activity.add_frame();
         Ok(())
     }
 
@@ -216,6 +223,7 @@ impl FrameSource for DecoderSource {
             Err(error) => return Err(error.at(&self.path, self.frame, self.delivered, self.wanted)),
         }
         self.frame += 1;
+        self.activity.add_frame();
         self.left -= 1;
         Ok(true)
     }
@@ -258,11 +266,16 @@ fn log_names(probe: &Probe) -> (Vec<String>, String) {
 
 /// How many frames the clip should have. If the size of a Y4M file does not tell, its frames are counted here, because
 /// `ffmpeg` does not report that such a file is cut off.
-fn expected(clip: &Clip, probe: &Probe) -> Result<ExpectedFrames, InputError> {
+fn expected(clip: &Clip, probe: &Probe, activity: &ReadActivity) -> Result<ExpectedFrames, InputError> {
     Ok(match (probe.frames, &probe.storage, probe.frames_estimate) {
         (Some(frames), _, _) => ExpectedFrames::Exactly(frames),
         (None, SampleStorage::Y4m { .. }, _) => ExpectedFrames::Exactly(
-            local::FileSource::open(clip, probe, &ReadOptions::whole(probe.format))?.count()?,
+            local::FileSource::open(
+                clip,
+                probe,
+                &ReadOptions { activity: activity.clone(), ..ReadOptions::whole(probe.format) },
+            )?
+            .count()?,
         ),
         (None, _, Some(estimate)) => ExpectedFrames::About(estimate),
         (None, _, None) => ExpectedFrames::Unknown,

@@ -9,6 +9,7 @@ use crate::input::{self, FrameSource, ReadOptions};
 use crate::score::ScoreError;
 use crate::score::chunk::Chunk;
 use crate::score::feed::{Feed, FeedFrame, FrameFilter, HELD_AHEAD, ReadMode};
+use crate::score::lengths::FrameCount;
 use crate::score::plan::decoder_threads;
 
 /// Up to this many measuring threads, the feeding thread reads Y4M and raw files itself.
@@ -33,9 +34,40 @@ impl OpenClip {
         }
         Ok(frame)
     }
+
+    pub(super) fn count(&self) -> FrameCount {
+        counted(self.frames, self.ended)
+    }
+}
+
+/// A clip whose frames are counted and not scored.
+pub(super) struct CountedClip {
+    source: Box<dyn FrameSource>,
+    frames: u64,
+    pub(super) ended: bool,
+}
+
+impl CountedClip {
+    pub(super) fn skip(&mut self) -> Result<(), ScoreError> {
+        self.ended = self.ended || !self.source.skip()?;
+        self.frames += u64::from(!self.ended);
+        Ok(())
+    }
+
+    pub(super) fn count(&self) -> FrameCount {
+        counted(self.frames, self.ended)
+    }
+}
+
+fn counted(frames: u64, ended: bool) -> FrameCount {
+    if ended { FrameCount::Exactly(frames) } else { FrameCount::AtLeast(frames) }
 }
 
 impl Pass<'_> {
+    pub(super) fn counted(&self, clip: ProbedClip<'_>, offset: u64) -> Result<CountedClip, ScoreError> {
+        Ok(CountedClip { source: self.source(clip, offset, None)?, frames: 0, ended: false })
+    }
+
     /// Opens the reference and the distorted clips for one chunk.
     pub(super) fn open(
         &self,
@@ -110,6 +142,7 @@ impl Pass<'_> {
             scale_filter: self.request.scale_filter,
             // A chunk does not read the whole file.
             digests: (self.request.chunks <= 1).then(|| self.digests.clone()),
+            activity: self.request.activity.clone(),
             ..ReadOptions::whole(self.format)
         };
         let source = input::open(clip.clip, clip.probe, &options, self.tools)?;

@@ -11,6 +11,7 @@ use crate::engine::models::ModelError;
 use crate::engine::{EngineError, LibvmafError};
 use crate::input::InputError;
 use crate::picture::PictureFormat;
+use crate::score::FrameCount;
 use crate::score::chunk::MergeError;
 
 const FORMAT: PictureFormat =
@@ -136,9 +137,9 @@ fn all() -> Vec<Case> {
     };
     let lengths = ScoreError::LengthsDiffer {
         reference: path(),
-        reference_frames: 1,
+        reference_frames: FrameCount::Exactly(1),
         distorted: path(),
-        distorted_frames: 2,
+        distorted_frames: FrameCount::AtLeast(2),
     };
     let merge = ScoreError::Merge { path: path(), source: MergeError::Unlike { frame: 0 } };
     let thread = ScoreError::Thread { path: path(), source: ErrorKind::WouldBlock.into() };
