@@ -50,9 +50,8 @@ impl Selection {
     }
 }
 
-/// The scenarios of a whole run, in order. The runs of one fault start by their name.
-const SCENARIOS: [Scenario; 5] =
-    [Scenario::OldestKubernetes, Scenario::User, Scenario::Docs, Scenario::Network, Scenario::Faults];
+/// The scenarios of a whole run, in order. The others start by their name.
+const SCENARIOS: [Scenario; 4] = [Scenario::User, Scenario::Docs, Scenario::Network, Scenario::Faults];
 
 /// The test targets that talk to an API server.
 const API_SERVER_TESTS: [&str; 7] = ["api_server", "job", "lease", "node", "pod_job", "training", "webhook"];

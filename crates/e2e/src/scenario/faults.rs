@@ -79,10 +79,6 @@ pub enum FaultRun {
 }
 
 impl FaultRun {
-    /// The runs that take less than a minute or two, for every `make e2e`.
-    const SHORT: [Self; 4] =
-        [Self::BrokenWorker, Self::IdleTransaction, Self::SharedScratch, Self::StoreErrors];
-
     const fn title(self) -> &'static str {
         match self {
             Self::BrokenWorker => "faults: one of three workers lacks its volume",
@@ -108,7 +104,6 @@ impl FaultRun {
     }
 }
 
-/// Every fault that does not take long.
 pub async fn faults(platform: &Platform, steps: &mut Steps) -> Result<()> {
     let mut fixture = set_up(platform, steps).await?;
     inject::run(&mut fixture, steps).await?;
@@ -116,9 +111,6 @@ pub async fn faults(platform: &Platform, steps: &mut Steps) -> Result<()> {
     steps.step("faults: the node is drained", drain::run(&mut fixture)).await?;
     steps.step("faults: a node is partitioned for longer than a lease", partition::run(&mut fixture)).await?;
     steps.step("faults: a clip does not fit the scratch volume", scratch::run(&mut fixture)).await?;
-    for run in FaultRun::SHORT {
-        summarized(run, &mut fixture, steps).await?;
-    }
     steps.step("faults: uninstall", fixture.tear_down()).await
 }
 

@@ -17,7 +17,7 @@ pub(super) fn accepted_reports(log: &str) -> Vec<AcceptedReport> {
 /// Jobs whose result came too late and was rejected.
 pub(super) fn rejected_jobs(log: &str) -> Vec<String> {
     let late = lines(log).filter(|line| {
-        line["message"] == "the result was not accepted" && line["code"] == "PermissionDenied"
+        line["message"] == "the controller did not accept a result" && line["code"] == "PermissionDenied"
     });
     late.filter_map(|line| line["job"].as_str().map(str::to_owned)).collect()
 }
@@ -33,9 +33,9 @@ mod tests {
     const LOG: &str = r#"not JSON
 {"level":"INFO","message":"job started","job":"a","attempt":1}
 {"level":"INFO","message":"job ended","job":"a","attempt":1,"outcome":"Completed","elapsed":"1s"}
-{"level":"WARN","message":"the result was not accepted","job":"b","code":"PermissionDenied","error":"not yours"}
+{"level":"WARN","message":"the controller did not accept a result","job":"b","code":"PermissionDenied","error":"not yours"}
 {"level":"INFO","message":"job ended","job":"b","attempt":2,"outcome":"Lost","elapsed":"9s"}
-{"level":"WARN","message":"the result was not accepted","job":"c","code":"Unavailable"}
+{"level":"WARN","message":"the controller did not accept a result","job":"c","code":"Unavailable"}
 "#;
 
     #[test]
