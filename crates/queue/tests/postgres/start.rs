@@ -37,7 +37,7 @@ async fn many_may_migrate_at_once() {
         replicas.spawn(async move { migrate(&dsn).await });
     }
     let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(versions, [4; 6]);
+    assert_eq!(versions, [5; 6]);
     let raw = Raw::connect(database.dsn()).await;
     assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
 }
@@ -52,11 +52,12 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     raw.run(
         "ALTER TABLE vmafx.job_attempts ADD CONSTRAINT job_attempts_job_id_fkey
              FOREIGN KEY (job_id) REFERENCES vmafx.jobs ON DELETE CASCADE;
+         ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256;
          ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
          UPDATE vmafx.meta SET schema_version = 1",
     )
     .await;
-    assert_eq!(migrate(database.dsn()).await.unwrap(), 4);
+    assert_eq!(migrate(database.dsn()).await.unwrap(), 5);
     assert_eq!(raw.number("SELECT count(*) FROM pg_constraint WHERE contype = 'f'").await, 0);
     let store = open(&database).await;
     assert_eq!(store.job(&tenant("acme"), id).await.unwrap().unwrap().id, id);
@@ -81,7 +82,8 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
     raw.run(
-        "ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
+        "ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256;
+         ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
          UPDATE vmafx.meta SET schema_version = 3",
     )
     .await;
@@ -99,7 +101,7 @@ async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
     let raw = Raw::connect(database.dsn()).await;
     raw.run("UPDATE vmafx.meta SET schema_version = 99").await;
     let error = migrate(database.dsn()).await.unwrap_err().to_string();
-    assert!(error.starts_with("the store's schema has version 99, this program needs 4: "), "{error}");
+    assert!(error.starts_with("the store's schema has version 99, this program needs 5: "), "{error}");
     let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
     let newer = ConnectError::Store(StoreError::Schema { found: 99, needed: 2, remedy: "" });
     assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&newer), "{error:?}");

@@ -71,7 +71,9 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     }
     store.close().await;
     let change = rusqlite::Connection::open(fixture.file()).unwrap();
-    change.execute_batch("ALTER TABLE jobs DROP COLUMN cancel_cause; PRAGMA user_version = 1").unwrap();
+    let older = "ALTER TABLE attempts DROP COLUMN token_sha256; ALTER TABLE jobs DROP COLUMN cancel_cause; \
+                 PRAGMA user_version = 1";
+    change.execute_batch(older).unwrap();
     drop(change);
     let store = fixture.open();
     for (id, error, cause) in expected {
@@ -88,7 +90,7 @@ async fn a_newer_schema_is_left_alone() {
     change.pragma_update(None, "user_version", 99).unwrap();
     drop(change);
     let error = fixture.try_open(fixture.file()).unwrap_err().to_string();
-    assert!(error.contains("has version 99, this program supports 2: start the newer program"), "{error}");
+    assert!(error.contains("has version 99, this program supports 3: start the newer program"), "{error}");
 }
 
 #[tokio::test]
