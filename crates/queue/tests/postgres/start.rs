@@ -39,7 +39,7 @@ async fn many_may_migrate_at_once() {
         replicas.spawn(async move { migrate(&dsn).await });
     }
     let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(versions, [5; 6]);
+    assert_eq!(versions, [8; 6]);
     let raw = Raw::connect(database.dsn()).await;
     assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
 }
@@ -54,11 +54,15 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     raw.run(
         "ALTER TABLE vmafx.job_attempts ADD CONSTRAINT job_attempts_job_id_fkey
              FOREIGN KEY (job_id) REFERENCES vmafx.jobs ON DELETE CASCADE;
-         ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause, DROP COLUMN next_spec, DROP COLUMN lease_pull;
+         ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256, DROP COLUMN reason;
+         ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause, DROP COLUMN next_spec, DROP COLUMN lease_pull,
+             DROP COLUMN failed_attempt, DROP COLUMN failed_node, DROP COLUMN failed_reason, DROP COLUMN failed_error,
+             DROP COLUMN avoid_node, DROP COLUMN avoid_until;
+         DROP TABLE vmafx.node_faults;
          UPDATE vmafx.meta SET schema_version = 1",
     )
     .await;
-    assert_eq!(migrate(database.dsn()).await.unwrap(), 5);
+    assert_eq!(migrate(database.dsn()).await.unwrap(), 8);
     assert_eq!(raw.number("SELECT count(*) FROM pg_constraint WHERE contype = 'f'").await, 0);
     let store = open(&database).await;
     assert_eq!(store.job(&tenant("acme"), id).await.unwrap().unwrap().id, id);
@@ -83,7 +87,11 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
     raw.run(
-        "ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause, DROP COLUMN next_spec, DROP COLUMN lease_pull;
+        "ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256, DROP COLUMN reason;
+         ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause, DROP COLUMN next_spec, DROP COLUMN lease_pull,
+             DROP COLUMN failed_attempt, DROP COLUMN failed_node, DROP COLUMN failed_reason, DROP COLUMN failed_error,
+             DROP COLUMN avoid_node, DROP COLUMN avoid_until;
+         DROP TABLE vmafx.node_faults;
          UPDATE vmafx.meta SET schema_version = 3",
     )
     .await;
@@ -101,7 +109,7 @@ async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
     let raw = Raw::connect(database.dsn()).await;
     raw.run("UPDATE vmafx.meta SET schema_version = 99").await;
     let error = migrate(database.dsn()).await.unwrap_err().to_string();
-    assert!(error.starts_with("the store's schema has version 99, this program needs 5: "), "{error}");
+    assert!(error.starts_with("the store's schema has version 99, this program needs 8: "), "{error}");
     let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
     let newer = ConnectError::Store(StoreError::Schema { found: 99, needed: 2, remedy: "" });
     assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&newer), "{error:?}");
