@@ -19,5 +19,6 @@ mod dispatch;
 mod lost;
 mod postgres;
 mod reflection;
+mod retried;
 mod scoring;
 mod streams;
