@@ -102,7 +102,8 @@ pub struct VmafxJobSpec {
     #[serde(default)]
     pub execution: Execution,
 
-    /// How often the job is retried after an attempt was lost to a crashed or unreachable node. 0 = never.
+    /// How often the job is retried after an attempt was lost with its node, or failed through no fault of the job. 0 =
+    /// never.
     #[serde(default = "defaults::backoff_limit")]
     #[schemars(range(min = 0, max = 100))]
     pub backoff_limit: i32,

@@ -18,7 +18,7 @@ use vmafx_queue::job::Origin;
 use vmafx_queue::node::{Capability, Credentials, Heartbeat, NewNode, Report};
 use vmafx_queue::policy::Policy;
 use vmafx_queue::sqlite::{Options, SqliteStore};
-use vmafx_queue::store::Reported;
+use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{NewJob, Store, TenantId};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 
@@ -98,14 +98,14 @@ impl Harness {
         self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
     }
 
-    /// Gives the agent a new job and reports its end.
+    /// Gives the agent a job and reports its end.
     async fn report(&self, agent: &Credentials, result: Result<ScoreResult, (FailureReason, String)>) {
         let scoring =
             ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
-        let job = NewJob { scoring, priority: 9, ..NewJob::default() };
-        let job = self.store.submit(&self.tenant, job).await.unwrap().id;
-        self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
-        let report = Report { job, attempt: Some(1), result };
+        self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
+        let claim = self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
+        let Claim::Job(job) = claim else { panic!("{claim:?}") };
+        let report = Report { job: job.id, attempt: Some(job.attempt), result };
         let reported = self.store.report(&self.tenant, agent, report).await.unwrap();
         assert!(matches!(reported, Reported::Moved { .. }), "{reported:?}");
     }

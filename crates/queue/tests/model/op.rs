@@ -49,6 +49,8 @@ pub(crate) enum Op {
         /// Why, by number.
         reason: u8,
         count: u8,
+        /// Whether the first back-off of the jobs is over.
+        later: bool,
     },
     Release {
         node: u8,
@@ -212,8 +214,9 @@ fn of_nodes() -> impl Strategy<Value = Op> {
         6 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8), 0..6_u8).prop_map(
             |(node, fault, job, attempt, score, reason)| Op::Report { node, fault, job, attempt, score, reason }
         ),
-        3 => (0..6_u8, 0..6_u8, 1..=4_u8)
-            .prop_map(|(node, reason, count)| Op::FailInARow { node, reason, count }),
+        7 => (0..6_u8, 1..4_u8, 1..=4_u8, any::<bool>()).prop_map(|(node, reason, count, later)| {
+            Op::FailInARow { node, reason, count, later }
+        }),
         2 => (0..6_u8, fault(), pick(), which())
             .prop_map(|(node, fault, job, attempt)| Op::Release { node, fault, job, attempt }),
     ]

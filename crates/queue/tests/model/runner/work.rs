@@ -49,7 +49,11 @@ impl Runner {
                 let model = self.model.report(now, &it.whose, &it.who, report.clone());
                 self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)
             }
-            Op::FailInARow { reason, count, .. } => {
+            Op::FailInARow { reason, count, later, .. } => {
+                if *later {
+                    self.clock.advance(self.policy.backoff_base);
+                }
+                let now = self.now();
                 for _ in 0..*count {
                     let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None);
                     let claim = store.claim(&it.whose, &it.who, &it.backends, None).await.unwrap();
