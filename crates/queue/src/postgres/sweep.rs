@@ -73,6 +73,8 @@ WITH ended AS (
         error = CASE WHEN ended.status = 'failed' THEN ended.error ELSE '' END, failure_reason = ended.reason,
         lease_session = NULL, lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $1,
         finished_at = CASE WHEN ended.status = 'failed' THEN $1::bigint END,
+        spec = CASE WHEN ended.status = 'pending' THEN coalesce(job.next_spec, job.spec) ELSE job.spec END,
+        next_spec = NULL,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.id
     RETURNING job.*, ended.outcome, ended.error AS attempt_error
