@@ -112,7 +112,7 @@ pub fn run(
         };
         let shutdown = shutdown.clone();
         tasks.service(format!("slot-{number}"), async move {
-            slot.run(shutdown).await;
+            Box::pin(slot.run(shutdown)).await;
             Ok::<_, BoxError>(())
         });
     }

@@ -57,9 +57,9 @@ impl ReconciledKinds {
     /// Default name of the lease. Operators for different kinds do not compete for one lease.
     pub fn lease(&self) -> String {
         let all = self.0.len() == ReconciledKind::ALL.len();
-        let kinds: String =
-            if all { String::new() } else { self.0.iter().map(|kind| format!("-{}", kind.name())).collect() };
-        format!("vmafx-operator{kinds}.{}", vmafx_api::GROUP)
+        let kinds = self.0.iter().filter(|_| !all).map(|kind| kind.name());
+        let name: Vec<_> = std::iter::once("vmafx-operator").chain(kinds).collect();
+        format!("{}.{}", name.join("-"), vmafx_api::GROUP)
     }
 }
 

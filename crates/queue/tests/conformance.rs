@@ -259,6 +259,7 @@ suite! {
         a_changed_job_keeps_its_place,
         a_running_attempt_keeps_its_request_and_the_next_one_gets_the_new,
         a_lost_attempt_is_followed_by_one_with_the_new_request,
+        a_job_that_ends_while_it_waits_shows_its_last_change,
         a_score_is_recorded_with_the_request_that_it_is_of,
         a_finished_job_is_left_alone_by_an_update,
         an_update_without_a_difference_changes_nothing,

@@ -73,7 +73,9 @@ impl JobRefresher {
             .map(|job| Arc::new(trimmed(job)))
             .filter(|job| self.cache.put(Arc::clone(job)))
             .collect();
-        missing.iter().for_each(|job| self.cache.remove(&job.id));
+        for job in &missing {
+            self.cache.remove(&job.id);
+        }
         for job in missing.iter().chain(&changed) {
             self.metrics.refreshed.inc();
             if let Some(key) = open_resource(&self.jobs, job) {

@@ -168,7 +168,7 @@ async fn a_service_of_another_owner_is_left_alone_and_not_polled() {
     fixture.set_report(json!({ "phase": "running", "current_samples": 666 }));
     fixture.create().await;
     let run = fixture.until_reason("WorkloadSynced", "ForeignOwner").await;
-    assert_eq!((reason(&run, "Ready").as_str(), samples(&run)), ("ForeignOwner", None));
+    assert_eq!((reason(&run, "Ready").as_str(), samples(&run)), ("ForeignOwner", Some(0)));
     // After another pass, the Service is still not polled.
     fixture.change(json!({ "image": "registry.test/vmafx-trainer:2" })).await;
     let again = |run: &VmafxModelTraining| run.status.as_ref().unwrap().observed_generation == Some(2);

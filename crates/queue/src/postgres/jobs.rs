@@ -116,7 +116,8 @@ WITH live AS (
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'pending', ready = true, lease_session = NULL, lease_expires_at = NULL, progress_done = NULL,
-        progress_total = NULL, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id()
+        progress_total = NULL, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id(),
+        spec = coalesce(job.next_spec, job.spec), next_spec = NULL
     FROM live
     WHERE job.id = $4 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') = 'running'
         AND job.attempt = $5 AND job.lease_session = live.id

@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
                 _ => None,
             },
         };
-        // A claim moves the next request to the request, so that one that waits for its claim is shown as the request.
+        // A job that waits has one request: the newest, wherever it is stored.
         match (state, self.json()?) {
             (State::Pending, Some(next)) => job.scoring = next,
             (State::Running, next) => job.next_scoring = next,

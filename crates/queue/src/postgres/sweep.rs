@@ -80,6 +80,8 @@ WITH ended AS (
         failed_node = CASE WHEN ended.status = 'pending' THEN job.node ELSE job.failed_node END,
         failed_reason = CASE WHEN ended.status = 'pending' THEN ended.attempt_reason ELSE job.failed_reason END,
         failed_error = CASE WHEN ended.status = 'pending' THEN ended.error ELSE job.failed_error END,
+        spec = CASE WHEN ended.status = 'pending' THEN coalesce(job.next_spec, job.spec) ELSE job.spec END,
+        next_spec = NULL,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.id
     RETURNING job.*, ended.outcome, ended.error AS attempt_error, ended.attempt_reason

@@ -101,7 +101,7 @@ impl JobRow {
         let broken =
             |what: &str, error: &dyn std::fmt::Display| corrupt(format!("{what} of job {id}: {error}"));
         let scoring = |spec: &str| serde_json::from_str(spec).map_err(|error| broken("the request", &error));
-        // A claim moves the next request to the request, so that one that waits for its claim is shown as the request.
+        // A job that waits has one request: the newest, wherever it is stored.
         let (spec, next_spec) = match (self.state, self.next_spec) {
             (State::Pending, Some(next)) => (next, None),
             (State::Running, next) => (self.spec, next),

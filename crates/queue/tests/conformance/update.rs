@@ -92,6 +92,20 @@ pub(crate) async fn a_lost_attempt_is_followed_by_one_with_the_new_request(q: Fi
     assert_eq!(node.take().await.scoring, stepped(6));
 }
 
+pub(crate) async fn a_job_that_ends_while_it_waits_shows_its_last_change(q: Fixture) {
+    let node = q.node("n").await;
+    let [released, lost] = [node.holds(job()).await, node.holds(job()).await];
+    for taken in [&released, &lost] {
+        q.updated(taken.id, scoring(3)).await;
+    }
+    node.release(&released).await;
+    q.lose_leases(&[&node]).await;
+    for taken in [released, lost] {
+        q.cancelled(taken.id, "").await;
+        assert_eq!(q.job(taken.id).await.scoring, stepped(3));
+    }
+}
+
 pub(crate) async fn a_score_is_recorded_with_the_request_that_it_is_of(q: Fixture) {
     let node = q.node("n").await;
     let taken = node.holds(job()).await;

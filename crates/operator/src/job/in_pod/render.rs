@@ -117,8 +117,8 @@ fn annotations(job: &VmafxJob, held: bool) -> BTreeMap<String, String> {
 /// Tells the spec from which a template was made from a later one. The template of a Kubernetes Job cannot be changed.
 pub fn request_digest(job: &VmafxJob) -> String {
     let parts = json!([job.spec.scoring_request(), job.spec.pod_template]);
-    let digest: [u8; 32] = Sha256::digest(parts.to_string()).into();
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(parts.to_string()).into();
+    format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
 /// The Kueue queue that the labels of the resource name.

@@ -25,9 +25,7 @@ impl JobRow {
         self.node = Some(node.to_owned());
         self.started_at = Some(now);
         self.lease = Some(lease);
-        if let Some(next) = self.next_spec.take() {
-            self.spec = next;
-        }
+        self.use_next_spec();
     }
 
     /// Returns the job to the queue, at once or after a back-off.
@@ -36,6 +34,13 @@ impl JobRow {
         self.ready = until.is_none();
         self.available_at = until;
         self.lease = None;
+        self.use_next_spec();
+    }
+
+    fn use_next_spec(&mut self) {
+        if let Some(next) = self.next_spec.take() {
+            self.spec = next;
+        }
     }
 
     /// Returns the job to the queue after its running attempt failed or was lost.
