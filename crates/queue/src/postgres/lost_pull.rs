@@ -26,7 +26,8 @@ WITH live AS (
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'pending', ready = true, lease_session = NULL, lease_expires_at = NULL, progress_done = NULL,
-        progress_total = NULL, updated_at = $5, revision = job.revision + 1, change_xid = pg_current_xact_id()
+        progress_total = NULL, updated_at = $5, revision = job.revision + 1, change_xid = pg_current_xact_id(),
+        spec = coalesce(job.next_spec, job.spec), next_spec = NULL
     WHERE job.id = ANY (ARRAY (SELECT id FROM locked)) AND coalesce(job.status, '') = 'running'
         AND job.lease_session = $2
     RETURNING job.*

@@ -61,6 +61,7 @@ WITH j AS (
         failed_node = CASE WHEN $2 = 'failed' THEN job.failed_node ELSE job.node END,
         failed_reason = CASE WHEN $2 = 'failed' THEN job.failed_reason ELSE $10 END,
         failed_error = CASE WHEN $2 = 'failed' THEN job.failed_error ELSE $11 END,
+        spec = CASE WHEN $2 = 'failed' THEN job.spec ELSE coalesce(job.next_spec, job.spec) END, next_spec = NULL,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     WHERE job.id = $1
     RETURNING job.*
