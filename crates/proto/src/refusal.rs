@@ -16,14 +16,20 @@ const DOMAIN: &str = "vmafx.dev";
 pub enum RefusalReason {
     /// A clip or a report is outside the scoring roots of the tenant.
     OutsideScoringRoots,
+    /// The controller's store has no room for anything new.
+    StoreFull,
+    /// The idempotency key stands for another request of the same submitter.
+    IdempotencyKeyReused,
 }
 
 impl RefusalReason {
-    const ALL: [Self; 1] = [Self::OutsideScoringRoots];
+    const ALL: [Self; 3] = [Self::OutsideScoringRoots, Self::StoreFull, Self::IdempotencyKeyReused];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::OutsideScoringRoots => "OUTSIDE_SCORING_ROOTS",
+            Self::StoreFull => "STORE_FULL",
+            Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
         }
     }
 

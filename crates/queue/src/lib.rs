@@ -7,6 +7,7 @@
 //! | [`node`]         | nodes, sessions, heartbeats and reports            |
 //! | [`transition`]   | the state machine: one total function              |
 //! | [`fence`]        | which reports are accepted                         |
+//! | `idempotency`    | what a submission means whose key is known         |
 //! | [`policy`]       | durations, limits, back-off                        |
 //! | [`store`]        | the operations of every store, with their promises |
 //! | [`sqlite`]       | the store in one file, for one controller          |
@@ -25,6 +26,7 @@
 
 pub mod clock;
 pub mod fence;
+mod idempotency;
 pub mod ids;
 pub mod job;
 pub mod node;

@@ -8,6 +8,9 @@
 //! | `claim`    | claims                                                                         |
 //! | `report`   | the end of an attempt                                                          |
 //! | `feed`     | changes and samples, of which a reader skips none                              |
+//! | `horizon`  | the transactions that a reader waits for                                       |
+//! | `lives`    | the lives of the store, by which a cursor notices a restore                    |
+//! | `room`     | what is refused while the database is full                                     |
 //! | `sweep`    | the end of leases, sessions and deadlines                                      |
 //! | `announce` | announcements to other controllers                                             |
 //! | `listen`   | announcements of other controllers                                             |
@@ -29,13 +32,16 @@ mod dsn;
 mod error;
 mod explain;
 mod feed;
+mod horizon;
 mod jobs;
 mod label;
 mod listen;
+mod lives;
 mod nodes;
 mod pool;
 mod prune;
 mod report;
+mod room;
 mod row;
 mod schema;
 mod submit;
@@ -48,7 +54,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -63,13 +69,14 @@ use self::batcher::Batcher;
 use self::claim::Claims;
 use self::clock::StoreClock;
 use self::dsn::Address;
-use self::error::{corrupt, timed_out};
+use self::error::timed_out;
 use self::listen::Listener;
 use self::pool::{Access, Connections, Scope};
 use self::report::{PendingReport, Reports};
+use self::room::Room;
 use self::row::Reader;
-use self::submit::Submits;
-use crate::clock::{Clock, Timestamp};
+use self::submit::{KeyReused, Submits};
+use crate::clock::{Clock, CreationOrder, Timestamp};
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
@@ -120,13 +127,18 @@ struct Shared {
     announcer: Announcer,
     /// Identifies this controller among those of the store.
     instance: String,
-    store_id: Uuid,
     ids: Mutex<AssertUnwindSafe<ContextV7>>,
+    creation_order: Mutex<CreationOrder>,
+    room: Room,
     /// Tenants whose readers must be notified again, because changes were held back from them.
     held_back: Mutex<BTreeSet<TenantId>>,
 }
 
 impl Shared {
+    fn creation_order(&self) -> MutexGuard<'_, CreationOrder> {
+        self.creation_order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Ids of one store instance sort in the order of their creation.
     fn new_job_id(&self, now: Timestamp) -> JobId {
         let millis = u64::try_from(now.0).unwrap_or(0);
@@ -162,10 +174,11 @@ impl PostgresStore {
             policy: options.policy,
             notifier: Notifier::default(),
             announcer: Announcer::default(),
-            store_id: store_id(&connections).await?,
             connections,
             instance,
             ids: Mutex::new(AssertUnwindSafe(ContextV7::new())),
+            creation_order: Mutex::default(),
+            room: Room::default(),
             held_back: Mutex::default(),
         });
         shared.clock.measure(&shared.connections).await?;
@@ -192,16 +205,13 @@ impl PostgresStore {
     }
 }
 
-async fn store_id(connections: &Connections) -> StoreResult<Uuid> {
-    let query = "SELECT store_id FROM vmafx.meta";
-    let rows = connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
-    Reader::new(rows.first().ok_or_else(|| corrupt("the id of the store"))?).next()
-}
-
 #[async_trait]
 impl Store for PostgresStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
-        self.submits.run(tenant.clone(), job).await
+        let room = &self.shared.room;
+        room.check()?;
+        let submitted = room.record(self.submits.run(tenant.clone(), job).await)?;
+        submitted.map_err(|KeyReused(job)| StoreError::KeyReused { job })
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -227,7 +237,9 @@ impl Store for PostgresStore {
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
-        self.open()?.label(tenant, target, label).await
+        let shared = self.open()?;
+        shared.room.check()?;
+        shared.room.record(shared.label(tenant, target, label).await)
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
@@ -244,7 +256,15 @@ impl Store for PostgresStore {
     }
 
     async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
-        self.claims.run((tenant.clone(), claim::claimable_backends(backends)), node.clone()).await
+        // No new work is begun while its end could not be stored.
+        if self.shared.room.check().is_err() {
+            return Ok(Claim::Nothing { next: None });
+        }
+        let key = (tenant.clone(), claim::claimable_backends(backends));
+        match self.shared.room.record(self.claims.run(key, node.clone()).await) {
+            Err(StoreError::Full { .. }) => Ok(Claim::Nothing { next: None }),
+            claimed => claimed,
+        }
     }
 
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
@@ -308,6 +328,15 @@ impl Store for PostgresStore {
         } else {
             Err(StoreError::Schema { found, needed: schema::VERSION, remedy })
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.shared.room.is_full()
+    }
+
+    /// The server does not tell how large its volume is.
+    fn free_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

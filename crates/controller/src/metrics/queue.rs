@@ -40,6 +40,8 @@ struct TenantSums {
 struct QueueSnapshot {
     tenants: BTreeMap<&'static str, TenantSums>,
     nodes: u64,
+    is_full: bool,
+    free_bytes: Option<u64>,
 }
 
 /// Exports the last snapshot, or nothing while there is none.
@@ -74,7 +76,16 @@ impl Collector for QueueGauges {
         }
         let name = "vmafx_controller_nodes_live";
         let metric = encoder.encode_descriptor(name, "Nodes with a session", None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(snapshot.nodes).unwrap_or(i64::MAX)).encode(metric)
+        ConstGauge::new(i64::try_from(snapshot.nodes).unwrap_or(i64::MAX)).encode(metric)?;
+        let (name, help) =
+            ("vmafx_controller_store_full", "Whether the store refuses new jobs for lack of space");
+        let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        ConstGauge::new(i64::from(snapshot.is_full)).encode(metric)?;
+        let Some(free) = snapshot.free_bytes else { return Ok(()) };
+        let (name, help) =
+            ("vmafx_controller_store_free_bytes", "Free space on the volume of the sqlite store");
+        let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        ConstGauge::new(i64::try_from(free).unwrap_or(i64::MAX)).encode(metric)
     }
 }
 
@@ -133,7 +144,11 @@ impl MetricsEndpoint {
     fn sum(&self, stats: &[TenantStats]) -> QueueSnapshot {
         let now = self.clock.now();
         let age = |oldest: Option<Timestamp>| oldest.map_or(0.0, |at| now.since(at).as_secs_f64());
-        let mut snapshot = QueueSnapshot::default();
+        let mut snapshot = QueueSnapshot {
+            is_full: self.store.is_full(),
+            free_bytes: self.store.free_bytes(),
+            ..QueueSnapshot::default()
+        };
         for tenant in stats {
             let sums =
                 snapshot.tenants.entry(self.controller_metrics.tenant(&tenant.tenant).value()).or_default();

@@ -194,6 +194,8 @@ fn permanent_refusal(status: &Status) -> Option<Reason> {
         Code::InvalidArgument => Some(Reason::Rejected),
         _ => match RefusalReason::of(status)? {
             RefusalReason::OutsideScoringRoots => Some(Reason::InputRefused),
+            RefusalReason::IdempotencyKeyReused => Some(Reason::Rejected),
+            RefusalReason::StoreFull => None,
         },
     }
 }
@@ -229,6 +231,8 @@ mod tests {
     #[case::no_token(Status::unauthenticated("invalid or missing token"), None)]
     #[case::down(Status::unavailable("down"), None)]
     #[case::full(Status::resource_exhausted("too much"), None)]
+    #[case::store_full(RefusalReason::StoreFull.status(Code::ResourceExhausted, "full"), None)]
+    #[case::key(RefusalReason::IdempotencyKeyReused.status(Code::AlreadyExists, "key"), Some(Reason::Rejected))]
     fn only_what_stays_wrong_ends_a_job(#[case] status: Status, #[case] expected: Option<Reason>) {
         assert_eq!(permanent_refusal(&status), expected);
     }

@@ -4,13 +4,13 @@
 //! cursor. Both are compared by their meaning and then cleared.
 
 use vmafx_job::FailureReason;
-use vmafx_queue::Job;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{HeartbeatReply, Node};
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Samples, Submitted, Supply,
     Swept, TenantStats,
 };
+use vmafx_queue::{Job, JobId};
 
 pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
     fn jobs(&mut self) -> Vec<&mut Job> {
@@ -29,9 +29,13 @@ pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
 impl ComparableAnswer for Vec<Attempt> {}
 impl ComparableAnswer for Vec<Node> {}
 
-impl ComparableAnswer for Submitted {
+impl ComparableAnswer for Result<Submitted, JobId> {
     fn labels(&self) -> Vec<&'static str> {
-        vec![if self.deduplicated { "submitted: known" } else { "submitted: new" }]
+        vec![match self {
+            Ok(Submitted { deduplicated: false, .. }) => "submitted: new",
+            Ok(Submitted { deduplicated: true, .. }) => "submitted: known",
+            Err(_) => "submitted: reused key",
+        }]
     }
 }
 
@@ -39,6 +43,7 @@ impl ComparableAnswer for Labelled {
     fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Self::NotFound => "labelled: nothing",
+            Self::Ambiguous => "labelled: several",
             Self::Over => "labelled: too late",
             Self::Stored { sampled: false, .. } => "labelled: beforehand",
             Self::Stored { sampled: true, .. } => "labelled: a sample",
@@ -183,7 +188,7 @@ impl ComparableAnswer for Swept {
 }
 
 /// Every name that an answer can have.
-pub(crate) const ALL_LABELS: [&str; 36] = [
+pub(crate) const ALL_LABELS: [&str; 38] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
@@ -196,6 +201,7 @@ pub(crate) const ALL_LABELS: [&str; 36] = [
     "claim: nothing",
     "labelled: a sample",
     "labelled: beforehand",
+    "labelled: several",
     "labelled: nothing",
     "labelled: too late",
     "pruned: jobs",
@@ -215,6 +221,7 @@ pub(crate) const ALL_LABELS: [&str; 36] = [
     "samples: some",
     "submitted: known",
     "submitted: new",
+    "submitted: reused key",
     "swept: evicted",
     "swept: renewed",
     "swept: lost too often",

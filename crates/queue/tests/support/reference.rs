@@ -30,7 +30,7 @@ use vmafx_queue::notification::Notification;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::Sample;
-use vmafx_queue::{Job, JobId, SessionId, TenantId};
+use vmafx_queue::{Job, JobId, NewJob, SessionId, TenantId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -43,6 +43,8 @@ pub(crate) struct Queue {
     /// Number of changes and samples so far, which is also the position of a reader that has read everything.
     written: u64,
     swept_at: Option<Timestamp>,
+    /// Creation time of the last job since the store was opened.
+    last_created: Option<Timestamp>,
     /// Notifications that have not been sent yet.
     notifications: Vec<Notification>,
 }
@@ -50,6 +52,8 @@ pub(crate) struct Queue {
 #[derive(Clone, Debug)]
 struct Entry {
     job: Job,
+    /// The submission of the job.
+    request: NewJob,
     /// The session that runs the job.
     holder: Option<SessionId>,
     attempts: Vec<Attempt>,
@@ -85,6 +89,7 @@ impl Queue {
             pruned: BTreeMap::new(),
             written: 0,
             swept_at: None,
+            last_created: None,
             notifications: vec![],
         }
     }
@@ -93,6 +98,7 @@ impl Queue {
     pub(crate) fn restarted(&self) -> Self {
         let mut found = self.clone();
         found.jobs.iter_mut().for_each(|entry| entry.job.progress = None);
+        found.last_created = None;
         found
     }
 

@@ -17,7 +17,9 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
     Retention, Samples, Submitted, Swept, TenantStats,
 };
-use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreResult, TenantId};
+use vmafx_queue::{
+    AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreError, StoreResult, TenantId,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
@@ -31,6 +33,12 @@ pub(crate) enum Broken {
     SweepGap,
     /// Idempotency keys are ignored.
     Idempotency,
+    /// A key finds its job whatever the request is.
+    KeyDigest,
+    /// All submitters share their keys.
+    KeyOwner,
+    /// A back-off may become as long as the clock was set back.
+    BackoffLimit,
     /// A job may lose one attempt more than allowed.
     LostLimit,
     /// A released job is cancelled instead of being pending again.
@@ -46,6 +54,7 @@ impl Broken {
     pub(crate) fn policy(self, policy: Policy) -> Policy {
         match self {
             Self::SweepGap => Policy { sweep_interval: Duration::from_hours(1), ..policy },
+            Self::BackoffLimit => Policy { backoff_max: Duration::from_hours(24), ..policy },
             Self::LostLimit => Policy { max_lost_attempts: policy.max_lost_attempts + 1, ..policy },
             _ => policy,
         }
@@ -115,10 +124,16 @@ impl Store for Sabotage {
             Broken::Atomicity => return self.submit_in_two_steps(tenant, job).await,
             Broken::ClaimOrder => job.priority = 0,
             Broken::Idempotency => job.key = None,
+            Broken::KeyOwner => job.submitter.clear(),
             Broken::LostLimit => job.max_lost_attempts = job.max_lost_attempts.map(|limit| limit + 1),
             _ => {}
         }
-        self.inner.submit(tenant, job).await
+        match self.inner.submit(tenant, job).await {
+            Err(StoreError::KeyReused { job }) if self.broken == Broken::KeyDigest => {
+                Ok(Submitted { id: job, deduplicated: true })
+            }
+            other => other,
+        }
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -247,6 +262,14 @@ impl Store for Sabotage {
 
     async fn ready(&self) -> StoreResult<()> {
         self.inner.ready().await
+    }
+
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.inner.free_bytes()
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {
