@@ -56,8 +56,7 @@ async fn a_repeated_idempotency_key_returns_the_first_job_and_stores_nothing() {
     let other = json!({ "scoring": clips(), "idempotencyKey": "k", "priority": 9 });
     let refused = http.post("/v1/jobs", &other).await.expect(409);
     let message = format!(
-        "idempotencyKey: the idempotency key stands for another request, that of job {}: use a new key for a new request",
-        id
+        "idempotencyKey: the idempotency key stands for another request, that of job {id}: use a new key for a new request"
     );
     assert_eq!(refused, json!({ "error": message }));
     assert_eq!(ids(&http.get("/v1/jobs").await.expect(200)), [id]);
