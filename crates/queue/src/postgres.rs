@@ -261,9 +261,13 @@ impl Store for PostgresStore {
             return Ok(Claim::Nothing { next: None });
         }
         let key = (tenant.clone(), claim::claimable_backends(backends));
-        match self.shared.room.record(self.claims.run(key, node.clone()).await) {
-            Err(StoreError::Full { .. }) => Ok(Claim::Nothing { next: None }),
-            claimed => claimed,
+        match self.claims.run(key, node.clone()).await {
+            // A claim that finds no job needs no room.
+            Ok(claim @ (Claim::Nothing { .. } | Claim::NoSession)) => Ok(claim),
+            claimed => match self.shared.room.record(claimed) {
+                Err(StoreError::Full { .. }) => Ok(Claim::Nothing { next: None }),
+                recorded => recorded,
+            },
         }
     }
 

@@ -13,6 +13,8 @@ use crate::store::{StoreError, StoreResult};
 
 /// Time after which one more attempt is made.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
+/// Time after which a store that nobody tried again no longer counts as full.
+const MAX_MEMORY: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Room(Mutex<Option<Instant>>);
@@ -34,7 +36,7 @@ impl Room {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.get().is_some()
+        self.get().is_some_and(|at| at.elapsed() < MAX_MEMORY)
     }
 
     fn get(&self) -> Option<Instant> {

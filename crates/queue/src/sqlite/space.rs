@@ -22,6 +22,9 @@ use crate::StoreError;
 /// Time between two looks for room.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Below this a store that holds its reserve stays full until something new was stored.
+const MIN_FREE: u64 = 1 << 20;
+
 /// Of the file that holds the space.
 const SUFFIX: &str = ".reserve";
 
@@ -94,12 +97,12 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    /// Holds `bytes` beside the database if there is room.
+    /// Holds `bytes` beside the database if there is room. Without a reserve, everything is tried.
     pub(super) fn hold(database: &Path, bytes: u64) -> Self {
         let is_full = Arc::new(AtomicBool::new(false));
         let path = beside(database, SUFFIX);
         let mut reserve = Self { path, bytes, is_held: false, checked_at: None, is_full };
-        reserve.is_held = fs::metadata(&reserve.path).is_ok_and(|file| file.len() == bytes);
+        reserve.is_held = bytes == 0 || fs::metadata(&reserve.path).is_ok_and(|file| file.len() == bytes);
         if !reserve.is_held {
             reserve.is_held = reserve.allocate().is_ok();
             reserve.set_full(!reserve.is_held);
@@ -111,28 +114,33 @@ impl Reserve {
         self.is_full.clone()
     }
 
-    /// Whether new work is accepted. Looks for room if it was not.
-    pub(super) fn accepts_new(&mut self) -> bool {
-        if self.is_held {
-            return true;
-        }
-        if self.checked_at.is_some_and(|at| at.elapsed() < CHECK_INTERVAL) {
-            return false;
+    /// While the reserve is released, only what ends or continues something is accepted.
+    pub(super) fn accepts_new(&self) -> bool {
+        self.is_held
+    }
+
+    /// Looks for room now and then while the store is full.
+    pub(super) fn look_for_room(&mut self) {
+        if !self.is_full.load(Ordering::Relaxed)
+            || self.checked_at.is_some_and(|at| at.elapsed() < CHECK_INTERVAL)
+        {
+            return;
         }
         self.checked_at = Some(Instant::now());
-        let room = free_bytes(&self.path).is_some_and(|free| has_room(free, self.bytes));
-        self.is_held = room && self.allocate().is_ok();
+        let free = free_bytes(&self.path).unwrap_or(0);
         if self.is_held {
+            self.set_full(free < MIN_FREE);
+        } else if has_room(free, self.bytes) && self.allocate().is_ok() {
             tracing::info!("the volume of the store has room again");
+            self.is_held = true;
             self.set_full(false);
         }
-        self.is_held
     }
 
     /// Records that an operation found no room. Returns whether it should run again, with the space of the reserve.
     pub(super) fn no_room(&mut self, growth: Growth) -> bool {
         self.set_full(true);
-        let decision = decide(growth, self.is_held);
+        let decision = decide(growth, self.is_held && self.bytes > 0);
         if decision == FullDecision::Refuse {
             return false;
         }
@@ -199,13 +207,25 @@ mod tests {
     }
 
     #[test]
+    fn without_a_reserve_everything_is_tried() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut reserve = Reserve::hold(&directory.path().join("queue.db"), 0);
+        assert!(reserve.accepts_new() && !directory.path().join("queue.db.reserve").exists());
+        assert!(!reserve.no_room(Growth::Essential));
+        assert!(reserve.accepts_new() && reserve.is_full().load(Ordering::Relaxed));
+        reserve.look_for_room();
+        assert!(!reserve.is_full().load(Ordering::Relaxed));
+    }
+
+    #[test]
     fn a_released_reserve_is_held_again() {
         let directory = tempfile::tempdir().unwrap();
         let mut reserve = Reserve::hold(&directory.path().join("queue.db"), 4096);
         assert!(reserve.accepts_new() && directory.path().join("queue.db.reserve").exists());
         assert!(!reserve.no_room(Growth::New));
         assert!(reserve.no_room(Growth::Essential));
-        assert!(reserve.is_full().load(Ordering::Relaxed));
+        assert!(!reserve.accepts_new() && reserve.is_full().load(Ordering::Relaxed));
+        reserve.look_for_room();
         assert!(reserve.accepts_new() && !reserve.is_full().load(Ordering::Relaxed));
     }
 }

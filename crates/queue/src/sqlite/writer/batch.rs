@@ -14,16 +14,14 @@ type Batch = Vec<Box<dyn Operation>>;
 impl Writer {
     /// Runs the operations and answers their callers.
     pub(super) fn run_batch(&mut self, batch: Batch) {
-        let has_new = batch.iter().any(|operation| operation.growth() == Growth::New);
-        if has_new && !self.reserve.accepts_new() {
-            let is_new = |operation: &mut Box<dyn Operation>| operation.growth() == Growth::New;
-            let mut rest = batch;
-            for refused in rest.extract_if(.., is_new) {
-                refused.fail(full());
-            }
-            return self.run_accepted(rest);
+        self.reserve.look_for_room();
+        let accepts_new = self.reserve.accepts_new();
+        let (accepted, refused): (Batch, Batch) =
+            batch.into_iter().partition(|operation| accepts_new || operation.growth() != Growth::New);
+        for operation in refused {
+            operation.fail(full());
         }
-        self.run_accepted(batch);
+        self.run_accepted(accepted);
     }
 
     fn run_accepted(&mut self, mut batch: Batch) {
@@ -77,7 +75,8 @@ impl Writer {
             self.pacing.record(count, started.elapsed());
         }
         if matches!(done, Ok(true)) {
-            if has_new {
+            // A claim that finds no job needs no room.
+            if has_new && self.state.counters.job_seq != before.job_seq {
                 self.reserve.stored_new();
             }
             lock(&self.live).commit();
