@@ -156,6 +156,7 @@ impl FailureReason {
     }
 
     /// The reason of a job about which two nodes report this one.
+    #[must_use]
     pub const fn confirmed(self) -> Self {
         match self {
             Self::InputMissingOnNode => Self::InputNotFound,

@@ -211,7 +211,7 @@ fn of_nodes() -> impl Strategy<Value = Op> {
         8 => (0..6_u8, fault()).prop_map(|(node, fault)| Op::Claim { node, fault }),
         4 => (0..6_u8, fault(), vec(pick(), 0..5), option::of((which(), 0..9_u64)))
             .prop_map(|(node, fault, named, progress)| Op::Heartbeat { node, fault, named, progress }),
-        6 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8), 0..6_u8).prop_map(
+        8 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8), 0..6_u8).prop_map(
             |(node, fault, job, attempt, score, reason)| Op::Report { node, fault, job, attempt, score, reason }
         ),
         7 => (0..6_u8, 1..4_u8, 1..=4_u8, any::<bool>()).prop_map(|(node, reason, count, later)| {
