@@ -94,9 +94,9 @@ pub(crate) async fn a_step_of_the_clock_expires_no_lease_and_holds_none_for_ever
             let node = q.node("n").await;
             let taken = node.holds(job()).await;
             if ahead {
-                q.clock.advance(step)
+                q.clock.advance(step);
             } else {
-                q.clock.turn_back(step)
+                q.clock.turn_back(step);
             }
             assert_eq!(q.sweep().await, renewing(), "{step:?}");
             assert_eq!(node.heartbeat(&[taken.id]).await.unwrap().lost, []);
