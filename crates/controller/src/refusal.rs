@@ -28,6 +28,12 @@ pub enum Refusal {
     OutOfRange(String),
     #[error("{0}")]
     Exhausted(String),
+    /// The store has no room for anything new.
+    #[error("{0}")]
+    StoreFull(String),
+    /// The idempotency key stands for another request.
+    #[error("idempotency_key: {0}")]
+    KeyReused(String),
     /// The same call may succeed later.
     #[error("{0}")]
     Unavailable(String),
@@ -56,6 +62,8 @@ impl From<vmafx_queue::StoreError> for Refusal {
         use vmafx_queue::StoreError;
         match error {
             StoreError::Cursor => Self::OutOfRange(error.to_string()),
+            StoreError::Full { .. } => Self::StoreFull(error.to_string()),
+            StoreError::KeyReused { .. } => Self::KeyReused(error.to_string()),
             StoreError::Closed => Self::Unavailable("the controller is shutting down".to_owned()),
             StoreError::Unavailable(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the store failed");

@@ -58,6 +58,7 @@ impl Harness {
             path: directory.path().join("queue.db"),
             policy: Policy::default(),
             clock: Arc::new(clock.clone()),
+            reserve: 64 << 10,
         });
         Self {
             namespace,

@@ -18,15 +18,22 @@ pub enum RefusalReason {
     OutsideScoringRoots,
     /// The controller cannot use its store now. The call may or may not have had an effect.
     StoreUnavailable,
+    /// The controller's store has no room for anything new.
+    StoreFull,
+    /// The idempotency key stands for another request of the same submitter.
+    IdempotencyKeyReused,
 }
 
 impl RefusalReason {
-    const ALL: [Self; 2] = [Self::OutsideScoringRoots, Self::StoreUnavailable];
+    const ALL: [Self; 4] =
+        [Self::OutsideScoringRoots, Self::StoreUnavailable, Self::StoreFull, Self::IdempotencyKeyReused];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::OutsideScoringRoots => "OUTSIDE_SCORING_ROOTS",
             Self::StoreUnavailable => "STORE_UNAVAILABLE",
+            Self::StoreFull => "STORE_FULL",
+            Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
         }
     }
 

@@ -107,7 +107,7 @@ text_id! {
 }
 
 text_id! {
-    /// Chosen by the submitter to make a submission safe to retry; unique per tenant.
+    /// Chosen by the submitter to make a submission safe to retry; unique for each submitter of a tenant.
     IdempotencyKey, 256
 }
 

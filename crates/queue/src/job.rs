@@ -18,6 +18,8 @@ pub struct NewJob {
     /// Jobs with a higher priority are claimed first.
     pub priority: i32,
     pub key: Option<IdempotencyKey>,
+    /// The authenticated subject that submits the job. Keys of different submitters are different keys.
+    pub submitter: String,
     /// The Kubernetes resource that the job was submitted for.
     pub origin: Option<Origin>,
     /// The job fails when this many attempts were lost, or failed through no fault of the job; at least 1. `None` means

@@ -10,6 +10,7 @@
 //! | [`verdict`]      | what a reported failure means for job and node     |
 //! | [`quarantine`]   | which nodes get no jobs because they fail them     |
 //! | [`lost_pull`]    | which jobs a node gives back that it never received |
+//! | `idempotency`    | what a submission means whose key is known         |
 //! | [`policy`]       | durations, limits, back-off                        |
 //! | [`store`]        | the operations of every store, with their promises |
 //! | [`sqlite`]       | the store in one file, for one controller          |
@@ -29,6 +30,7 @@
 
 pub mod clock;
 pub mod fence;
+mod idempotency;
 pub mod ids;
 pub mod job;
 pub mod lost_pull;

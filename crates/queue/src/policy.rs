@@ -66,7 +66,7 @@ impl Policy {
 
     /// The longest gap between two sweeps after which leases may still expire. A longer gap means that the
     /// controller was down or the clock jumped: nodes could not send heartbeats, so the sweep renews their leases
-    /// instead of ending them.
+    /// instead of ending them. A clock that was set back counts as a gap.
     pub fn max_sweep_gap(&self) -> Duration {
         let shorter = self.lease_ttl.min(self.session_ttl);
         (shorter / 4).max(self.sweep_interval * 2).min(shorter)

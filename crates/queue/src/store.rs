@@ -30,7 +30,8 @@ pub type Cursor = String;
 /// A durable queue with its registry of nodes.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Stores a job and its label, or finds the existing job with the same idempotency key.
+    /// Stores a job and its label, or finds the existing job with the same idempotency key. [`StoreError::KeyReused`]
+    /// when the key stands for another request; a Kubernetes resource may submit another one for its job.
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted>;
 
     /// `None` when the job does not exist or belongs to another tenant.
@@ -136,6 +137,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether the store is reachable and has the schema version of this program.
     async fn ready(&self) -> StoreResult<()>;
+
+    /// Whether the last attempt to store something new found no room.
+    fn is_full(&self) -> bool;
+
+    /// Bytes that are free for the store, if it can tell.
+    fn free_bytes(&self) -> Option<u64>;
 
     /// Subscribes to the changes made by this and by the other controllers of the store.
     fn notifications(&self) -> broadcast::Receiver<Notification>;

@@ -82,6 +82,9 @@ mod sabotage {
             submit::a_known_key_finds_the_first_job_and_stores_nothing,
             submit::a_key_is_known_after_its_job_has_ended
         ],
+        KeyDigest: [submit::a_known_key_with_another_request_is_refused],
+        KeyOwner: [submit::nobody_can_take_the_key_of_another_submitter],
+        BackoffLimit: [sweep::a_clock_that_is_set_back_lengthens_no_backoff_beyond_its_maximum],
         LostLimit: [
             lost::the_third_lost_attempt_fails_the_job,
             lost::a_submitter_may_allow_fewer_losses
@@ -234,6 +237,11 @@ suite! {
         two_tenants_may_use_one_key,
         a_key_is_known_after_its_job_has_ended,
         a_label_with_a_known_key_makes_no_sample,
+        a_known_key_with_another_request_is_refused,
+        a_resource_finds_its_job_also_after_it_was_changed,
+        nobody_can_take_the_key_of_another_submitter,
+        a_key_without_a_submitter_is_known_to_all,
+        jobs_keep_their_order_when_the_clock_is_set_back,
         an_unknown_job_is_not_there,
     ],
     end: [
@@ -295,6 +303,8 @@ suite! {
         a_sweep_that_comes_late_gives_every_session_its_full_time_again,
         a_clock_that_jumps_ahead_costs_nobody_a_lease,
         a_clock_that_jumps_back_costs_nobody_a_lease,
+        a_step_of_the_clock_expires_no_lease_and_holds_none_for_ever,
+        a_clock_that_is_set_back_lengthens_no_backoff_beyond_its_maximum,
         a_late_sweep_ends_no_deadline_but_the_next_one_does,
         two_sweeps_at_one_instant_are_as_good_as_one,
         a_sweep_covers_all_tenants,
@@ -309,6 +319,7 @@ suite! {
         a_completed_job_becomes_a_sample_at_once_and_again_with_every_label,
         a_failed_or_cancelled_job_cannot_be_labelled,
         a_job_can_be_labelled_by_its_key,
+        a_key_means_the_job_of_the_caller_or_else_the_only_one,
         a_job_that_is_not_there_cannot_be_labelled,
         zero_and_the_best_are_labels,
         a_sample_has_the_labels_of_the_node_that_scored_it,

@@ -93,6 +93,7 @@ fn a_broken_rule_is_noticed(
         Broken::ClaimOrder,
         Broken::SweepGap,
         Broken::Idempotency,
+        Broken::KeyDigest,
         Broken::LostLimit,
         Broken::Retries,
         Broken::Avoidance,

@@ -11,6 +11,8 @@ impl From<Refusal> for Status {
         match refusal {
             Refusal::OutsideRoots { .. } => RefusalReason::OutsideScoringRoots.status(code, message),
             Refusal::StoreUnavailable => RefusalReason::StoreUnavailable.status(code, message),
+            Refusal::StoreFull(_) => RefusalReason::StoreFull.status(code, message),
+            Refusal::KeyReused(_) => RefusalReason::IdempotencyKeyReused.status(code, message),
             _ => Self::new(code, message),
         }
     }
@@ -24,7 +26,8 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::NotFound(_) => Code::NotFound,
         Refusal::Conflict(_) => Code::FailedPrecondition,
         Refusal::OutOfRange(_) => Code::OutOfRange,
-        Refusal::Exhausted(_) => Code::ResourceExhausted,
+        Refusal::Exhausted(_) | Refusal::StoreFull(_) => Code::ResourceExhausted,
+        Refusal::KeyReused(_) => Code::AlreadyExists,
         Refusal::Unavailable(_) | Refusal::StoreUnavailable => Code::Unavailable,
         Refusal::Internal => Code::Internal,
     }
@@ -49,6 +52,8 @@ mod tests {
     #[case(Refusal::Conflict("no".into()), Code::FailedPrecondition, "no")]
     #[case(Refusal::OutOfRange("no".into()), Code::OutOfRange, "no")]
     #[case(Refusal::Exhausted("no".into()), Code::ResourceExhausted, "no")]
+    #[case(Refusal::StoreFull("no".into()), Code::ResourceExhausted, "no")]
+    #[case(Refusal::KeyReused("no".into()), Code::AlreadyExists, "idempotency_key: no")]
     #[case(Refusal::Unavailable("no".into()), Code::Unavailable, "no")]
     #[case(Refusal::Internal, Code::Internal, "internal error")]
     #[case(

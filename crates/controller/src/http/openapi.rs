@@ -82,7 +82,8 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 200,
                 "A job with this idempotency key exists already; nothing was stored.",
                 &schema::<Submitted>(schemas),
-            ),
+            )
+            .refuses(409, "The caller used the idempotency key for another request."),
         get(routes::JOB, "getJob", "Get one job.").responds(200, "The job.", &schema::<Job>(schemas)),
         Operation::new(Method::PATCH, routes::JOB, "updateJob", "Change a job that is not finished.")
             .takes(&schema::<UpdateJob>(schemas))

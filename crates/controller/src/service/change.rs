@@ -47,11 +47,16 @@ impl Service {
         let (target, name) = match request.job {
             JobRef::JobId(id) => (LabelTarget::Id(check::job_id(&id)?), id),
             JobRef::IdempotencyKey(key) => {
-                (LabelTarget::Key(check::required_key("idempotency_key", &key)?), key)
+                let submitter = who.subject.clone();
+                (LabelTarget::Key { key: check::required_key("idempotency_key", &key)?, submitter }, key)
             }
         };
         match self.0.store.label(&who.tenant, &target, label).await? {
             store::Labelled::NotFound => Err(no_such_job(&name)),
+            store::Labelled::Ambiguous => Err(Refusal::Conflict(format!(
+                "several submitters used the idempotency key {:?}: label the job by its id",
+                check::abbreviated(&name)
+            ))),
             store::Labelled::Over => Err(Refusal::Conflict(format!(
                 "job {:?} failed or was cancelled: it has no features to label",
                 check::abbreviated(&name)

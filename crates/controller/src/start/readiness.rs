@@ -53,6 +53,8 @@ pub(super) async fn watch(
         };
         serving.set(StoreHealth::of(answer.as_ref().ok()) != StoreHealth::Unreachable);
         match answer {
+            // A full store still takes the reports of nodes, so they must not be sent elsewhere.
+            Ok(Ok(())) if store.is_full() => gate.open_with_note("full: new jobs are refused"),
             Ok(Ok(())) => gate.open(),
             // The causes may name hosts, so only the log has them; `/readyz` shows the summary.
             Ok(Err(error)) => {

@@ -78,9 +78,14 @@ async fn a_repeated_idempotency_key_returns_the_first_job_and_stores_nothing() {
     let http = controller.http_with(WRITER);
     let first = json!({ "scoring": clips(), "idempotencyKey": "k" });
     let id = submit(&http, &first).await;
-    let other = json!({ "scoring": clips(), "idempotencyKey": "k", "priority": 9 });
-    let again = http.post("/v1/jobs", &other).await.expect(200);
+    let again = http.post("/v1/jobs", &first).await.expect(200);
     assert_eq!(again, json!({ "id": id, "deduplicated": true }));
+    let other = json!({ "scoring": clips(), "idempotencyKey": "k", "priority": 9 });
+    let refused = http.post("/v1/jobs", &other).await.expect(409);
+    let message = format!(
+        "idempotencyKey: the idempotency key stands for another request, that of job {id}: use a new key for a new request"
+    );
+    assert_eq!(refused, json!({ "error": message }));
     assert_eq!(ids(&http.get("/v1/jobs").await.expect(200)), [id]);
     // Another tenant may use the same key.
     submit(&controller.http_with(STRANGER), &first).await;

@@ -195,6 +195,14 @@ impl Store for CountingStore {
         self.inner.ready().await
     }
 
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.inner.free_bytes()
+    }
+
     fn notifications(&self) -> broadcast::Receiver<Notification> {
         self.inner.notifications()
     }

@@ -90,7 +90,9 @@ impl StoreLocation {
         match self {
             Self::File(directory) => {
                 let path = directory.path().join("queue.db");
-                Arc::new(SqliteStore::open(sqlite::Options { path, policy, clock }).unwrap())
+                Arc::new(
+                    SqliteStore::open(sqlite::Options { path, policy, clock, reserve: 64 << 10 }).unwrap(),
+                )
             }
             Self::Database(database) => {
                 let mut options = postgres::Options::new(database.dsn());

@@ -282,7 +282,8 @@ enum SubmissionRefusal {
 fn submission_refusal(status: &Status) -> SubmissionRefusal {
     match (status.code(), RefusalReason::of(status)) {
         (_, Some(RefusalReason::OutsideScoringRoots)) => SubmissionRefusal::Liftable(Reason::InputRefused),
-        (_, Some(RefusalReason::StoreUnavailable)) => SubmissionRefusal::Outage,
+        (_, Some(RefusalReason::IdempotencyKeyReused)) => SubmissionRefusal::Final(Reason::Rejected),
+        (_, Some(RefusalReason::StoreUnavailable | RefusalReason::StoreFull)) => SubmissionRefusal::Outage,
         (Code::InvalidArgument, None) => SubmissionRefusal::Final(Reason::Rejected),
         (Code::ResourceExhausted, None) => SubmissionRefusal::Liftable(Reason::QuotaExceeded),
         _ => SubmissionRefusal::Outage,
@@ -329,6 +330,14 @@ mod tests {
     #[case::no_store(
         RefusalReason::StoreUnavailable.status(Code::Unavailable, "no store"),
         SubmissionRefusal::Outage
+    )]
+    #[case::store_full(
+        RefusalReason::StoreFull.status(Code::ResourceExhausted, "full"),
+        SubmissionRefusal::Outage
+    )]
+    #[case::key(
+        RefusalReason::IdempotencyKeyReused.status(Code::AlreadyExists, "key"),
+        SubmissionRefusal::Final(Reason::Rejected)
     )]
     fn only_a_wrong_request_ends_a_job(#[case] status: Status, #[case] expected: SubmissionRefusal) {
         assert_eq!(submission_refusal(&status), expected);

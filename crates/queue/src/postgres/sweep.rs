@@ -13,6 +13,7 @@ use super::Shared;
 use super::announce::ChangesByTenant;
 use super::error::{timed_out, unavailable};
 use super::faults::query;
+use super::horizon::{HORIZON, Horizon};
 use super::pool::Value;
 use super::row::{Reader, job_columns, jobs, millis};
 use crate::clock::Timestamp;
@@ -29,9 +30,15 @@ const MAX_EXPIRED_PER_SWEEP: i64 = 1000;
 const SWEEP_TIMEOUT: Duration = Duration::from_secs(30);
 
 const LAST_SWEEP: &str = "SELECT swept_at FROM vmafx.meta FOR UPDATE SKIP LOCKED";
-const RECORD_SWEEP: &str = "UPDATE vmafx.meta SET swept_at = $1, swept_xid = pg_current_xact_id()";
+/// Records the horizon as well: whatever history the database goes on with, it shares everything below it.
+const RECORD_SWEEP: &str = "
+UPDATE vmafx.meta SET
+    swept_at = $1, swept_xid = pg_current_xact_id(), settled_xid = greatest(settled_xid, $2::text::xid8)";
 
 const RENEW_LEASES: &str = "UPDATE vmafx.jobs SET lease_expires_at = $1 WHERE status = 'running'";
+/// Bounds every back-off from now on, because the clock may have been set back while it lasted.
+const SHORTEN_BACKOFFS: &str = "
+UPDATE vmafx.jobs SET available_at = $1 WHERE status = 'pending' AND NOT ready AND available_at > $1";
 const RENEW_SESSIONS: &str = "UPDATE vmafx.node_sessions SET expires_at = $1";
 
 /// Makes the jobs of all tenants claimable whose back-off has ended.
@@ -122,12 +129,13 @@ impl Shared {
     async fn sweep_in_transaction(&self, client: &mut Object) -> StoreResult<(Swept, ChangesByTenant)> {
         let transaction = client.transaction().await.map_err(unavailable)?;
         transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
+        let horizon = Horizon::read(&query(&transaction, HORIZON, &[]).await?)?.transaction.to_string();
         let last = query(&transaction, LAST_SWEEP, &[]).await?;
         let Some(last) = last.first() else { return Ok(Default::default()) };
         let last = Reader::new(last).next::<Option<i64>>()?.map(Timestamp);
         let now = self.clock.now();
         let mut changes = ChangesByTenant::new();
-        query(&transaction, RECORD_SWEEP, &[&now.0]).await?;
+        query(&transaction, RECORD_SWEEP, &[&now.0, &horizon]).await?;
         for row in query(&transaction, PROMOTE, &[&now.0]).await? {
             let mut reader = Reader::new(&row);
             let tenant = reader.tenant()?;
@@ -152,6 +160,7 @@ async fn renew(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -
     let (lease, session) = (policy.lease_ttl, policy.session_ttl);
     query(transaction, RENEW_LEASES, &[&now.0.saturating_add(millis(lease))]).await?;
     query(transaction, RENEW_SESSIONS, &[&now.0.saturating_add(millis(session))]).await?;
+    query(transaction, SHORTEN_BACKOFFS, &[&now.0.saturating_add(millis(policy.backoff_max))]).await?;
     Ok(Swept { renewed: true, ..Swept::default() })
 }
 

@@ -176,6 +176,21 @@ pub(super) fn end_all_backoffs(tx: &mut UnitOfWork<'_>) -> StoreResult<()> {
     Ok(())
 }
 
+/// Bounds every back-off from now on, because the clock may have been set back while it lasted.
+pub(super) fn shorten_backoffs(tx: &mut UnitOfWork<'_>) -> StoreResult<()> {
+    let until = tx.now + tx.policy.backoff_max;
+    let shortened = tx
+        .connection
+        .prepare_cached(
+            "UPDATE jobs SET available_at = ?1 WHERE state = 'pending' AND ready = 0 AND available_at > ?1",
+        )?
+        .execute([until.0])?;
+    if shortened > 0 {
+        tx.state.counters.note_backoff(until);
+    }
+    Ok(())
+}
+
 const NEXT_BACKOFF_END: &str = "SELECT min(available_at) FROM jobs INDEXED BY jobs_pause \
                      WHERE state = 'pending' AND ready = 0";
 

@@ -28,6 +28,7 @@ pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> StoreResult<SweepOutcome> {
     let last = tx.state.counters.last_sweep.replace(tx.now);
     if needs_renewal(last, tx.now, tx.policy) {
         tx.live.renew(tx.now, tx.policy);
+        claim::shorten_backoffs(tx)?;
         return Ok(SweepOutcome { renewed: true, ..SweepOutcome::default() });
     }
     let mut ended = SweepOutcome::default();

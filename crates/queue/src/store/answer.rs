@@ -35,6 +35,8 @@ pub struct Updated {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Labelled {
     NotFound,
+    /// Several other submitters used the key.
+    Ambiguous,
     /// The job failed or was cancelled, so it will never have features.
     Over,
     Stored {

@@ -23,14 +23,17 @@ pub(crate) async fn everything_survives_a_restart(q: Fixture) {
     let jobs = q.list(&Filter::default()).await;
     let attempts = q.attempts(done.id).await;
     let nodes = q.store.nodes(&q.tenant).await.unwrap();
-    let samples = q.samples("", 10).await;
+    let samples = q.all_samples().await;
 
     let q = q.reopened().await;
     assert_eq!(q.list(&Filter::default()).await, jobs);
     assert_eq!(q.attempts(done.id).await, attempts);
     assert_eq!(q.store.nodes(&q.tenant).await.unwrap(), nodes);
-    assert_eq!(q.samples("", 10).await, samples);
-    assert_eq!(q.submitted(job().key("k")).await, Submitted { id: lost, deduplicated: true });
+    assert_eq!(q.all_samples().await, samples);
+    assert_eq!(
+        q.submitted(job().key("k").deadline(seconds(900))).await,
+        Submitted { id: lost, deduplicated: true }
+    );
 }
 
 pub(crate) async fn a_restart_costs_nobody_a_session_or_a_lease(q: Fixture) {

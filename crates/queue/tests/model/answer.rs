@@ -4,7 +4,6 @@
 //! cursor. Both are compared by their meaning and then cleared.
 
 use vmafx_job::FailureReason;
-use vmafx_queue::Job;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{HeartbeatReply, Node};
 use vmafx_queue::store::{
@@ -12,6 +11,7 @@ use vmafx_queue::store::{
     Swept, TenantStats, Updated,
 };
 use vmafx_queue::transition::State;
+use vmafx_queue::{Job, JobId};
 
 pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
     fn jobs(&mut self) -> Vec<&mut Job> {
@@ -30,9 +30,13 @@ pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
 impl ComparableAnswer for Vec<Attempt> {}
 impl ComparableAnswer for Vec<Node> {}
 
-impl ComparableAnswer for Submitted {
+impl ComparableAnswer for Result<Submitted, JobId> {
     fn labels(&self) -> Vec<&'static str> {
-        vec![if self.deduplicated { "submitted: known" } else { "submitted: new" }]
+        vec![match self {
+            Ok(Submitted { deduplicated: false, .. }) => "submitted: new",
+            Ok(Submitted { deduplicated: true, .. }) => "submitted: known",
+            Err(_) => "submitted: reused key",
+        }]
     }
 }
 
@@ -40,6 +44,7 @@ impl ComparableAnswer for Labelled {
     fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Self::NotFound => "labelled: nothing",
+            Self::Ambiguous => "labelled: several",
             Self::Over => "labelled: too late",
             Self::Stored { sampled: false, .. } => "labelled: beforehand",
             Self::Stored { sampled: true, .. } => "labelled: a sample",
@@ -206,7 +211,7 @@ impl ComparableAnswer for Swept {
 }
 
 /// Every name that an answer can have.
-pub(crate) const ALL_LABELS: [&str; 45] = [
+pub(crate) const ALL_LABELS: [&str; 47] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
@@ -221,6 +226,7 @@ pub(crate) const ALL_LABELS: [&str; 45] = [
     "claim: quarantined",
     "labelled: a sample",
     "labelled: beforehand",
+    "labelled: several",
     "labelled: nothing",
     "labelled: too late",
     "pruned: jobs",
@@ -242,6 +248,7 @@ pub(crate) const ALL_LABELS: [&str; 45] = [
     "samples: some",
     "submitted: known",
     "submitted: new",
+    "submitted: reused key",
     "swept: evicted",
     "swept: renewed",
     "swept: lost too often",

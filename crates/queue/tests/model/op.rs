@@ -12,6 +12,7 @@ pub(crate) enum Op {
         priority: i32,
         backend: u8,
         key: Option<u8>,
+        submitter: u8,
         limit: Option<u32>,
         deadline: Option<u64>,
         label: Option<u8>,
@@ -167,20 +168,14 @@ fn submit() -> impl Strategy<Value = Op> {
         -1..=1,
         0..3_u8,
         option::weighted(0.4, 0..3_u8),
+        0..2_u8,
         option::weighted(0.3, 1..=2_u32),
         option::weighted(0.2, prop_oneof![Just(20), Just(70), Just(130)]),
         option::weighted(0.4, 0..=100_u8),
         option::weighted(0.3, 0..2_u8),
     )
-        .prop_map(|(tenant, priority, backend, key, limit, deadline, label, origin)| Op::Submit {
-            tenant,
-            priority,
-            backend,
-            key,
-            limit,
-            deadline,
-            label,
-            origin,
+        .prop_map(|(tenant, priority, backend, key, submitter, limit, deadline, label, origin)| {
+            Op::Submit { tenant, priority, backend, key, submitter, limit, deadline, label, origin }
         })
 }
 

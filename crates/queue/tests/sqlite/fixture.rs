@@ -15,6 +15,8 @@ use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
 
 use crate::clock::TestClock;
 
+pub(crate) const RESERVE: u64 = 1 << 20;
+
 /// The directory, clock and tenant of a store.
 pub(crate) struct Fixture {
     directory: TempDir,
@@ -40,7 +42,8 @@ impl Fixture {
     }
 
     pub(crate) fn try_open(&self, path: PathBuf) -> Result<SqliteStore, OpenError> {
-        SqliteStore::open(Options { path, policy: Policy::default(), clock: Arc::new(self.clock.clone()) })
+        let clock = Arc::new(self.clock.clone());
+        SqliteStore::open(Options { path, policy: Policy::default(), clock, reserve: RESERVE })
     }
 
     pub(crate) fn open(&self) -> SqliteStore {

@@ -34,7 +34,7 @@ use vmafx_queue::policy::Policy;
 use vmafx_queue::quarantine::NodeFaults;
 use vmafx_queue::store::Sample;
 use vmafx_queue::transition::State;
-use vmafx_queue::{Job, JobId, PullId, SessionId, TenantId};
+use vmafx_queue::{Job, JobId, NewJob, PullId, SessionId, TenantId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -49,6 +49,8 @@ pub(crate) struct Queue {
     swept_at: Option<Timestamp>,
     /// Failures of nodes since their last score.
     faults: BTreeMap<(TenantId, String), NodeFaults>,
+    /// Creation time of the last job since the store was opened.
+    last_created: Option<Timestamp>,
     /// Notifications that have not been sent yet.
     notifications: Vec<Notification>,
 }
@@ -56,6 +58,8 @@ pub(crate) struct Queue {
 #[derive(Clone, Debug)]
 struct Entry {
     job: Job,
+    /// The submission of the job.
+    request: NewJob,
     /// The session that runs the job.
     holder: Option<SessionId>,
     /// The pull that claimed the job last.
@@ -96,6 +100,7 @@ impl Queue {
             written: 0,
             swept_at: None,
             faults: BTreeMap::new(),
+            last_created: None,
             notifications: vec![],
         }
     }
@@ -104,6 +109,7 @@ impl Queue {
     pub(crate) fn restarted(&self) -> Self {
         let mut found = self.clone();
         found.jobs.iter_mut().for_each(|entry| entry.job.progress = None);
+        found.last_created = None;
         found
     }
 

@@ -17,7 +17,9 @@ use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
     Retention, Samples, Submitted, Swept, TenantStats, Updated,
 };
-use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, PullId, Store, StoreResult, TenantId};
+use vmafx_queue::{
+    AttemptNumber, IdempotencyKey, Job, JobId, NewJob, PullId, Store, StoreError, StoreResult, TenantId,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
@@ -31,6 +33,12 @@ pub(crate) enum Broken {
     SweepGap,
     /// Idempotency keys are ignored.
     Idempotency,
+    /// A key finds its job whatever the request is.
+    KeyDigest,
+    /// All submitters share their keys.
+    KeyOwner,
+    /// A back-off may become as long as the clock was set back.
+    BackoffLimit,
     /// A job may lose one attempt more than allowed.
     LostLimit,
     /// Every reported failure is final, whoever is at fault.
@@ -58,6 +66,7 @@ impl Broken {
             Self::SweepGap => Policy { sweep_interval: Duration::from_hours(1), ..policy },
             Self::Avoidance => Policy { avoid_window: Duration::ZERO, ..policy },
             Self::Quarantine => Policy { quarantine_after: u32::MAX, ..policy },
+            Self::BackoffLimit => Policy { backoff_max: Duration::from_hours(24), ..policy },
             Self::LostLimit => Policy { max_lost_attempts: policy.max_lost_attempts + 1, ..policy },
             _ => policy,
         }
@@ -128,10 +137,16 @@ impl Store for Sabotage {
             Broken::Atomicity => return self.submit_in_two_steps(tenant, job).await,
             Broken::ClaimOrder => job.priority = 0,
             Broken::Idempotency => job.key = None,
+            Broken::KeyOwner => job.submitter.clear(),
             Broken::LostLimit => job.max_lost_attempts = job.max_lost_attempts.map(|limit| limit + 1),
             _ => {}
         }
-        self.inner.submit(tenant, job).await
+        match self.inner.submit(tenant, job).await {
+            Err(StoreError::KeyReused { job }) if self.broken == Broken::KeyDigest => {
+                Ok(Submitted { id: job, deduplicated: true })
+            }
+            other => other,
+        }
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -296,6 +311,14 @@ impl Store for Sabotage {
 
     async fn ready(&self) -> StoreResult<()> {
         self.inner.ready().await
+    }
+
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.inner.free_bytes()
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

@@ -1,8 +1,9 @@
 //! Fingerprints of the most recent samples.
 //!
-//! A cursor is valid only in the store that issued it. When a controller returns with another store, or with an older
-//! copy of its own, the trainer finds its position by fingerprint: samples arrive in the order of their creation, so
-//! everything up to the last sample with a known fingerprint has been learned.
+//! A cursor is valid only in the life of the store that issued it. When a controller returns with another store, or with
+//! an older copy of its own, the trainer reads the stream again and skips what it knows by its fingerprint. A copy may
+//! score a job again whose sample was learned, between samples that were not, so every sample is compared. Samples
+//! before the first known one were learned too if older fingerprints had to be dropped.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,42 +12,45 @@ use crate::learner::Sample;
 /// 128 KiB of fingerprints. A copy of a store that is older than this many samples is read from its beginning.
 const MAX_FINGERPRINTS: usize = 16 * 1024;
 
-/// Fingerprints of the most recent samples, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fingerprints(VecDeque<u64>);
+pub struct Fingerprints {
+    /// Oldest first.
+    newest: VecDeque<u64>,
+    known: HashSet<u64>,
+}
 
 impl Fingerprints {
     /// Adds a sample, and drops the oldest one if the list is full.
     pub fn add(&mut self, sample: &Sample) {
-        if self.0.len() == MAX_FINGERPRINTS {
-            self.0.pop_front();
+        if self.is_full()
+            && let Some(oldest) = self.newest.pop_front()
+        {
+            self.known.remove(&oldest);
         }
-        self.0.push_back(fingerprint(sample));
+        let fingerprint = fingerprint(sample);
+        self.newest.push_back(fingerprint);
+        self.known.insert(fingerprint);
     }
 
-    pub fn to_set(&self) -> FingerprintSet {
-        FingerprintSet(self.0.iter().copied().collect())
+    pub fn contains(&self, sample: &Sample) -> bool {
+        self.known.contains(&fingerprint(sample))
+    }
+
+    /// Whether older fingerprints may have been dropped.
+    pub fn is_full(&self) -> bool {
+        self.newest.len() == MAX_FINGERPRINTS
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.0.iter().flat_map(|fingerprint| fingerprint.to_le_bytes()).collect()
+        self.newest.iter().flat_map(|fingerprint| fingerprint.to_le_bytes()).collect()
     }
 
     /// `None` if the length is not a multiple of eight.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (all, rest) = bytes.as_chunks::<8>();
         let excess = all.len().saturating_sub(MAX_FINGERPRINTS);
-        let newest = all.iter().skip(excess).map(|bytes| u64::from_le_bytes(*bytes));
-        rest.is_empty().then(|| Self(newest.collect()))
-    }
-}
-
-#[derive(Debug)]
-pub struct FingerprintSet(HashSet<u64>);
-
-impl FingerprintSet {
-    pub fn contains(&self, sample: &Sample) -> bool {
-        self.0.contains(&fingerprint(sample))
+        let newest: VecDeque<u64> = all.iter().skip(excess).map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        rest.is_empty().then(|| Self { known: newest.iter().copied().collect(), newest })
     }
 }
 
@@ -73,9 +77,9 @@ mod tests {
     fn a_job_with_another_label_is_another_sample() {
         let mut fingerprints = Fingerprints::default();
         fingerprints.add(&sample(1, 50.0));
-        let known = fingerprints.to_set();
-        assert!(known.contains(&sample(1, 50.0)));
-        assert!(!known.contains(&sample(1, 51.0)) && !known.contains(&sample(2, 50.0)));
+        assert!(fingerprints.contains(&sample(1, 50.0)));
+        assert!(!fingerprints.contains(&sample(1, 51.0)) && !fingerprints.contains(&sample(2, 50.0)));
+        assert!(!fingerprints.is_full());
     }
 
     #[test]
@@ -86,7 +90,8 @@ mod tests {
         }
         let back = Fingerprints::from_bytes(&fingerprints.to_bytes()).unwrap();
         assert_eq!(back, fingerprints);
-        let known = back.to_set();
+        assert!(back.is_full());
+        let known = back;
         assert!(
             !known.contains(&sample(1, 1.0))
                 && known.contains(&sample(2, 1.0))

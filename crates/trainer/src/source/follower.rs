@@ -14,7 +14,7 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
 use super::error::SourceError;
-use super::fingerprints::{FingerprintSet, Fingerprints};
+use super::fingerprints::Fingerprints;
 use crate::learner::Sample;
 use crate::status::{SharedStatus, TrainerMetrics};
 
@@ -29,6 +29,18 @@ pub struct StreamPosition {
     /// The cursor of the last item; empty means the oldest stored sample.
     pub cursor: String,
     pub fingerprints: Fingerprints,
+}
+
+impl StreamPosition {
+    /// Moves behind an item. A sample that was already learned is taken out of it.
+    fn advance(&mut self, mut item: StreamItem) -> StreamItem {
+        self.cursor.clone_from(&item.cursor);
+        item.sample = item.sample.filter(|sample| !self.fingerprints.contains(sample));
+        if let Some(sample) = &item.sample {
+            self.fingerprints.add(sample);
+        }
+        item
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -97,10 +109,7 @@ impl SampleFollower {
         loop {
             let item = next(&mut stream).await?.ok_or(SourceError::Closed)?;
             self.report_connected();
-            position.cursor.clone_from(&item.cursor);
-            if let Some(sample) = &item.sample {
-                position.fingerprints.add(sample);
-            }
+            let item = position.advance(item);
             // Waits while the learner is behind; flow control then makes the controller wait.
             if items.send(item).await.is_err() {
                 return Ok(());
@@ -110,12 +119,16 @@ impl SampleFollower {
 
     /// Replaces a cursor that the controller rejected.
     async fn recover_position(&self, position: &mut StreamPosition) -> Result<(), SourceError> {
-        let mut stream = self.open("", false).await?;
-        let recovered = cursor_after_last_known(&mut stream, &position.fingerprints.to_set()).await?;
-        let resumed = if recovered.is_some() {
-            "reading resumed after the last sample that was already learned"
+        let recovered = if position.fingerprints.is_full() {
+            let mut stream = self.open("", false).await?;
+            cursor_after_first_known(&mut stream, &position.fingerprints).await?
         } else {
-            "none of its samples was learned before, so reading resumed at the oldest one"
+            None
+        };
+        let resumed = if recovered.is_some() {
+            "reading resumed after a sample that was already learned"
+        } else {
+            "reading resumed at the oldest sample, and those that were already learned are skipped"
         };
         let notice = format!("the controller rejected the trainer's cursor; {resumed}");
         tracing::warn!(rejected = position.cursor, recovered, "{notice}");
@@ -167,18 +180,18 @@ async fn next(stream: &mut (impl ResponseStream + Unpin)) -> Result<Option<Strea
     }))
 }
 
-/// Reads the whole stream; returns the cursor after the last sample that is in the set.
-async fn cursor_after_last_known(
+/// The cursor after the first sample with a known fingerprint. Samples before it were learned, and their fingerprints
+/// dropped.
+async fn cursor_after_first_known(
     stream: &mut (impl ResponseStream + Unpin),
-    known: &FingerprintSet,
+    known: &Fingerprints,
 ) -> Result<Option<String>, SourceError> {
-    let mut cursor = None;
     while let Some(item) = next(stream).await? {
         if item.sample.is_some_and(|sample| known.contains(&sample)) {
-            cursor = Some(item.cursor);
+            return Ok(Some(item.cursor));
         }
     }
-    Ok(cursor)
+    Ok(None)
 }
 
 trait ResponseStream: Stream<Item = Result<wire::StreamSamplesResponse, Status>> {}
@@ -206,13 +219,13 @@ mod tests {
         wire::StreamSamplesResponse { cursor: format!("c{number}"), sample: Some(sample) }
     }
 
-    fn fingerprints(numbers: &[u32]) -> FingerprintSet {
+    fn fingerprints(numbers: &[u32]) -> Fingerprints {
         let mut fingerprints = Fingerprints::default();
         for number in numbers {
             let features = BTreeMap::new();
             fingerprints.add(&Sample { job_id: number.to_string(), features, ground_truth: 0.0 });
         }
-        fingerprints.to_set()
+        fingerprints
     }
 
     #[tokio::test(start_paused = true)]
@@ -221,25 +234,41 @@ mod tests {
         assert_eq!(error.to_string(), "the controller sent nothing for 45s");
     }
 
+    /// The copy of the store scores job 2 again, after job 7, which it never had before.
+    #[test]
+    fn a_sample_that_was_learned_is_skipped_and_one_between_them_is_not() {
+        let mut position = StreamPosition { cursor: String::new(), fingerprints: fingerprints(&[1, 2, 3]) };
+        let items = [1, 7, 2, 3, 8, 7].map(|number: u32| StreamItem {
+            cursor: format!("c{number}"),
+            sample: Some(Sample { job_id: number.to_string(), features: BTreeMap::new(), ground_truth: 0.0 }),
+        });
+        let learned = items.map(|item| position.advance(item).sample.map(|sample| sample.job_id));
+        let expected = [None, Some("7"), None, None, Some("8"), None];
+        assert_eq!(
+            learned.map(|id| id.as_deref().map(str::to_owned)),
+            expected.map(|id| id.map(str::to_owned))
+        );
+        assert_eq!(position.cursor, "c7");
+    }
+
     #[rstest]
-    #[case::an_older_copy(&[1, 2, 3, 4, 5, 6], Some("c4"))]
-    #[case::with_gaps(&[2, 4], Some("c4"))]
+    #[case::an_older_copy(&[1, 2, 3, 4, 5, 6], Some("c1"))]
+    #[case::older_ones_were_dropped(&[3, 4], Some("c3"))]
     #[case::nothing_known(&[7, 8], None)]
-    #[case::nothing_learned(&[], None)]
     #[tokio::test]
-    async fn reading_resumes_after_the_last_known_sample(
+    async fn reading_resumes_after_the_first_known_sample(
         #[case] learned: &[u32],
         #[case] expected: Option<&str>,
     ) {
         let end = wire::StreamSamplesResponse { cursor: "end".into(), sample: None };
         let mut stored = stream::iter((1..=4).map(response).chain([end]).map(Ok));
-        let found = cursor_after_last_known(&mut stored, &fingerprints(learned)).await.unwrap();
+        let found = cursor_after_first_known(&mut stored, &fingerprints(learned)).await.unwrap();
         assert_eq!(found.as_deref(), expected);
     }
 
     #[tokio::test]
     async fn an_interrupted_search_is_an_error() {
         let mut broken = stream::iter([Ok(response(1)), Err(Status::unavailable("gone"))]);
-        assert!(cursor_after_last_known(&mut broken, &fingerprints(&[1])).await.is_err());
+        assert!(cursor_after_first_known(&mut broken, &fingerprints(&[2])).await.is_err());
     }
 }

@@ -41,6 +41,7 @@ pub(in crate::service) fn submit(request: SubmitJob) -> Result<NewJob, Refusal> 
         scoring: request.scoring,
         priority: request.priority,
         key,
+        submitter: String::new(),
         origin: request.origin,
         max_lost_attempts: request.max_lost_attempts,
         deadline,

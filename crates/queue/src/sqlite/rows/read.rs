@@ -42,15 +42,20 @@ pub(in super::super) fn by_id(
         .optional()
 }
 
+/// Jobs of the tenant with this key, at most two, that of the submitter first. The flag tells whether it is theirs.
 pub(in super::super) fn by_key(
     connection: &Connection,
     tenant: &TenantId,
     key: &IdempotencyKey,
-) -> rusqlite::Result<Option<JobRow>> {
+    submitter: &str,
+) -> rusqlite::Result<Vec<(i64, bool)>> {
     connection
-        .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE tenant = ?1 AND key = ?2"))?
-        .query_row([tenant.as_str(), key.as_str()], from_row)
-        .optional()
+        .prepare_cached(
+            "SELECT number, submitter = ?3 FROM jobs WHERE tenant = ?1 AND key = ?2 \
+             ORDER BY submitter = ?3 DESC LIMIT 2",
+        )?
+        .query_map([tenant.as_str(), key.as_str(), submitter], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 pub(in super::super) fn state_of(

@@ -13,12 +13,14 @@ use crate::model::op::Op;
 use crate::support::build::{JobBuilder, NodeBuilder, first, job, node, origin};
 
 const BACKENDS: [&str; 3] = ["", "cpu", "cuda"];
+pub(super) const SUBMITTERS: [&str; 2] = ["alice", "bob"];
 
 pub(super) fn submission(op: &Op) -> JobBuilder {
-    let Op::Submit { priority, backend, key, limit, deadline, label, origin: of, .. } = op else {
+    let Op::Submit { priority, backend, key, submitter, limit, deadline, label, origin: of, .. } = op else {
         return job();
     };
     let mut new = job().priority(*priority).backend(BACKENDS[usize::from(*backend)]);
+    new = new.submitter(SUBMITTERS[usize::from(*submitter)]);
     if let Some(number) = key {
         new = new.key(&format!("key {number}"));
     }

@@ -1,6 +1,7 @@
 //! Operations of submitters.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use vmafx_job::CancelCause;
 use vmafx_job::FailureReason;
@@ -10,19 +11,34 @@ use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{Cancelled, Filter, LabelTarget, Labelled, Page, Submitted, Updated};
 use vmafx_queue::transition::State;
-use vmafx_queue::{Job, JobId, NewJob, TenantId};
+use vmafx_queue::{Job, JobId, NewJob, StoreError, StoreResult, TenantId};
 
 use super::{Entry, Queue};
 
 impl Queue {
     /// `id` becomes the id of the job if it is new.
-    pub(crate) fn submit(&mut self, now: Timestamp, tenant: &TenantId, new: NewJob, id: JobId) -> Submitted {
-        let same = |entry: &&Entry| entry.job.tenant == *tenant && entry.job.key == new.key;
-        if new.key.is_some()
-            && let Some(known) = self.jobs.iter().find(same)
-        {
-            return Submitted { id: known.job.id, deduplicated: true };
+    pub(crate) fn submit(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        new: NewJob,
+        id: JobId,
+    ) -> StoreResult<Submitted> {
+        if let Some(known) = self.with_key_of(tenant, &new) {
+            let (known_id, known) = (known.job.id, &known.request);
+            let same_request = NewJob { submitter: known.submitter.clone(), ..new.clone() } == *known;
+            let same_resource = match (&known.origin, &new.origin) {
+                (Some(a), Some(b)) => !a.uid.is_empty() && (&a.cluster, &a.uid) == (&b.cluster, &b.uid),
+                _ => false,
+            };
+            return if same_request || same_resource {
+                Ok(Submitted { id: known_id, deduplicated: true })
+            } else {
+                Err(StoreError::KeyReused { job: known_id })
+            };
         }
+        let created_at = self.creation_time(now);
+        let request = new.clone();
         let job = Job {
             id,
             tenant: tenant.clone(),
@@ -41,8 +57,8 @@ impl Queue {
             error: String::new(),
             failure_reason: FailureReason::Unspecified,
             label: new.label,
-            created_at: now,
-            updated_at: now,
+            created_at,
+            updated_at: created_at,
             started_at: None,
             finished_at: None,
             available_at: None,
@@ -55,6 +71,7 @@ impl Queue {
         };
         let entry = Entry {
             job,
+            request,
             holder: None,
             pull: None,
             attempts: vec![],
@@ -64,9 +81,33 @@ impl Queue {
         };
         self.jobs.push(entry);
         let index = self.jobs.len() - 1;
-        self.changed(index, now);
+        self.changed(index, created_at);
         self.claimable(index);
-        Submitted { id, deduplicated: false }
+        Ok(Submitted { id, deduplicated: false })
+    }
+
+    /// The job that the submitter stored with this key, or else one that nobody in particular did.
+    fn with_key_of(&self, tenant: &TenantId, new: &NewJob) -> Option<&Entry> {
+        new.key.as_ref()?;
+        let of = |submitter: &str| {
+            let fits = |entry: &&Entry| {
+                entry.job.tenant == *tenant
+                    && entry.job.key == new.key
+                    && entry.request.submitter == submitter
+            };
+            self.jobs.iter().find(fits)
+        };
+        of(&new.submitter).or_else(|| of(""))
+    }
+
+    /// Jobs keep their order when the clock is set back by up to an hour.
+    fn creation_time(&mut self, now: Timestamp) -> Timestamp {
+        let at = match self.last_created {
+            Some(last) if last > now && last.since(now) <= Duration::from_hours(1) => last,
+            _ => now,
+        };
+        self.last_created = Some(at);
+        at
     }
 
     pub(crate) fn job(&self, tenant: &TenantId, id: JobId) -> Option<Job> {
@@ -158,14 +199,21 @@ impl Queue {
         target: &LabelTarget,
         label: Label,
     ) -> Labelled {
-        let meant = |entry: &Entry| {
-            entry.job.tenant == *tenant
-                && match target {
-                    LabelTarget::Id(id) => entry.job.id == *id,
-                    LabelTarget::Key(key) => entry.job.key.as_ref() == Some(key),
-                }
+        let all = (0..self.jobs.len()).filter(|index| self.jobs[*index].job.tenant == *tenant);
+        let meant: Vec<usize> = match target {
+            LabelTarget::Id(id) => all.filter(|index| self.jobs[*index].job.id == *id).collect(),
+            LabelTarget::Key { key, submitter } => {
+                let with_key: Vec<_> =
+                    all.filter(|index| self.jobs[*index].job.key.as_ref() == Some(key)).collect();
+                let own = with_key.iter().find(|index| self.jobs[**index].request.submitter == *submitter);
+                own.map_or(with_key.clone(), |own| vec![*own])
+            }
         };
-        let Some(index) = self.jobs.iter().position(meant) else { return Labelled::NotFound };
+        let index = match meant[..] {
+            [] => return Labelled::NotFound,
+            [index] => index,
+            _ => return Labelled::Ambiguous,
+        };
         let job = &mut self.jobs[index].job;
         if matches!(job.state, State::Failed | State::Cancelled) {
             return Labelled::Over;

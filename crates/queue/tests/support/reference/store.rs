@@ -78,7 +78,7 @@ impl ReferenceStore {
 #[async_trait]
 impl Store for ReferenceStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
-        self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7())))
+        self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7())))?
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -209,6 +209,14 @@ impl Store for ReferenceStore {
 
     async fn ready(&self) -> StoreResult<()> {
         self.with_queue(|_, _| ())
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

@@ -61,6 +61,11 @@ impl Queue {
         for entry in self.jobs.iter_mut().filter(|entry| entry.job.state == State::Running) {
             entry.job.lease_expires_at = Some(now + self.policy.lease_ttl);
         }
+        // The clock may have been set back while the back-offs lasted.
+        let latest = now + self.policy.backoff_max;
+        for entry in &mut self.jobs {
+            entry.job.available_at = entry.job.available_at.map(|at| at.min(latest));
+        }
     }
 
     fn overrun(&mut self, index: usize, now: Timestamp) -> Job {

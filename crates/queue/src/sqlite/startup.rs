@@ -40,9 +40,9 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
     Ok(live)
 }
 
-/// The id of the store and the current values of its sequences.
-pub(super) fn identity(connection: &Connection) -> StoreResult<(String, Counters)> {
-    Ok(connection.query_row("SELECT id, job_seq, sample_seq FROM store", [], |row| {
-        Ok((row.get(0)?, Counters::new(row.get(1)?, row.get(2)?)))
+/// The current values of the sequences.
+pub(super) fn counters(connection: &Connection) -> StoreResult<Counters> {
+    Ok(connection.query_row("SELECT job_seq, sample_seq FROM store", [], |row| {
+        Ok(Counters::new(row.get(0)?, row.get(1)?))
     })?)
 }
