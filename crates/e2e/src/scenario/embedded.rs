@@ -1,0 +1,23 @@
+//! Faults of a release with the embedded store: one controller on SQLite, two workers.
+//!
+//! | file      | does                                                                     |
+//! |-----------|--------------------------------------------------------------------------|
+//! | `fixture` | installs the release, creates jobs and waits for their scores            |
+//! | `clock`   | the controller's clock is stepped by ten minutes in both directions      |
+
+mod clock;
+mod fixture;
+
+use anyhow::Result;
+
+use self::fixture::EmbeddedFixture;
+use crate::platform::Platform;
+use crate::steps::Steps;
+
+/// Steps the clock of a controller while jobs run.
+pub async fn clock_steps(platform: &Platform, steps: &mut Steps) -> Result<()> {
+    let set_up = EmbeddedFixture::set_up(platform);
+    let fixture = steps.step("embedded: one controller on SQLite with a clock of its own", set_up).await?;
+    clock::run(&fixture, steps).await?;
+    steps.step("embedded: uninstall", fixture.tear_down()).await
+}
