@@ -102,8 +102,8 @@ mod tests {
         assert_eq!(origin(&job_of(namespace, name, uid)), expected);
     }
 
-    fn tracked(id: &str, settled: bool) -> Option<TrackedJob> {
-        Some(TrackedJob { id: Some(id.to_owned()), settled, ..TrackedJob::default() })
+    fn tracked(id: &str, settled: bool) -> TrackedJob {
+        TrackedJob { id: Some(id.to_owned()), settled, ..TrackedJob::default() }
     }
 
     fn ended() -> Value {
@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[rstest]
-    #[case::tracked("u", json!({ "controllerJobID": "6" }), tracked("7", true), 900, true)]
+    #[case::tracked("u", json!({ "controllerJobID": "6" }), Some(tracked("7", true)), 900, true)]
     #[case::not_reconciled("u", json!({ "controllerJobID": "6" }), None, 900, true)]
-    #[case::not_observed("u", json!({ "controllerJobID": "6" }), tracked("6", false), 900, true)]
-    #[case::another_tracked("u", json!({ "controllerJobID": "7" }), tracked("6", true), 900, false)]
-    #[case::another_tracked_yet("u", json!({}), tracked("6", true), 60, true)]
-    #[case::a_namesake("v", json!({}), tracked("7", true), 1, false)]
-    #[case::ended("u", ended(), tracked("7", true), 1, false)]
+    #[case::not_observed("u", json!({ "controllerJobID": "6" }), Some(tracked("6", false)), 900, true)]
+    #[case::another_tracked("u", json!({ "controllerJobID": "7" }), Some(tracked("6", true)), 900, false)]
+    #[case::another_tracked_yet("u", json!({}), Some(tracked("6", true)), 60, true)]
+    #[case::a_namesake("v", json!({}), Some(tracked("7", true)), 1, false)]
+    #[case::ended("u", ended(), Some(tracked("7", true)), 1, false)]
     fn what_a_resource_wants(
         #[case] uid: &str,
         #[case] status: Value,

@@ -26,8 +26,8 @@ fn live(status: JobStatus, error: &str) -> ObservedJob {
     ObservedJob::Present(Arc::new(job))
 }
 
-fn update(spec: Value) -> JobAction {
-    JobAction::Update(Box::new(request::changes(&job(&spec, &json!({})), "7")))
+fn update(spec: &Value) -> JobAction {
+    JobAction::Update(Box::new(request::changes(&job(spec, &json!({})), "7")))
 }
 
 fn ended(condition: &str) -> Value {
@@ -79,11 +79,11 @@ fn refused() -> ObservedJob {
     JobAction::Submit { idempotency_key: "u/7".to_owned(), forgotten: Some("7".to_owned()) }, PlanReason::Forgotten)]
 #[case::resumed(json!({}), true, cancelled(CancelCause::Suspended), submit("u/7"), PlanReason::SetAside)]
 #[case::changed_while_it_waits(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""),
-    update(json!({ "priority": 1 })), PlanReason::SpecChanged)]
+    update(&json!({ "priority": 1 })), PlanReason::SpecChanged)]
 #[case::changed_while_it_runs(json!({ "backoffLimit": 7 }), true, live(JobStatus::Running, ""),
-    update(json!({ "backoffLimit": 7 })), PlanReason::SpecChanged)]
+    update(&json!({ "backoffLimit": 7 })), PlanReason::SpecChanged)]
 #[case::changed_too_late(json!({ "priority": 1 }), true, live(JobStatus::Completed, ""), JobAction::Wait, PlanReason::UpToDate)]
-#[case::changed_and_rejected(json!({ "priority": 13 }), true, live(JobStatus::Pending, ""),
+#[case::changed_and_rejected(json!({ "priority": 13 }), true, live(JobStatus::Running, ""),
     JobAction::Wait, PlanReason::UpToDate)]
 #[case::changed_and_cancelled(json!({ "priority": 1, "cancel": true }), true, live(JobStatus::Pending, ""),
     cancel(CancelCause::Requested), PlanReason::CancelRequested)]
@@ -93,7 +93,7 @@ fn refused() -> ObservedJob {
 #[case::labelled_too_late(json!({ "groundTruth": 50 }), true, live(JobStatus::Failed, ""), JobAction::Wait, PlanReason::UpToDate)]
 #[case::labelled_and_rejected(json!({ "groundTruth": REJECTED }), true, live(JobStatus::Running, ""), JobAction::Wait, PlanReason::UpToDate)]
 #[case::labelled_and_changed(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""),
-    update(json!({ "groundTruth": 50, "priority": 1 })), PlanReason::SpecChanged)]
+    update(&json!({ "groundTruth": 50, "priority": 1 })), PlanReason::SpecChanged)]
 #[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""),
     cancel(CancelCause::Suspended), PlanReason::SuspendRequested)]
 #[case::rejected(json!({}), false, rejected(), JobAction::Wait, PlanReason::Rejected)]
@@ -148,7 +148,7 @@ fn a_rejected_change_is_sent_again_after_a_while() {
     let tracked = TrackedJob { id: Some("7".to_owned()), rejected_update, ..TrackedJob::default() };
     let later = now + Duration::from_mins(5);
     let plan = plan(&job(&spec, &json!({})), &tracked, &live(JobStatus::Pending, ""), MINUTE, later);
-    assert_eq!(plan, JobPlan { action: update(spec), reason: PlanReason::SpecChanged });
+    assert_eq!(plan, JobPlan { action: update(&spec), reason: PlanReason::SpecChanged });
 }
 
 #[rstest]
