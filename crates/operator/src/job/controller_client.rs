@@ -282,9 +282,9 @@ enum SubmissionRefusal {
 fn submission_refusal(status: &Status) -> SubmissionRefusal {
     match (status.code(), RefusalReason::of(status)) {
         (_, Some(RefusalReason::OutsideScoringRoots)) => SubmissionRefusal::Liftable(Reason::InputRefused),
-        (_, Some(RefusalReason::IdempotencyKeyReused)) => SubmissionRefusal::Final(Reason::Rejected),
-        (_, Some(RefusalReason::StoreUnavailable | RefusalReason::StoreFull)) => SubmissionRefusal::Outage,
-        (Code::InvalidArgument, None) => SubmissionRefusal::Final(Reason::Rejected),
+        (_, Some(RefusalReason::IdempotencyKeyReused)) | (Code::InvalidArgument, None) => {
+            SubmissionRefusal::Final(Reason::Rejected)
+        }
         (Code::ResourceExhausted, None) => SubmissionRefusal::Liftable(Reason::QuotaExceeded),
         _ => SubmissionRefusal::Outage,
     }

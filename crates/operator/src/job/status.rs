@@ -341,10 +341,10 @@ fn events(
 }
 
 /// The attempt after which a job backs off, if it does.
-fn backing_off(status: &VmafxJobStatus) -> Option<Option<i32>> {
+fn backing_off(status: &VmafxJobStatus) -> Option<i32> {
     let running = recorded(status, JobCondition::Running)?;
     (running.status == ConditionStatus::False && running.reason == Reason::BackingOff)
-        .then_some(status.attempts)
+        .then_some(status.attempts.unwrap_or(0))
 }
 
 /// `Accepted` of an open job that the controller refuses.

@@ -11,7 +11,7 @@ use super::pool::{Access, Scope, Value};
 use super::row::{Reader, text};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
-use crate::node::{Credentials, Node};
+use crate::node::Node;
 use crate::quarantine::{Admission, NodeFaults, has_stand_in};
 use crate::store::{Claim, StoreResult};
 use crate::verdict::{Blame, ReportedFailure};

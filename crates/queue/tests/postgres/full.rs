@@ -32,7 +32,7 @@ async fn without_room_jobs_are_refused_and_their_ends_are_stored() {
     assert!(matches!(&refused, StoreError::Full { .. }), "{refused:?}");
     assert!(store.is_full());
     store.ready().await.unwrap();
-    let claim = store.claim(&whose, &who, &["cpu".to_owned()]).await.unwrap();
+    let claim = store.claim(&whose, &who, &["cpu".to_owned()], None).await.unwrap();
     assert_eq!(claim, Claim::Nothing { next: None }, "no new work is begun");
     assert!(matches!(store.report(&whose, &who, done(&running)).await.unwrap(), Reported::Moved { .. }));
 
