@@ -8,7 +8,7 @@ mod network;
 mod user;
 
 pub use docs::docs;
-pub use embedded::clock_steps;
+pub use embedded::{clock_steps, restore};
 pub use faults::{FaultRun, fault, faults};
 pub use network::network;
 pub use user::user;

@@ -1,5 +1,6 @@
 //! A release with the embedded store, whose controller reads the wall clock through libfaketime.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 use vmafx_api::VmafxJob;
-use vmafx_api::job::Phase;
+use vmafx_api::job::{Phase, VmafxJobStatus};
 use vmafx_testkit::wait;
 
 use crate::clips::Clips;
@@ -20,7 +21,7 @@ use crate::volume::Volume;
 const NAMESPACE: &str = "embedded";
 const RELEASE: &str = "vmafx";
 /// Mount path of the controller's volume.
-const STORE: &str = "/var/lib/vmafx";
+pub(super) const STORE: &str = "/var/lib/vmafx";
 const LIBRARY: &str = "libfaketime.so.1";
 /// Holds the offset of the clock, and is read at every look at it.
 const OFFSET: &str = "clock-offset";
@@ -108,6 +109,19 @@ impl<'a> EmbeddedFixture<'a> {
 
     /// Waits until every job of a batch has its score, and checks that each took one attempt.
     pub(super) async fn verify(&self, batch: &str, count: usize) -> Result<()> {
+        for (name, status) in self.verify_scores(batch, count).await? {
+            ensure!(status.attempts == Some(1), "{name} took several attempts: {status:?}");
+        }
+        Ok(())
+    }
+
+    /// Waits until every job of a batch has its score.
+    pub(super) async fn verify_scores(
+        &self,
+        batch: &str,
+        count: usize,
+    ) -> Result<BTreeMap<String, VmafxJobStatus>> {
+        let mut statuses = BTreeMap::new();
         for number in 0..count {
             let name = format!("{batch}-{number}");
             let ended = async || {
@@ -116,12 +130,10 @@ impl<'a> EmbeddedFixture<'a> {
                 if status.phase.is_some_and(Phase::is_last) { Ok(status) } else { Err(format!("{status:?}")) }
             };
             let status = wait::until(STEP_TIMEOUT, &format!("{name} to end"), ended).await?;
-            ensure!(
-                status.score == Some(self.score) && status.attempts == Some(1),
-                "{name} did not get its score at the first attempt: {status:?}"
-            );
+            ensure!(status.score == Some(self.score), "{name} has not the score of its clips: {status:?}");
+            statuses.insert(name, status);
         }
-        Ok(())
+        Ok(statuses)
     }
 
     pub(super) async fn tear_down(self) -> Result<()> {
