@@ -7,7 +7,7 @@ pub(crate) fn root() -> &'static Path {
 }
 
 pub(crate) fn release(program: &str) -> PathBuf {
-    target().join("debug").join(program)
+    target().join("release").join(program)
 }
 
 pub(crate) fn debug(program: &str) -> PathBuf {
