@@ -23,6 +23,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use self::figure::Figure;
+use crate::test::cargo;
 use crate::workspace;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -52,9 +53,18 @@ impl BenchPart {
     }
 }
 
+/// The programs that all parts measure. One call builds them, because cargo compiles dependencies with the features that
+/// the selected packages need together: a call for each part would compile most of them again.
+const BUILD: &str = "build --release --locked \
+    --bin vmafx --bin vmafx-controller --bin vmafx-node --bin vmafx-operator --bin vmafx-trainer \
+    --example bare_loop --example label_clips --example learn_speed --example operator_load --example queue_load";
+
 /// Measures one part, or all of them; an error when a figure misses its limit.
 pub(crate) fn run(only: Option<BenchPart>) -> Result<()> {
     let parts = only.map_or_else(|| BenchPart::value_variants().to_vec(), |part| vec![part]);
+    if parts != [BenchPart::Kubernetes] {
+        cargo(&BUILD.split_whitespace().collect::<Vec<_>>(), &[])?;
+    }
     let mut figures = Vec::new();
     for part in parts {
         part.measure(&mut |figure| {

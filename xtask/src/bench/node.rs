@@ -13,7 +13,6 @@ use tokio::runtime::Runtime;
 use super::figure::Figure;
 use super::process;
 use super::scoring::clips::Clips;
-use crate::test::cargo;
 use crate::vmafx_up::VmafxUp;
 use crate::{tools, workspace};
 
@@ -27,8 +26,6 @@ const TINY_JOBS: usize = 200;
 
 pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
     let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with; run `make setup`")?;
-    let programs = ["--bin", "vmafx", "--bin", "vmafx-node", "--bin", "vmafx-controller"];
-    cargo(&[&["build", "--release", "--locked", "--quiet"][..], &programs].concat(), &[])?;
     let home = workspace::root().join("target/bench");
     let clips = Clips::make(&ffmpeg)?;
     let runtime = Runtime::new().context("cannot start a runtime")?;

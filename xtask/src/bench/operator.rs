@@ -13,11 +13,8 @@ use anyhow::{Context as _, Result};
 use tokio::runtime::Runtime;
 
 use super::figure::Figure;
-use crate::test::cargo;
 
 pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
-    let programs = ["--bin", "vmafx-controller", "--bin", "vmafx-operator", "--example", "operator_load"];
-    cargo(&[&["build", "--release", "--locked", "--quiet"][..], &programs].concat(), &[])?;
     let runtime = Runtime::new().context("cannot start a runtime")?;
     speed::measure(&runtime, report)?;
     many::measure(&runtime, report)?;

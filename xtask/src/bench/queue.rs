@@ -14,12 +14,9 @@ use anyhow::{Context as _, Result};
 use tokio::runtime::Runtime;
 
 use super::figure::Figure;
-use crate::test::cargo;
 use crate::workspace;
 
 pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
-    let programs = ["--bin", "vmafx-controller", "--example", "queue_load"];
-    cargo(&[&["build", "--release", "--locked", "--quiet"][..], &programs].concat(), &[])?;
     // Below `target`, because the directory for temporary files may be in memory.
     let home = workspace::root().join("target/bench");
     fs::create_dir_all(&home)?;

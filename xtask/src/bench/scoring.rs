@@ -10,7 +10,6 @@ use anyhow::{Context as _, Result};
 use self::clips::{Clips, Content, HEIGHT, WIDTH};
 use super::figure::Figure;
 use super::measure::{Cost, run};
-use crate::test::cargo;
 use crate::{tools, workspace};
 
 const REPEATS: usize = 3;
@@ -28,7 +27,6 @@ const THREAD_MEMORY: f64 = 90.0;
 
 pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
     let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with; run `make setup`")?;
-    cargo(&["build", "--release", "--locked", "--quiet", "--bin", "vmafx", "--example", "bare_loop"], &[])?;
     let bench = ScoringBench { clips: Clips::make(&ffmpeg)?, ffmpeg };
     for content in Content::ALL {
         report(bench.against_ffmpeg(content)?);

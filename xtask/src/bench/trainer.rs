@@ -9,17 +9,12 @@ use serde_json::Value;
 
 use super::figure::{Bar, Figure};
 use super::measure;
-use crate::test::cargo;
 use crate::workspace;
 
 const REPEATS: usize = 5;
 const SAMPLES: &str = "200000";
 
-/// Builds the programs and takes every figure.
 pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
-    let programs = ["--bin", "vmafx-trainer", "--example", "learn_speed"];
-    let feed = ["--bin", "vmafx-controller", "--example", "label_clips"];
-    cargo(&[&["build", "--release", "--locked", "--quiet"][..], &programs, &feed].concat(), &[])?;
     println!("trainer: vmaf_v0.6.1, 211 centres and 6 features, one replayed sample with each new one");
     let (mut speed, mut over_bumps, mut memory) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..REPEATS {
