@@ -10,7 +10,7 @@ use std::time::Duration;
 use vmafx_proto::controller::v1::{JobStatus, ListNodesRequest, Node};
 use vmafx_testkit::wait;
 
-use crate::harness::{Harness, Node as NodeProcess};
+use crate::harness::{Harness, Node as NodeProcess, params};
 
 const MEDIA: &str = "/proc/self/cwd/media";
 
@@ -63,9 +63,10 @@ impl Pool {
     /// Submits jobs and checks that each of them gets a score.
     async fn scores_all(&self, count: usize) {
         let path = |name: &str| Path::new(MEDIA).join(name).display().to_string();
+        let scoring = params(Some((160, 90)), &path("ref.yuv"), &path("dis.yuv"));
         let mut jobs = Vec::new();
         for _ in 0..count {
-            jobs.push(self.harness.submit_of(Some((160, 90)), &path("ref.yuv"), &path("dis.yuv")).await);
+            jobs.push(self.harness.submit_params(scoring.clone()).await.unwrap());
         }
         let ended = |status| !matches!(status, JobStatus::Pending | JobStatus::Running);
         for job in &jobs {

@@ -104,17 +104,7 @@ impl Harness {
 
     pub(crate) async fn submit(&self, reference: &str, distorted: &str) -> String {
         let address = |name: &str| self.clip(name).display().to_string();
-        self.submit_of(Some((160, 90)), &address(reference), &address(distorted)).await
-    }
-
-    /// Submits a comparison of any two addresses; the size is that of headerless clips.
-    pub(crate) async fn submit_of(
-        &self,
-        size: Option<(u32, u32)>,
-        reference: &str,
-        distorted: &str,
-    ) -> String {
-        let scoring = params(size, reference, distorted);
+        let scoring = params(Some((160, 90)), &address(reference), &address(distorted));
         self.submit_params(scoring).await.unwrap()
     }
 
@@ -127,12 +117,21 @@ impl Harness {
     ) -> String {
         let address = |name: &str| self.clip(name).display().to_string();
         let scoring = params(Some((160, 90)), &address(reference), &address(distorted));
+        self.submit_limited(scoring, limit).await.unwrap()
+    }
+
+    /// Submits a job that is attempted once.
+    pub(crate) async fn submit_once(&self, scoring: ScoringParams) -> Result<String, tonic::Status> {
+        self.submit_limited(scoring, 1).await
+    }
+
+    async fn submit_limited(&self, scoring: ScoringParams, limit: u32) -> Result<String, tonic::Status> {
         let request = SubmitJobRequest {
             scoring: Some(scoring),
             max_lost_attempts: Some(limit),
             ..SubmitJobRequest::default()
         };
-        self.client.clone().submit_job(request).await.unwrap().into_inner().job_id
+        Ok(self.client.clone().submit_job(request).await?.into_inner().job_id)
     }
 
     pub(crate) async fn submit_params(&self, scoring: ScoringParams) -> Result<String, tonic::Status> {
@@ -192,7 +191,7 @@ impl Harness {
 }
 
 /// The size is that of headerless clips.
-fn params(size: Option<(u32, u32)>, reference: &str, distorted: &str) -> ScoringParams {
+pub(crate) fn params(size: Option<(u32, u32)>, reference: &str, distorted: &str) -> ScoringParams {
     let pixel_format = PlaneLayout::Yuv420p.into();
     ScoringParams {
         reference: reference.to_owned(),
