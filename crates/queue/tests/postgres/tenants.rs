@@ -4,7 +4,8 @@ use vmafx_queue::Store as _;
 
 use crate::support::{Raw, cycle, database, job, node, open, tenant};
 
-const TABLES: [&str; 5] = ["jobs", "job_attempts", "node_sessions", "samples", "samples_removed"];
+const TABLES: [&str; 6] =
+    ["jobs", "job_attempts", "node_faults", "node_sessions", "samples", "samples_removed"];
 
 #[tokio::test]
 async fn the_role_of_the_store_sees_nothing_unless_it_says_for_whom() {

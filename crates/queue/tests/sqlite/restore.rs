@@ -120,7 +120,7 @@ async fn a_cursor_of_an_earlier_version_is_good_until_the_first_opening_by_this_
     file.execute_batch(
         "DROP INDEX jobs_key; ALTER TABLE jobs DROP COLUMN submitter; ALTER TABLE jobs DROP COLUMN request_digest;
          CREATE UNIQUE INDEX jobs_key ON jobs (tenant, key) WHERE key IS NOT NULL;
-         DROP TABLE lives; PRAGMA user_version = 2",
+         DROP TABLE lives; PRAGMA user_version = 6",
     )
     .unwrap();
     let name: String = file.query_row("SELECT id FROM store", [], |row| row.get(0)).unwrap();
