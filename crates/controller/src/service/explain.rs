@@ -134,8 +134,7 @@ impl Waiting<'_> {
 
 fn last_failure(failure: &FailedAttempt) -> String {
     let FailedAttempt { attempt, node, message, .. } = failure;
-    let end = if message.ends_with('.') { "" } else { "." };
-    format!("Attempt {attempt} failed on {node}: {message}{end}")
+    format!("Attempt {attempt} failed on {node}: {}.", message.trim_end_matches('.'))
 }
 
 fn not_waiting(job: &Job) -> String {

@@ -1,6 +1,6 @@
 //! Follows the controller's stream, and recovers its position if the controller rejects the cursor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -14,7 +14,7 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
 use super::error::SourceError;
-use super::fingerprints::Fingerprints;
+use super::fingerprints::{Fingerprints, fingerprint};
 use crate::learner::Sample;
 use crate::status::{SharedStatus, TrainerMetrics};
 
@@ -32,14 +32,14 @@ pub struct StreamPosition {
 }
 
 impl StreamPosition {
-    /// Moves behind an item. A sample that was already learned is taken out of it.
-    fn advance(&mut self, mut item: StreamItem) -> StreamItem {
-        self.cursor.clone_from(&item.cursor);
-        item.sample = item.sample.filter(|sample| !self.fingerprints.contains(sample));
-        if let Some(sample) = &item.sample {
-            self.fingerprints.add(sample);
+    /// Moves behind an item. Returns its sample, unless that was already learned.
+    pub fn advance(&mut self, item: StreamItem) -> Option<Sample> {
+        if item.begins_again {
+            self.fingerprints.expect_all_again();
         }
-        item
+        self.cursor = item.cursor;
+        let new = item.sample.filter(|sample| !self.fingerprints.is_read_again(sample));
+        new.inspect(|sample| self.fingerprints.add(sample))
     }
 }
 
@@ -49,6 +49,8 @@ pub struct StreamItem {
     pub cursor: String,
     /// `None` if there is no sample up to the cursor.
     pub sample: Option<Sample>,
+    /// Whether this is the first item after the controller rejected a cursor: samples that were learned follow again.
+    pub begins_again: bool,
 }
 
 /// Reads samples until the process shuts down.
@@ -79,9 +81,10 @@ impl SampleFollower {
 
     async fn follow(&self, mut position: StreamPosition, items: &mpsc::Sender<StreamItem>) {
         let mut delays = retry_delays();
+        let mut begins_again = false;
         loop {
             let before = position.cursor.clone();
-            let error = match self.read(&mut position, items).await {
+            let error = match self.read(&mut position, &mut begins_again, items).await {
                 Ok(()) => return,
                 Err(error) => error,
             };
@@ -89,10 +92,11 @@ impl SampleFollower {
                 delays = retry_delays();
             }
             self.report_disconnected(&error);
-            if error.is_cursor_out_of_range()
-                && let Err(error) = self.recover_position(&mut position).await
-            {
-                self.report_disconnected(&error);
+            if error.is_cursor_out_of_range() {
+                match self.recover_position(&mut position).await {
+                    Ok(()) => begins_again = true,
+                    Err(error) => self.report_disconnected(&error),
+                }
             }
             tokio::time::sleep(delays.next().unwrap_or(MAX_RETRY_DELAY)).await;
         }
@@ -102,14 +106,16 @@ impl SampleFollower {
     async fn read(
         &self,
         position: &mut StreamPosition,
+        begins_again: &mut bool,
         items: &mpsc::Sender<StreamItem>,
     ) -> Result<(), SourceError> {
         let mut stream = self.open(&position.cursor, true).await?;
         tracing::info!(cursor = position.cursor, "reading samples");
         loop {
-            let item = next(&mut stream).await?.ok_or(SourceError::Closed)?;
+            let mut item = next(&mut stream).await?.ok_or(SourceError::Closed)?;
             self.report_connected();
-            let item = position.advance(item);
+            item.begins_again = std::mem::take(begins_again);
+            position.advance(item.clone());
             // Waits while the learner is behind; flow control then makes the controller wait.
             if items.send(item).await.is_err() {
                 return Ok(());
@@ -121,12 +127,12 @@ impl SampleFollower {
     async fn recover_position(&self, position: &mut StreamPosition) -> Result<(), SourceError> {
         let recovered = if position.fingerprints.is_full() {
             let mut stream = self.open("", false).await?;
-            cursor_after_first_known(&mut stream, &position.fingerprints).await?
+            cursor_before_first_known(&mut stream, &position.fingerprints.to_set()).await?
         } else {
             None
         };
         let resumed = if recovered.is_some() {
-            "reading resumed after a sample that was already learned"
+            "reading resumed at the first sample that is known to be learned, and those are skipped"
         } else {
             "reading resumed at the oldest sample, and those that were already learned are skipped"
         };
@@ -177,19 +183,22 @@ async fn next(stream: &mut (impl ResponseStream + Unpin)) -> Result<Option<Strea
             features: sample.features,
             ground_truth: sample.ground_truth,
         }),
+        begins_again: false,
     }))
 }
 
-/// The cursor after the first sample with a known fingerprint. Samples before it were learned, and their fingerprints
+/// The cursor before the first sample with a known fingerprint. Samples before it were learned, and their fingerprints
 /// dropped.
-async fn cursor_after_first_known(
+async fn cursor_before_first_known(
     stream: &mut (impl ResponseStream + Unpin),
-    known: &Fingerprints,
+    known: &HashSet<u64>,
 ) -> Result<Option<String>, SourceError> {
+    let mut before = String::new();
     while let Some(item) = next(stream).await? {
-        if item.sample.is_some_and(|sample| known.contains(&sample)) {
-            return Ok(Some(item.cursor));
+        if item.sample.is_some_and(|sample| known.contains(&fingerprint(&sample))) {
+            return Ok(Some(before));
         }
+        before = item.cursor;
     }
     Ok(None)
 }
@@ -241,9 +250,11 @@ mod tests {
         let items = [1, 7, 2, 3, 8, 7].map(|number: u32| StreamItem {
             cursor: format!("c{number}"),
             sample: Some(Sample { job_id: number.to_string(), features: BTreeMap::new(), ground_truth: 0.0 }),
+            begins_again: number == 1,
         });
-        let learned = items.map(|item| position.advance(item).sample.map(|sample| sample.job_id));
-        let expected = [None, Some("7"), None, None, Some("8"), None];
+        let learned = items.map(|item| position.advance(item).map(|sample| sample.job_id));
+        // The last one is a second label with the same value.
+        let expected = [None, Some("7"), None, None, Some("8"), Some("7")];
         assert_eq!(
             learned.map(|id| id.as_deref().map(str::to_owned)),
             expected.map(|id| id.map(str::to_owned))
@@ -252,23 +263,23 @@ mod tests {
     }
 
     #[rstest]
-    #[case::an_older_copy(&[1, 2, 3, 4, 5, 6], Some("c1"))]
-    #[case::older_ones_were_dropped(&[3, 4], Some("c3"))]
+    #[case::an_older_copy(&[1, 2, 3, 4, 5, 6], Some(""))]
+    #[case::older_ones_were_dropped(&[3, 4], Some("c2"))]
     #[case::nothing_known(&[7, 8], None)]
     #[tokio::test]
-    async fn reading_resumes_after_the_first_known_sample(
+    async fn reading_resumes_at_the_first_known_sample(
         #[case] learned: &[u32],
         #[case] expected: Option<&str>,
     ) {
         let end = wire::StreamSamplesResponse { cursor: "end".into(), sample: None };
         let mut stored = stream::iter((1..=4).map(response).chain([end]).map(Ok));
-        let found = cursor_after_first_known(&mut stored, &fingerprints(learned)).await.unwrap();
+        let found = cursor_before_first_known(&mut stored, &fingerprints(learned).to_set()).await.unwrap();
         assert_eq!(found.as_deref(), expected);
     }
 
     #[tokio::test]
     async fn an_interrupted_search_is_an_error() {
         let mut broken = stream::iter([Ok(response(1)), Err(Status::unavailable("gone"))]);
-        assert!(cursor_after_first_known(&mut broken, &fingerprints(&[2])).await.is_err());
+        assert!(cursor_before_first_known(&mut broken, &fingerprints(&[2]).to_set()).await.is_err());
     }
 }
