@@ -23,6 +23,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use self::figure::Figure;
+use self::machine::CpuTime;
 use crate::test::cargo;
 use crate::workspace;
 
@@ -67,10 +68,14 @@ pub(crate) fn run(only: Option<BenchPart>) -> Result<()> {
     }
     let mut figures = Vec::new();
     for part in parts {
+        let before = CpuTime::now();
         part.measure(&mut |figure| {
             println!("{figure}");
             figures.push(figure);
         })?;
+        if let (Some(before), Some(now)) = (before, CpuTime::now()) {
+            println!("other virtual machines took {} % of the CPU time meanwhile", now.stolen_since(&before));
+        }
     }
     let path = workspace::root().join("target/bench/figures.json");
     fs::create_dir_all(workspace::root().join("target/bench"))?;
