@@ -120,12 +120,11 @@ impl Harness {
         self.submit_limited(scoring, limit).await.unwrap()
     }
 
-    /// Submits a job that is attempted once.
-    pub(crate) async fn submit_once(&self, scoring: ScoringParams) -> Result<String, tonic::Status> {
-        self.submit_limited(scoring, 1).await
-    }
-
-    async fn submit_limited(&self, scoring: ScoringParams, limit: u32) -> Result<String, tonic::Status> {
+    pub(crate) async fn submit_limited(
+        &self,
+        scoring: ScoringParams,
+        limit: u32,
+    ) -> Result<String, tonic::Status> {
         let request = SubmitJobRequest {
             scoring: Some(scoring),
             max_lost_attempts: Some(limit),

@@ -122,7 +122,7 @@ impl Frontends {
 
     /// As a job of the queue. It is attempted once, as by `run-once`.
     pub(crate) async fn agent(&self, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
-        let job = match self.harness.submit_once(request.clone().into()).await {
+        let job = match self.harness.submit_limited(request.clone().into(), 1).await {
             Ok(job) => self.harness.ended(&job).await,
             Err(status) => return Err(Failure::new(FailureReason::OptionsInvalid, status.message())),
         };

@@ -70,7 +70,7 @@ async fn a_hostile_job_fails_with_its_reason_and_the_other_slot_goes_on() {
     let (mut hostile, mut honest) = (Vec::new(), Vec::new());
     for attack in attacker.attacks() {
         let scoring = params(attack.size, &attack.address, &attack.address);
-        let job = harness.submit_once(scoring).await.unwrap();
+        let job = harness.submit_limited(scoring, 1).await.unwrap();
         hostile.push((attack, job));
         for _ in 0..HONEST_JOBS {
             honest.push(harness.submit("ref.yuv", "dis.yuv").await);

@@ -109,7 +109,7 @@ impl Fingerprints {
 
 /// FNV-1a of the job and its label: a job with a new label is another sample. Checkpoints store the result, so it
 /// must be the same in every release.
-pub fn fingerprint(sample: &Sample) -> u64 {
+pub(super) fn fingerprint(sample: &Sample) -> u64 {
     let label = sample.ground_truth.to_bits().to_le_bytes();
     sample.job_id.bytes().chain(label).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
