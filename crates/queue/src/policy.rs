@@ -79,6 +79,9 @@ impl Policy {
 
     /// The error of a job whose last allowed attempt failed.
     pub fn exhausted_text(lost: u32, allowed: u32, node: &str, error: &str) -> String {
+        if allowed <= 1 {
+            return error.to_owned();
+        }
         format!("{lost} of at most {allowed} attempts failed, the last one on {node}: {error}")
     }
 

@@ -145,6 +145,8 @@ mod tests {
         assert_eq!(once.error, "no such file");
         let exhausted = judge(reported(Reason::ScratchFull), &[], 3, 3);
         assert_eq!(exhausted.error, "3 of at most 3 attempts failed, the last one on a: no such file");
+        let only = judge(reported(Reason::ScratchFull), &[], 1, 1);
+        assert_eq!(only.error, "no such file");
         let both =
             judge(reported(Reason::InputMissingOnNode), &earlier(&[("b", Reason::InputMissingOnNode)]), 2, 3);
         assert_eq!(both.error, "b and a report the same: no such file");

@@ -57,8 +57,11 @@ impl Queue {
         job.lost_attempts += 1;
         let (lost, allowed) = (job.lost_attempts, job.max_lost_attempts);
         if lost >= allowed {
-            let text =
-                format!("{lost} of at most {allowed} attempts failed, the last one on {node}: {message}");
+            let text = if allowed <= 1 {
+                message.clone()
+            } else {
+                format!("{lost} of at most {allowed} attempts failed, the last one on {node}: {message}")
+            };
             self.fail(index, now, reason, &text);
             return;
         }
