@@ -58,7 +58,7 @@ impl Queue {
         let (lost, allowed) = (job.lost_attempts, job.max_lost_attempts);
         if lost >= allowed {
             let text = if allowed <= 1 {
-                message.clone()
+                message.to_owned()
             } else {
                 format!("{lost} of at most {allowed} attempts failed, the last one on {node}: {message}")
             };
