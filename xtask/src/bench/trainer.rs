@@ -14,7 +14,7 @@ use crate::workspace;
 const REPEATS: usize = 5;
 const SAMPLES: &str = "200000";
 
-pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
+pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
     println!("trainer: vmaf_v0.6.1, 211 centres and 6 features, one replayed sample with each new one");
     let (mut speed, mut over_bumps, mut memory) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..REPEATS {
@@ -26,11 +26,11 @@ pub(super) fn measure(tell: &mut dyn FnMut(Figure)) -> Result<()> {
         memory.push(cost.peak);
     }
     let figure = |name, unit, bar, limit, samples| Figure { name, unit, bar, limit, samples };
-    tell(figure("trainer.samples-learned", "samples/s", Bar::AtLeast, 20_000.0, speed));
-    tell(figure("trainer.learning-over-bumps-alone", "ratio", Bar::AtMost, 5.0, over_bumps));
-    tell(figure("trainer.memory-with-10000-replayable", "MB", Bar::AtMost, 100.0, memory));
+    report(figure("trainer.samples-learned", "samples/s", Bar::AtLeast, 20_000.0, speed));
+    report(figure("trainer.learning-over-bumps-alone", "ratio", Bar::AtMost, 5.0, over_bumps));
+    report(figure("trainer.memory-with-10000-replayable", "MB", Bar::AtMost, 100.0, memory));
     let (seconds, memory) = daemon::measure()?;
-    tell(figure("trainer.checkpoint-with-push", "s", Bar::AtMost, 1.0, seconds));
-    tell(figure("trainer.memory-of-the-daemon", "MB", Bar::AtMost, 100.0, memory));
+    report(figure("trainer.checkpoint-with-push", "s", Bar::AtMost, 1.0, seconds));
+    report(figure("trainer.memory-of-the-daemon", "MB", Bar::AtMost, 100.0, memory));
     Ok(())
 }
